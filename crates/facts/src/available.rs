@@ -1,0 +1,23 @@
+//! A fact that a machine may lack.
+
+use serde::{Deserialize, Serialize};
+
+/// A value, or the reason why there is none. A missing counter is never a zero.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Available<T> {
+    /// The value as read.
+    Value(T),
+    /// Why there is none on this machine, as a sentence fragment.
+    NotAvailable(String),
+}
+
+impl<T> Available<T> {
+    /// The value, if there is one.
+    pub const fn value(&self) -> Option<&T> {
+        match self {
+            Self::Value(value) => Some(value),
+            Self::NotAvailable(_) => None,
+        }
+    }
+}

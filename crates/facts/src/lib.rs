@@ -1,0 +1,15 @@
+//! What a host is, as plain data.
+//!
+//! `host` reads these facts, `plan` decides with them, `record` keeps them beside the samples
+//! and `report` prints them. Nothing in this room performs I/O, so that a plan can be made for
+//! any machine whose facts someone has written down.
+
+mod available;
+mod cgroup;
+mod disk;
+mod machine;
+
+pub use available::Available;
+pub use cgroup::{CgroupLayout, Controller, Hierarchy, Layout};
+pub use disk::{Disk, Holder, Scheduler};
+pub use machine::{Cache, Cpus, HostFacts, Node, Requirement, Tool};

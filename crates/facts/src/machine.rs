@@ -1,0 +1,115 @@
+//! The machine: CPUs, caches, nodes, kernel and tools.
+
+use std::collections::BTreeMap;
+
+use assay_units::{Bytes, CpuSet, NodeSet};
+use serde::{Deserialize, Serialize};
+
+use crate::{Available, CgroupLayout, Disk};
+
+/// The processors.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cpus {
+    /// CPUs that are online.
+    pub online: CpuSet,
+    /// CPUs this process may run on.
+    pub allowed: CpuSet,
+    /// `model name` of /proc/cpuinfo.
+    pub model: String,
+    /// Groups of CPUs that share one core (`topology/thread_siblings_list`), one entry a core.
+    pub cores: Vec<CpuSet>,
+}
+
+/// One level of cache, as `cache/indexN` describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cache {
+    /// 1, 2, 3.
+    pub level: u8,
+    /// `Data`, `Instruction` or `Unified`.
+    pub kind: String,
+    /// Its size.
+    pub size: Bytes,
+    /// Associativity; 0 means fully associative in sysfs.
+    pub ways: u32,
+    /// Line size in bytes.
+    pub line: u32,
+    /// CPUs that share this instance.
+    pub shared_by: CpuSet,
+}
+
+/// One NUMA node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Node {
+    /// The kernel's number.
+    pub id: u16,
+    /// Its CPUs.
+    pub cpus: CpuSet,
+    /// Its memory.
+    pub memory: Bytes,
+    /// Distances to all nodes in order of their numbers (10 is local).
+    pub distances: Vec<u32>,
+}
+
+/// A program that workloads or scratch disks need.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tool {
+    /// Where it is found, and what it says of its version.
+    pub found: Available<String>,
+    /// The Debian package that brings it.
+    pub package: String,
+}
+
+/// One line of the preflight: what a study needs, what was seen, what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requirement {
+    /// What is needed, as a noun phrase.
+    pub what: String,
+    /// What was observed.
+    pub observed: String,
+    /// Whether that is enough.
+    pub met: bool,
+    /// What to do when it is not: a command to paste, or why nothing can be done.
+    pub remedy: Option<String>,
+}
+
+/// Everything a plan may depend on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostFacts {
+    /// `uname -n`.
+    pub host_name: String,
+    /// `uname -r`.
+    pub kernel: String,
+    /// `uname -m`.
+    pub architecture: String,
+    /// `PRETTY_NAME` of os-release.
+    pub distribution: String,
+    /// Effective user id; 0 is root.
+    pub effective_user: u32,
+    /// What hypervisor runs this kernel, if one can be told.
+    pub virtual_machine: Option<String>,
+    /// The processors.
+    pub cpus: Cpus,
+    /// All caches, each instance once.
+    pub caches: Vec<Cache>,
+    /// NUMA nodes; one even on a machine without NUMA.
+    pub nodes: Vec<Node>,
+    /// Nodes with memory.
+    pub memory_nodes: NodeSet,
+    /// `MemTotal`.
+    pub memory: Bytes,
+    /// `SwapTotal`.
+    pub swap: Bytes,
+    /// Control groups.
+    pub cgroup: CgroupLayout,
+    /// Block devices by name.
+    pub disks: Vec<Disk>,
+    /// I/O schedulers that at least one queue offers.
+    pub schedulers: Vec<String>,
+    /// Whether pressure stall information is on, /proc/pressure.
+    pub pressure: Available<bool>,
+    /// Whether the kernel parses partition tables of scratch disks by itself (CONFIG_MSDOS_PARTITION
+    /// or CONFIG_EFI_PARTITION), where that can be known.
+    pub parses_partitions: Available<bool>,
+    /// Programs by name.
+    pub tools: BTreeMap<String, Tool>,
+}

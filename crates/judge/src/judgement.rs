@@ -1,0 +1,142 @@
+//! The judgement: `verdict.json`, schema 1. Field names are a contract with users' scripts.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What is said of a promise, a trial or a study.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The interval lies within the margin.
+    Kept,
+    /// The interval lies outside the margin.
+    Broken,
+    /// The interval crosses the margin: more time or more repeats are needed.
+    Undecided,
+    /// The test could not have shown it.
+    Void,
+}
+
+/// A number with its interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Point estimate.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// `verdict.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// Version of this format: 1.
+    pub schema: u32,
+    /// The study's name.
+    pub study: String,
+    /// The worst verdict of its trials: broken, void, undecided, kept, in that order.
+    pub verdict: Verdict,
+    /// One entry for each combination of factors.
+    pub trials: Vec<TrialJudgement>,
+    /// Whether the host was put back as it was found; `None` when the run never said.
+    pub restored: Option<bool>,
+}
+
+/// One combination of factors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialJudgement {
+    /// The value of each factor.
+    pub factors: BTreeMap<String, Value>,
+    /// The worst verdict of its promises.
+    pub verdict: Verdict,
+    /// Repeats that took place and count.
+    pub repeats: usize,
+    /// One entry a promise.
+    pub promises: Vec<PromiseJudgement>,
+    /// What was checked before any number was believed.
+    pub validity: Vec<Check>,
+    /// Seconds common to all groups, warm-up cut, all repeats together.
+    pub window_s: f64,
+    /// Seconds that were cut at the beginning, the longest of all repeats.
+    pub warm_up_s: f64,
+    /// CPU seconds of sampling per second, in cores.
+    pub observer_cpu: f64,
+}
+
+/// One promise in one trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PromiseJudgement {
+    /// What is measured.
+    pub measure: String,
+    /// The relation: `proportional`, `equal`, `at_most`, `at_least`.
+    pub is: String,
+    /// The knob or bound it refers to, as text.
+    pub to: Option<String>,
+    /// The margin, a fraction of the expected value.
+    pub within: f64,
+    /// Confidence of the intervals.
+    pub confidence: f64,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why, in one sentence that names the deciding numbers.
+    pub reason: String,
+    /// The largest relative error over all groups, |share / expected - 1|.
+    pub worst_error: Option<Interval>,
+    /// Weighted Jain index, a summary and never the reason of a verdict.
+    pub jain: Option<f64>,
+    /// The measure's total rate over all measured groups, per second.
+    pub total_rate: Option<f64>,
+    /// For an undecided promise: seconds of window that would probably decide it.
+    pub needs_s: Option<f64>,
+    /// One entry a measured group.
+    pub groups: Vec<GroupJudgement>,
+    /// Why it was broken, most certain first.
+    pub causes: Vec<Cause>,
+}
+
+/// One group under one promise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupJudgement {
+    /// The group's name.
+    pub name: String,
+    /// The knob's value as read back, where the promise refers to a knob.
+    pub knob: Option<f64>,
+    /// The share (or rate) that was promised.
+    pub expected_share: f64,
+    /// The share (or rate) that was seen.
+    pub share: f64,
+    /// Lower end of its interval.
+    pub low: f64,
+    /// Upper end of its interval.
+    pub high: f64,
+    /// The measure per second.
+    pub rate: f64,
+    /// This group's own verdict.
+    pub verdict: Verdict,
+}
+
+/// One condition without which a number means nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    /// Stable name: `backlogged`, `cpu`, `scheduler`, `knobs`, `buffered-writes`, `page-cache`,
+    /// `start`, `window`, `workloads`.
+    pub check: String,
+    /// Whether it holds.
+    pub ok: bool,
+    /// What was seen, with numbers.
+    pub evidence: String,
+}
+
+/// A suspected or proven cause.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cause {
+    /// Stable code, `C-REQUEST-POOL`.
+    pub code: String,
+    /// One sentence.
+    pub summary: String,
+    /// What speaks for it, with numbers.
+    pub evidence: Vec<String>,
+}

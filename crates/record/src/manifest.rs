@@ -1,0 +1,304 @@
+//! `manifest.json`: what was asked of this host, what it answered, and when things happened.
+//!
+//! All times are CLOCK_MONOTONIC nanoseconds of the recording host, so that they line up with
+//! the samples; `started_at` alone is wall-clock time.
+
+use std::collections::BTreeMap;
+
+use assay_facts::{Available, HostFacts};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Everything about a run that is not a sample.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of this format.
+    pub schema: u32,
+    /// Version of the program that recorded the run.
+    pub assay: String,
+    /// The study's name.
+    pub study: String,
+    /// Its title.
+    pub title: String,
+    /// The question it asks.
+    pub question: Option<String>,
+    /// Its whole text.
+    pub study_text: String,
+    /// The command line, for the record.
+    pub command: Vec<String>,
+    /// When the run began, RFC 3339, UTC.
+    pub started_at: String,
+    /// Seeds the order of trials, random data and the bootstrap.
+    pub seed: u64,
+    /// The machine.
+    pub host: HostFacts,
+    /// One entry for each combination of factors, in the order of the study file.
+    pub trials: Vec<TrialRecord>,
+    /// Every change made to the host and whether it was taken back, in order.
+    pub changes: Vec<Change>,
+    /// Whether everything was put back; `None` while the run goes on.
+    pub restored: Option<bool>,
+    /// Why the run ended before its last trial, if it did.
+    pub ended_early: Option<String>,
+}
+
+/// One combination of factors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// The value of each factor.
+    pub factors: BTreeMap<String, Value>,
+    /// Control groups with their knobs and workloads, leaves and inner groups alike.
+    pub groups: Vec<GroupRecord>,
+    /// Scratch disks.
+    pub disks: Vec<DiskRecord>,
+    /// What is promised.
+    pub promises: Vec<PromiseRecord>,
+    /// What is cut at the beginning.
+    pub warm_up: WarmUpRecord,
+    /// How long a repeat was to run.
+    pub at_most_s: f64,
+    /// What happened, one entry for each repeat that was started.
+    pub repeats: Vec<RepeatRecord>,
+}
+
+/// How the beginning of a repeat is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WarmUpRecord {
+    /// Found in the data.
+    Auto,
+    /// This long.
+    Seconds(f64),
+}
+
+/// One control group of a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupRecord {
+    /// Its name; nested groups as `outer/inner`.
+    pub name: String,
+    /// Whether promises are judged over it.
+    pub measured: bool,
+    /// Knobs that the study sets on it.
+    pub knobs: Vec<KnobRecord>,
+    /// What runs directly in it.
+    pub workloads: Vec<WorkloadRecord>,
+    /// The scratch disk its workloads use, by the study's name.
+    pub disk: Option<String>,
+}
+
+/// One knob as asked and as translated for this host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KnobRecord {
+    /// The name in the study, `io.weight`.
+    pub knob: String,
+    /// The value in the study, as text.
+    pub asked: String,
+    /// The interface file that is written, `blkio.bfq.weight`.
+    pub file: String,
+    /// What is written into it.
+    pub written: String,
+    /// What a reader should know of the translation, if anything.
+    pub note: Option<String>,
+    /// For a knob that only some scheduler obeys: which one.
+    pub obeyed_by: Option<String>,
+}
+
+/// What kind of I/O a workload does, as far as its options tell.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IoClass {
+    /// O_DIRECT.
+    pub direct: bool,
+    /// It reads.
+    pub reads: bool,
+    /// It writes.
+    pub writes: bool,
+    /// Requests that it keeps outstanding, all its jobs together.
+    pub outstanding: Option<u32>,
+    /// Bytes of one request, where there is one size.
+    pub block_size: Option<u64>,
+}
+
+/// One workload instance of a group.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadRecord {
+    /// Unique within the trial: `task1.reader`.
+    pub name: String,
+    /// The tool, `fio`.
+    pub tool: String,
+    /// What kind of I/O it does.
+    pub io: IoClass,
+    /// What Assay changed of a user's own job file, in words.
+    pub taken_over: Vec<String>,
+}
+
+/// One scratch disk of a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DiskRecord {
+    /// The study's name for it.
+    pub name: String,
+    /// `loop`, `block`, `directory`, `null_blk`.
+    pub source: String,
+    /// The kernel's name, `loop0`, once it exists. Subject of the `disk` samples.
+    pub device: Option<String>,
+    /// The scheduler that was asked for.
+    pub scheduler: Option<String>,
+    /// Queue attributes that were asked for, below `queue/`.
+    pub queue: BTreeMap<String, String>,
+}
+
+/// What should hold in a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PromiseRecord {
+    /// `io.bytes`, `io.ios`, `cpu.time`.
+    pub measure: String,
+    /// The relation.
+    pub is: RelationRecord,
+    /// The margin, a fraction of the expected value.
+    pub within: f64,
+    /// Confidence of the intervals.
+    pub confidence: f64,
+}
+
+/// The relation of a promise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RelationRecord {
+    /// Shares follow this knob as read back. Holds the knob's name in the study.
+    Proportional(String),
+    /// All groups get the same.
+    Equal,
+    /// At most this rate each, in the measure's unit per second.
+    AtMost(f64),
+    /// At least this rate each, in the measure's unit per second.
+    AtLeast(f64),
+}
+
+/// What happened in one repeat.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RepeatRecord {
+    /// Folder of its samples below `samples/`, `trial-00-repeat-00`.
+    pub samples: String,
+    /// When the first workload was released.
+    pub released_ns: u64,
+    /// When the last workload had been released: the window common to all starts here.
+    pub all_released_ns: u64,
+    /// When the first workload was told to stop or ended by itself: the window ends here.
+    pub stopped_ns: u64,
+    /// Seconds between the first I/O of the first group and the first I/O of the last group.
+    pub start_skew_s: Available<f64>,
+    /// Every knob as read from the kernel.
+    pub knobs: Vec<Reading>,
+    /// The queues of the scratch disks.
+    pub queues: Vec<QueueReading>,
+    /// What each workload said of itself.
+    pub workloads: Vec<WorkloadResult>,
+    /// What sampling cost.
+    pub sampler: SamplerCost,
+    /// Sources that this host lacks, by name, with the reason.
+    pub not_available: BTreeMap<String, String>,
+    /// Why the repeat was cut short or did not take place, if so.
+    pub fault: Option<Fault>,
+}
+
+/// Why a repeat is not what was planned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// `interrupted`, `workload`, `host`.
+    pub kind: String,
+    /// What happened, where, and what to do about it.
+    pub message: String,
+}
+
+/// A knob, read back after it was written and again at the end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    /// The group's name.
+    pub group: String,
+    /// The knob's name in the study.
+    pub knob: String,
+    /// The file it was read from.
+    pub file: String,
+    /// After it was written.
+    pub at_start: Available<String>,
+    /// At the end of the repeat.
+    pub at_end: Available<String>,
+}
+
+/// A queue at the start and at the end of a repeat.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueReading {
+    /// The study's name of the disk.
+    pub disk: String,
+    /// The kernel's name.
+    pub device: String,
+    /// Active scheduler at the start.
+    pub scheduler_at_start: String,
+    /// Active scheduler at the end.
+    pub scheduler_at_end: String,
+    /// Attributes below `queue/` at the start: those the study sets, and `nr_requests`,
+    /// `rotational`.
+    pub at_start: BTreeMap<String, String>,
+    /// The same at the end.
+    pub at_end: BTreeMap<String, String>,
+}
+
+/// What a tool said of its own run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadResult {
+    /// The workload's name in its [`GroupRecord`].
+    pub workload: String,
+    /// Its group.
+    pub group: String,
+    /// How it ended: `None` when it was stopped by Assay at the end of the window as planned.
+    pub failure: Option<String>,
+    /// Its own output, relative to the run folder.
+    pub log: String,
+    /// Seconds that it measured.
+    pub runtime_s: Option<f64>,
+    /// Numbers by name with the unit in the name: `read_bytes`, `write_bytes`, `read_ios`,
+    /// `write_ios`, `read_iops`, `write_iops`, `user_cpu_percent`, `system_cpu_percent`.
+    pub metrics: BTreeMap<String, f64>,
+    /// Completion latency by direction (`read`, `write`).
+    pub latency: BTreeMap<String, Latency>,
+}
+
+/// Completion latency in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Arithmetic mean.
+    pub mean_ns: f64,
+    /// Percentile (as `"99"`, `"99.9"`) to value.
+    pub percentiles_ns: BTreeMap<String, f64>,
+}
+
+/// What sampling cost in one repeat.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SamplerCost {
+    /// Planned seconds between two rounds.
+    pub interval_s: f64,
+    /// Rounds taken.
+    pub rounds: u64,
+    /// Rounds that were left out because the one before took too long.
+    pub missed: u64,
+    /// The latest start of a round after its planned time, seconds.
+    pub latest_s: f64,
+    /// CPU seconds of the sampling thread.
+    pub cpu_s: f64,
+    /// Wall seconds it ran.
+    pub wall_s: f64,
+    /// CPU seconds by source.
+    pub by_source_s: BTreeMap<String, f64>,
+}
+
+/// One change of the host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// What was changed, in words: `write /sys/block/loop0/queue/scheduler`.
+    pub what: String,
+    /// The value found, where there is one.
+    pub before: Option<String>,
+    /// The value set, where there is one.
+    pub set: Option<String>,
+    /// Whether it was taken back, and the error if that failed.
+    pub restored: Available<bool>,
+}

@@ -1,0 +1,219 @@
+//! What a study file says, once it is known to be free of mistakes.
+//!
+//! A value that may name a factor (`"{groups}"`) is kept as a [`Templated`] and becomes a plain
+//! value when a trial's [`Bindings`] are known. The checker has resolved every template under
+//! every combination of factors before it hands out a [`Study`], so a plan never meets a
+//! template that does not resolve.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use assay_units::{Bytes, Percent};
+use serde::{Deserialize, Serialize};
+
+use crate::template::Templated;
+
+/// One value of a factor or of a workload argument.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Scalar {
+    /// `true`, `false`.
+    Boolean(bool),
+    /// A whole number.
+    Integer(i64),
+    /// A number with a fraction.
+    Float(f64),
+    /// Anything else.
+    Text(String),
+}
+
+/// The value of each factor in one trial, by name.
+pub type Bindings = BTreeMap<String, Scalar>;
+
+/// A study: who shares what, what runs, what is promised.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Study {
+    /// The name it was found by: a shipped name, or the file's stem.
+    pub name: String,
+    /// One line for lists and report titles.
+    pub title: String,
+    /// What the study is meant to find out.
+    pub question: Option<String>,
+    /// What varies, in the order of the file.
+    pub factors: Vec<Factor>,
+    /// How trials are arranged.
+    pub design: Design,
+    /// Disks by name.
+    pub disks: BTreeMap<String, Disk>,
+    /// Control groups, in the order of the file.
+    pub groups: Vec<Group>,
+    /// Workloads by name.
+    pub workloads: BTreeMap<String, Workload>,
+    /// What should hold.
+    pub promises: Vec<Promise>,
+}
+
+/// One thing that varies.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Factor {
+    /// Its name, as templates use it.
+    pub name: String,
+    /// Its levels, in the order of the file.
+    pub values: Vec<Scalar>,
+}
+
+/// In which order trials run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Shuffled by the seed, so that drift of the host does not line up with a factor.
+    #[default]
+    Random,
+    /// As written.
+    Given,
+}
+
+/// How the beginning of a trial is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WarmUp {
+    /// Found in the data.
+    #[default]
+    Auto,
+    /// This long.
+    Fixed(Duration),
+}
+
+/// How trials are arranged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Design {
+    /// How often each combination runs. At least 1.
+    pub repeats: u32,
+    /// In which order.
+    pub order: Order,
+    /// What is cut at the beginning.
+    pub warm_up: WarmUp,
+    /// How long one repeat may take, from the common start.
+    pub at_most: Duration,
+}
+
+/// Where a scratch disk comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DiskSource {
+    /// An image file behind a loop device, fully written before use.
+    Loop,
+    /// A named block device. `erase` must repeat its serial number or its size when it bears data.
+    Block {
+        /// `/dev/sdb`.
+        device: String,
+        /// The serial or size that the user expects to lose.
+        erase: Option<String>,
+    },
+    /// A directory that exists; no block device is set up.
+    Directory {
+        /// Its path.
+        path: String,
+    },
+    /// A null_blk device made through configfs.
+    NullBlk,
+}
+
+/// What is made on a disk or partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// Nothing: workloads use the device itself.
+    #[default]
+    None,
+    /// mkfs.ext4.
+    Ext4,
+    /// mkfs.xfs.
+    Xfs,
+}
+
+/// A scratch disk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Disk {
+    /// Where it comes from.
+    pub source: DiskSource,
+    /// Its size; `None` only for sources that have one of their own.
+    pub size: Option<Templated<Bytes>>,
+    /// What is made on it.
+    pub format: Templated<Format>,
+    /// How many partitions; 0 means the whole disk, unpartitioned.
+    pub partitions: Templated<u32>,
+    /// `queue/scheduler`; `None` leaves it alone.
+    pub scheduler: Option<Templated<String>>,
+    /// Further queue attributes below `/sys/block/X/queue/`, in the order of the file.
+    pub queue: Vec<(String, Templated<Scalar>)>,
+}
+
+/// A control group, or `count` of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// Its name; with a count above 1 the members are `name1`, `name2`, ...
+    pub name: String,
+    /// How many.
+    pub count: Templated<u32>,
+    /// Knobs by v2 name (or a v1-only name) with the values handed out in turn.
+    pub knobs: Vec<(String, Vec<Templated<Scalar>>)>,
+    /// Workloads that run in it, by name; each member runs its own instance.
+    pub run: Vec<String>,
+    /// The disk its workloads use; `None` when the study has exactly one, or none.
+    pub disk: Option<String>,
+    /// Whether promises are judged over it. A background load is not measured.
+    pub measured: bool,
+    /// Groups inside it; each member gets all of them.
+    pub groups: Vec<Group>,
+}
+
+/// Something that runs in groups.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Workload {
+    /// fio with options.
+    Fio {
+        /// Option name and value, in the order of the file.
+        args: Vec<(String, Templated<Scalar>)>,
+    },
+    /// fio with an existing job file, one section a group.
+    FioJobFile {
+        /// Its path, relative to the study file.
+        path: String,
+        /// Its text, as read when the study was loaded.
+        text: String,
+    },
+}
+
+/// What should hold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Promise {
+    /// What is measured: `io.bytes`, `io.ios`, `cpu.time`.
+    pub measure: String,
+    /// The relation.
+    pub is: Relation,
+    /// The margin, as a fraction of the expected value.
+    pub within: Percent,
+    /// Confidence of the intervals, 0.95 by default.
+    pub confidence: f64,
+}
+
+/// The relation that a promise claims.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Relation {
+    /// Shares of the measure follow this knob's values as read back.
+    Proportional {
+        /// The knob's v2 name.
+        to: String,
+    },
+    /// All groups get the same.
+    Equal,
+    /// Each group gets no more than this rate, in the measure's unit per second.
+    AtMost {
+        /// The bound.
+        value: Templated<Scalar>,
+    },
+    /// Each group gets no less than this rate, in the measure's unit per second.
+    AtLeast {
+        /// The bound.
+        value: Templated<Scalar>,
+    },
+}

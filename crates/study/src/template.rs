@@ -1,0 +1,170 @@
+//! Values that may name a factor.
+
+use std::str::FromStr;
+
+use assay_units::Bytes;
+
+use crate::model::{Bindings, Format, Scalar};
+
+/// A value, or a text such as `"{groups}"` that becomes one when a trial's factors are known.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Templated<T> {
+    /// Known already.
+    Value(T),
+    /// To be resolved.
+    Template(String),
+}
+
+/// How a resolved scalar becomes a value of a field's type.
+pub trait FromScalar: Sized + Clone {
+    /// What is accepted, as a phrase that follows "expected".
+    const EXPECTED: &'static str;
+
+    /// The value, or `None` when the scalar is not one.
+    fn from_scalar(scalar: &Scalar) -> Option<Self>;
+}
+
+impl<T: FromScalar> Templated<T> {
+    /// The value under these bindings, or why there is none.
+    pub fn resolve(&self, bindings: &Bindings) -> Result<T, String> {
+        match self {
+            Self::Value(value) => Ok(value.clone()),
+            Self::Template(text) => {
+                let scalar = substitute(text, bindings)?;
+                T::from_scalar(&scalar)
+                    .ok_or_else(|| format!("`{text}` becomes `{scalar}`, expected {}", T::EXPECTED))
+            }
+        }
+    }
+}
+
+/// The names in braces, in order.
+pub fn factor_names(text: &str) -> impl Iterator<Item = &str> {
+    text.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name.trim()))
+}
+
+/// Replaces each `{factor}`. A text that is one template and nothing else keeps the factor's type.
+pub fn substitute(text: &str, bindings: &Bindings) -> Result<Scalar, String> {
+    let bound = |name: &str| {
+        bindings.get(name).ok_or_else(|| format!("`{{{name}}}` names no factor of this study"))
+    };
+    if let Some(name) = whole_template(text) {
+        return bound(name).cloned();
+    }
+    let mut resolved = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (name, tail) =
+            after.split_once('}').ok_or_else(|| format!("`{text}` has a `{{` without its `}}`"))?;
+        resolved.push_str(before);
+        resolved.push_str(&bound(name.trim())?.to_string());
+        rest = tail;
+    }
+    resolved.push_str(rest);
+    Ok(Scalar::Text(resolved))
+}
+
+fn whole_template(text: &str) -> Option<&str> {
+    let name = text.trim().strip_prefix('{')?.strip_suffix('}')?;
+    (!name.contains(['{', '}'])).then(|| name.trim())
+}
+
+impl std::fmt::Display for Scalar {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Boolean(value) => value.fmt(f),
+            Self::Integer(value) => value.fmt(f),
+            Self::Float(value) => value.fmt(f),
+            Self::Text(value) => value.fmt(f),
+        }
+    }
+}
+
+impl FromScalar for Scalar {
+    const EXPECTED: &'static str = "a number, a text or a boolean";
+
+    fn from_scalar(scalar: &Scalar) -> Option<Self> {
+        Some(scalar.clone())
+    }
+}
+
+impl FromScalar for String {
+    const EXPECTED: &'static str = "a text";
+
+    fn from_scalar(scalar: &Scalar) -> Option<Self> {
+        Some(scalar.to_string())
+    }
+}
+
+impl FromScalar for u32 {
+    const EXPECTED: &'static str = "a whole number from 0 to 4294967295";
+
+    fn from_scalar(scalar: &Scalar) -> Option<Self> {
+        match scalar {
+            Scalar::Integer(value) => Self::try_from(*value).ok(),
+            Scalar::Text(text) => text.trim().parse().ok(),
+            Scalar::Boolean(_) | Scalar::Float(_) => None,
+        }
+    }
+}
+
+impl FromScalar for Bytes {
+    const EXPECTED: &'static str = "an amount of data such as `64 KiB` or `2 GiB`";
+
+    fn from_scalar(scalar: &Scalar) -> Option<Self> {
+        match scalar {
+            Scalar::Integer(value) => u64::try_from(*value).ok().map(Self::new),
+            Scalar::Text(text) => Self::from_str(text).ok(),
+            Scalar::Boolean(_) | Scalar::Float(_) => None,
+        }
+    }
+}
+
+impl FromScalar for Format {
+    const EXPECTED: &'static str = "one of `none`, `ext4`, `xfs`";
+
+    fn from_scalar(scalar: &Scalar) -> Option<Self> {
+        match scalar {
+            Scalar::Text(text) => match text.as_str() {
+                "none" => Some(Self::None),
+                "ext4" => Some(Self::Ext4),
+                "xfs" => Some(Self::Xfs),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bindings() -> Bindings {
+        [
+            ("groups".to_owned(), Scalar::Integer(8)),
+            ("bs".to_owned(), Scalar::Text("4k".to_owned())),
+        ]
+        .into()
+    }
+
+    #[test]
+    fn a_text_that_is_one_template_keeps_the_factor_s_type() {
+        assert_eq!(substitute("{groups}", &bindings()), Ok(Scalar::Integer(8)));
+        assert_eq!(substitute("1/{groups}", &bindings()), Ok(Scalar::Text("1/8".to_owned())));
+        assert_eq!(substitute("{groups}x{bs}", &bindings()), Ok(Scalar::Text("8x4k".to_owned())));
+    }
+
+    #[test]
+    fn unknown_factors_and_open_braces_are_named() {
+        assert!(substitute("{grups}", &bindings()).unwrap_err().contains("grups"));
+        assert!(substitute("1/{groups", &bindings()).unwrap_err().contains("without"));
+    }
+
+    #[test]
+    fn a_resolved_value_of_the_wrong_type_says_what_it_became() {
+        let count: Templated<u32> = Templated::Template("{bs}".to_owned());
+        let message = count.resolve(&bindings()).unwrap_err();
+        assert!(message.contains("`4k`") && message.contains("whole number"), "{message}");
+    }
+}

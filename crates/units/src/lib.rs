@@ -1,0 +1,18 @@
+//! Quantities as people and the kernel write them: bytes, durations, percents and id lists.
+//!
+//! This room knows spelling and arithmetic, never the kernel: nothing here opens a file.
+//! Every type prints in a form that it parses back to the same value.
+
+mod bytes;
+mod duration;
+mod error;
+mod id_set;
+mod limit;
+mod percent;
+
+pub use bytes::Bytes;
+pub use duration::{format_duration, parse_duration};
+pub use error::UnitError;
+pub use id_set::{CpuSet, IdSet, NodeSet};
+pub use limit::Limit;
+pub use percent::Percent;
