@@ -1,1 +1,34 @@
-fn main() {}
+//! `assay`: arguments to calls, progress, exit codes. All logic lives in the rooms below.
+
+mod args;
+mod command;
+mod exit;
+mod load;
+mod progress;
+mod talk;
+
+use clap::Parser;
+
+use args::{Arguments, Command};
+
+fn main() -> std::process::ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // clap knows which of its messages are help (stdout, 0) and which are errors.
+            let _ = error.print();
+            return exit::Code::of_clap(&error).into();
+        }
+    };
+    let code = match arguments.command {
+        Command::Run(arguments) => command::run::run(&arguments),
+        Command::Check(arguments) => command::check::run(&arguments),
+        Command::Studies(arguments) => command::studies::run(&arguments),
+        Command::Host(arguments) => command::host::run(&arguments),
+        Command::Judge(arguments) => command::judge::run(&arguments),
+        Command::Report(arguments) => command::report::run(&arguments),
+        Command::Restore => command::restore::run(),
+        Command::Schema => command::schema::run(),
+    };
+    code.into()
+}

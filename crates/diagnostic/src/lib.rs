@@ -3,6 +3,13 @@
 //!
 //! Nothing here prints by itself: rendering returns a `String`.
 
+mod json;
 mod model;
+mod place;
+mod suggest;
+mod text;
 
+pub use json::to_json;
 pub use model::{Diagnostic, Label, Severity};
+pub use suggest::closest;
+pub use text::render;

@@ -1,1 +1,18 @@
-//! stub
+//! Runs a plan: sets the host up through the ledger, starts every workload inside its group,
+//! releases them at once, samples, stops them, and puts the host back.
+//!
+//! It knows neither statistics nor HTML; it leaves a run folder and returns.
+
+mod disks;
+mod failure;
+mod gate;
+mod knobs;
+mod measure;
+mod processes;
+mod recording;
+mod repeat;
+mod run;
+mod targets;
+
+pub use failure::Failure;
+pub use run::{Finished, Observer, Request, run};

@@ -1,6 +1,6 @@
 //! Which control-group hierarchies are mounted, and who serves which controller.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -50,4 +50,91 @@ pub struct CgroupLayout {
     /// Every known controller by its v2 name (`io`, not `blkio`; `cpu`; `memory`; `freezer` only on v1).
     /// v1's `cpuacct` is listed under its own name.
     pub controllers: BTreeMap<String, Controller>,
+}
+
+/// A mounted hierarchy in which groups are made, with the controllers that are wanted of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Home {
+    /// Whether it is cgroup2.
+    pub is_v2: bool,
+    /// Where it is mounted.
+    pub mount: PathBuf,
+    /// What is wanted of it, by v2 name (v1's `cpuacct` by its own).
+    pub controllers: BTreeSet<String>,
+}
+
+impl CgroupLayout {
+    /// The hierarchies that serve these controllers, each once, and the controllers that none
+    /// serves with the reason. Every group is made in each of these homes.
+    #[must_use]
+    pub fn homes<'c>(
+        &self,
+        wanted: impl IntoIterator<Item = &'c str>,
+    ) -> (Vec<Home>, BTreeMap<String, String>) {
+        let mut homes: Vec<Home> = Vec::new();
+        let mut absent = BTreeMap::new();
+        for name in wanted {
+            let (is_v2, mount) = match self.controllers.get(name).map(|found| &found.hierarchy) {
+                Some(Hierarchy::V1(mount)) => (false, mount),
+                Some(Hierarchy::V2(mount)) => (true, mount),
+                Some(Hierarchy::Absent(why)) => {
+                    absent.insert(name.to_owned(), why.clone());
+                    continue;
+                }
+                None => {
+                    absent.insert(name.to_owned(), "this kernel does not list it".to_owned());
+                    continue;
+                }
+            };
+            match homes.iter_mut().find(|home| home.mount == *mount) {
+                Some(home) => {
+                    home.controllers.insert(name.to_owned());
+                }
+                None => homes.push(Home {
+                    is_v2,
+                    mount: mount.clone(),
+                    controllers: BTreeSet::from([name.to_owned()]),
+                }),
+            }
+        }
+        (homes, absent)
+    }
+
+    /// Whether this controller is served by cgroup2.
+    #[must_use]
+    pub fn is_on_v2(&self, controller: &str) -> bool {
+        matches!(
+            self.controllers.get(controller).map(|found| &found.hierarchy),
+            Some(Hierarchy::V2(_))
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout() -> CgroupLayout {
+        let on = |hierarchy| Controller { hierarchy, own_group: "/".to_owned() };
+        CgroupLayout {
+            layout: Layout::Hybrid,
+            v2_mount: Some(PathBuf::from("/cg/unified")),
+            controllers: BTreeMap::from([
+                ("cpu".to_owned(), on(Hierarchy::V1(PathBuf::from("/cg/cpu,cpuacct")))),
+                ("cpuacct".to_owned(), on(Hierarchy::V1(PathBuf::from("/cg/cpu,cpuacct")))),
+                ("io".to_owned(), on(Hierarchy::V2(PathBuf::from("/cg/unified")))),
+                ("rdma".to_owned(), on(Hierarchy::Absent("not built in".to_owned()))),
+            ]),
+        }
+    }
+
+    #[test]
+    fn controllers_that_share_a_mount_share_a_home() {
+        let (homes, absent) = layout().homes(["cpu", "cpuacct", "io", "rdma", "misc"]);
+        assert_eq!(homes.len(), 2);
+        assert_eq!(homes[0].controllers.len(), 2);
+        assert!(homes[1].is_v2);
+        assert_eq!(absent["rdma"], "not built in");
+        assert!(absent.contains_key("misc"));
+    }
 }

@@ -1,1 +1,17 @@
-//! stub
+//! The machine under test: what it is, whether it can do what is asked, and every change made to
+//! it, written down before it is made.
+//!
+//! This room starts no workloads. It runs a few programs of the system (`mkfs`, `blkid`,
+//! `sfdisk`) to prepare scratch disks, and asks programs for their versions.
+
+mod command;
+mod facts;
+mod preflight;
+mod wait;
+
+pub mod ledger;
+pub mod scratch;
+
+pub use facts::gather;
+pub use ledger::{ChangeReport, Ledger, Unfinished, restore_all, state_dir, unfinished};
+pub use preflight::requirements;

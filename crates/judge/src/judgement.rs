@@ -19,6 +19,21 @@ pub enum Verdict {
     Void,
 }
 
+impl Verdict {
+    /// The worst of many: broken, void, undecided, kept, in that order. A run that promises
+    /// nothing keeps every promise.
+    #[must_use]
+    pub fn worst(verdicts: impl IntoIterator<Item = Self>) -> Self {
+        let rank = |verdict: &Self| match verdict {
+            Self::Kept => 0,
+            Self::Undecided => 1,
+            Self::Void => 2,
+            Self::Broken => 3,
+        };
+        verdicts.into_iter().max_by_key(rank).unwrap_or(Self::Kept)
+    }
+}
+
 /// A number with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {

@@ -1,10 +1,72 @@
 //! Run -> [`Judgement`]: statistics, promises, validity gates and causes.
 //!
 //! A pure function: it reads no host and no clock, and the same run with the same version gives
-//! the same judgement, byte for byte.
+//! the same judgement, byte for byte. How a verdict is reached, with formulas and sources, is
+//! told for users in `docs/judging.md`.
+//!
+//! ```text
+//! samples -> common window -> 100 ms grid -> warm-up cut -> block bootstrap -> intervals
+//!                                                 |                              |
+//!                                     validity gates, causes  ---------->  verdict
+//! ```
 
+mod causes;
+mod expected;
+mod gates;
+mod grid;
 mod judgement;
+mod margin;
+mod measure;
+mod promise;
+mod queue;
+mod reading;
+mod reason;
+mod repeat;
+mod series;
+mod statistics;
+mod trial;
+mod warm_up;
+mod wording;
+
+use assay_record::{Manifest, Table};
 
 pub use judgement::{
     Cause, Check, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement, Verdict,
 };
+
+/// The samples of a whole run, in the order of its manifest.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Samples {
+    /// `repeats[trial][repeat]` belongs to `manifest.trials[trial].repeats[repeat]`. A missing
+    /// entry is read as a repeat whose samples are lost.
+    pub repeats: Vec<Vec<RepeatSamples>>,
+}
+
+/// The samples of one repeat.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RepeatSamples {
+    /// One table a source; empty when the samples of the repeat are lost.
+    pub tables: Vec<Table>,
+}
+
+/// Judges a run. `manifest.seed` seeds every random draw, so that a run judged again gives the
+/// same document.
+#[must_use]
+pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
+    let trials: Vec<TrialJudgement> = manifest
+        .trials
+        .iter()
+        .enumerate()
+        .map(|(number, trial)| {
+            let samples = samples.repeats.get(number).map_or(&[][..], Vec::as_slice);
+            trial::judge_trial(manifest, number, trial, samples)
+        })
+        .collect();
+    Judgement {
+        schema: 1,
+        study: manifest.study.clone(),
+        verdict: Verdict::worst(trials.iter().map(|trial| trial.verdict)),
+        trials,
+        restored: manifest.restored,
+    }
+}

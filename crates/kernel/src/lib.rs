@@ -1,1 +1,23 @@
-//! stub
+//! The only door to the kernel: reads and writes of its files below a [`Root`], parsers of what
+//! they say, and the system calls that the standard library lacks. It decides nothing.
+#![allow(unsafe_code)]
+
+mod error;
+mod kept;
+mod root;
+
+pub mod block;
+pub mod clock;
+pub mod counters;
+pub mod fifo;
+pub mod filesystem;
+pub mod loop_device;
+pub mod mount;
+pub mod parse;
+pub mod partition;
+pub mod process;
+pub mod signal;
+
+pub use error::Error;
+pub use kept::KeptFile;
+pub use root::Root;

@@ -1,1 +1,17 @@
-//! stub
+//! Study x host facts -> trials, each an ordered list of steps with their inverses.
+//!
+//! Pure: a plan can be made, printed and tested for any machine whose facts are known. What this
+//! host cannot do is found here, before anything is touched.
+
+mod disk;
+mod group;
+mod order;
+mod refusal;
+mod step;
+mod trial;
+mod workload;
+
+pub use order::{Slot, order};
+pub use refusal::Refusal;
+pub use step::{Step, steps};
+pub use trial::{DiskPlan, GroupPlan, KnobPlan, Part, PlacePlan, Plan, Trial, WorkloadPlan, plan};

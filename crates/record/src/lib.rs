@@ -11,8 +11,20 @@
 //!   report.html
 //! ```
 
+mod arrow;
+mod error;
+mod event;
+mod folder;
 mod manifest;
+mod run;
+mod stream;
 mod table;
+
+pub use error::Error;
+pub use event::{Event, EventLog, read_events};
+pub use folder::RunFolder;
+pub use run::Run;
+pub use stream::{SampleStream, read_tables, to_parquet};
 
 pub use manifest::{
     Change, DiskRecord, Fault, GroupRecord, IoClass, KnobRecord, Latency, Manifest, PromiseRecord,

@@ -1,12 +1,31 @@
 //! Study file -> [`Study`], all mistakes in one pass, each with its place in the file.
 //!
 //! This room never looks at the host: whether this machine can run a study is for `plan` to say.
+//! Nor does it open a file: whoever calls [`parse`] brings the text, and a way to load the job
+//! files that it refers to.
 
+mod check;
+mod code;
+mod combination;
+mod key;
 mod model;
+mod parse;
+mod rate;
+mod read;
+mod reader;
+mod schema;
+mod section;
+mod shipped;
 mod template;
+mod value;
 
+pub use combination::{combinations, parse_scalar, set_factor};
 pub use model::{
     Bindings, Design, Disk, DiskSource, Factor, Format, Group, Order, Promise, Relation, Scalar,
     Study, WarmUp, Workload,
 };
+pub use parse::parse;
+pub use rate::rate;
+pub use schema::schema;
+pub use shipped::{Shipped, shipped, shipped_file};
 pub use template::{FromScalar, Templated, factor_names, substitute};

@@ -1,0 +1,155 @@
+//! The groups of one repeat in all hierarchies at once.
+
+use std::path::{Path, PathBuf};
+
+use assay_facts::Home;
+use assay_host::Ledger;
+use assay_kernel::process::Membership;
+use assay_kernel::{Error, Root};
+
+/// A top group `assay-<run>` in each home, and the groups inside it. On v1 every hierarchy has
+/// its own copy of each group; on v2 there is one.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    root: Root,
+    top: String,
+    homes: Vec<Home>,
+}
+
+impl Tree {
+    /// Makes the top group in every home. The ledger knows it from then on, and taking it back
+    /// removes everything below it too, so the groups inside need no entries of their own.
+    pub fn create(
+        root: &Root,
+        ledger: &mut Ledger,
+        homes: &[Home],
+        top: &str,
+    ) -> Result<Self, Error> {
+        let tree = Self { root: root.clone(), top: top.to_owned(), homes: homes.to_vec() };
+        for home in homes {
+            if home.is_v2 {
+                tree.enable_at_mount(ledger, home)?;
+            }
+        }
+        let tops: Vec<PathBuf> = homes.iter().map(|home| home.mount.join(top)).collect();
+        ledger.make_groups(root, &tops)?;
+        for (home, path) in homes.iter().zip(&tops) {
+            tree.make_ready(home, path)?;
+        }
+        Ok(tree)
+    }
+
+    /// Makes a group in every home; the groups above it must exist. `has_children` says that
+    /// groups will be made inside it, for which cgroup v2 must be told.
+    pub fn make(&self, group: &str, has_children: bool) -> Result<(), Error> {
+        for home in &self.homes {
+            let path = self.place(home, group);
+            self.root.make_dir(&path)?;
+            if has_children || !home.is_v2 {
+                self.make_ready(home, &path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The directory of a group in the hierarchy that serves `controller`, if one does.
+    #[must_use]
+    pub fn directory(&self, group: &str, controller: &str) -> Option<PathBuf> {
+        let home = self.homes.iter().find(|home| home.controllers.contains(controller))?;
+        Some(self.place(home, group))
+    }
+
+    /// The root directory of the hierarchy that serves `controller`, if one does.
+    #[must_use]
+    pub fn mount(&self, controller: &str) -> Option<&Path> {
+        let home = self.homes.iter().find(|home| home.controllers.contains(controller))?;
+        Some(&home.mount)
+    }
+
+    /// The group's directory on cgroup v2, if this run uses v2.
+    #[must_use]
+    pub fn v2_directory(&self, group: &str) -> Option<PathBuf> {
+        self.homes.iter().find(|home| home.is_v2).map(|home| self.place(home, group))
+    }
+
+    /// Writes an interface file of a group. The kernel's refusal names file and value.
+    pub fn write(
+        &self,
+        group: &str,
+        controller: &str,
+        file: &str,
+        value: &str,
+    ) -> Result<(), Error> {
+        self.root.write(self.file(group, controller, file)?, value)
+    }
+
+    /// Reads an interface file of a group, without the white space at its ends.
+    pub fn read(&self, group: &str, controller: &str, file: &str) -> Result<String, Error> {
+        self.root.read_trimmed(self.file(group, controller, file)?)
+    }
+
+    /// The way for a process into a group, in every home at once.
+    pub fn membership(&self, group: &str) -> Result<Membership, Error> {
+        let places: Vec<PathBuf> = self.homes.iter().map(|home| self.place(home, group)).collect();
+        Membership::open(&self.root, &places)
+    }
+
+    /// Processes that are in a group, in any home, each once.
+    pub fn processes(&self, group: &str) -> Result<Vec<u32>, Error> {
+        let mut ids = Vec::new();
+        for home in &self.homes {
+            let text = self.root.read(self.place(home, group).join("cgroup.procs"))?;
+            ids.extend(text.lines().filter_map(|line| line.parse::<u32>().ok()));
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        Ok(ids)
+    }
+
+    fn place(&self, home: &Home, group: &str) -> PathBuf {
+        home.mount.join(&self.top).join(group)
+    }
+
+    fn file(&self, group: &str, controller: &str, file: &str) -> Result<PathBuf, Error> {
+        self.directory(group, controller).map(|directory| directory.join(file)).ok_or_else(|| {
+            let hint = format!("no hierarchy of this run serves the controller `{controller}`");
+            Error::unexpected("find", Path::new(file), hint)
+        })
+    }
+
+    /// What a fresh group needs before groups or processes may enter it.
+    fn make_ready(&self, home: &Home, path: &Path) -> Result<(), Error> {
+        if home.is_v2 {
+            let wanted: Vec<String> =
+                home.controllers.iter().map(|name| format!("+{name}")).collect();
+            return self.root.write(path.join("cgroup.subtree_control"), &wanted.join(" "));
+        }
+        if home.controllers.contains("cpuset") {
+            // A v1 cpuset is born empty and admits nobody until both files are set
+            // (Documentation/admin-guide/cgroup-v1/cpusets.rst).
+            let parent = path.parent().unwrap_or(path);
+            for file in ["cpuset.cpus", "cpuset.mems"] {
+                let inherited = self.root.read_trimmed(parent.join(file))?;
+                self.root.write(path.join(file), &inherited)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Enables what is wanted for the children of the root group, and only what is not enabled
+    /// there already: the ledger takes back what this run has added.
+    fn enable_at_mount(&self, ledger: &mut Ledger, home: &Home) -> Result<(), Error> {
+        let path = home.mount.join("cgroup.subtree_control");
+        let enabled = self.root.read(&path)?;
+        let enabled: Vec<&str> = enabled.split_whitespace().collect();
+        for name in home.controllers.iter().filter(|name| !enabled.contains(&name.as_str())) {
+            ledger.write_with_inverse(
+                &self.root,
+                &path,
+                &format!("+{name}"),
+                &format!("-{name}"),
+            )?;
+        }
+        Ok(())
+    }
+}

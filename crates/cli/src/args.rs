@@ -1,0 +1,122 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Was the machine divided as the kernel was told?
+///
+/// A study file says who shares what and what is promised. Assay sets the host up, runs real
+/// workloads side by side in their control groups, samples what the kernel did, says for each
+/// promise whether it was kept, broken, undecided or void, and puts the host back.
+#[derive(Debug, Parser)]
+#[command(name = "assay", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 every promise kept, 1 a promise broken, 2 usage or study file wrong,
+3 undecided or void, 4 the host cannot do it, 5 a workload failed,
+6 the host could not be put back, 130 interrupted (and put back).";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a study: prepare, run, sample, judge, report, restore
+    Run(RunArguments),
+    /// Find the mistakes of a study, then print its plan; touches nothing
+    Check(CheckArguments),
+    /// List the shipped studies, or print one
+    Studies(StudiesArguments),
+    /// Show the machine: CPUs, nodes, control groups, disks, and what can be studied
+    Host(HostArguments),
+    /// Judge a recorded run again
+    Judge(JudgeArguments),
+    /// Write the report of a recorded run again
+    Report(ReportArguments),
+    /// Undo what a killed run left behind
+    Restore,
+    /// Print the JSON schema of study files, for editors
+    Schema,
+}
+
+/// Changes to a study that the command line makes.
+#[derive(Debug, Args)]
+pub(crate) struct StudyArguments {
+    /// A study file, or the name of a shipped study
+    pub(crate) study: String,
+    /// Replace the values of a factor, as `groups=4,8`; may be repeated
+    #[arg(long = "set", value_name = "FACTOR=VALUE[,VALUE]")]
+    pub(crate) set: Vec<String>,
+    /// How often each trial runs
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) repeats: Option<u32>,
+    /// How long a repeat runs at most, as `20s`
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) at_most: Option<Duration>,
+    /// Seed for the order of trials and for random data
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) study: StudyArguments,
+    /// The run folder; `runs/<time>-<study>` by default
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print verdict.json instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print the plan and stop there, as `assay check` does
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    #[command(flatten)]
+    pub(crate) study: StudyArguments,
+    /// Print mistakes and plan as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StudiesArguments {
+    /// Print this study's file
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HostArguments {
+    /// Print everything as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct JudgeArguments {
+    /// The folder of a run
+    pub(crate) run: PathBuf,
+    /// Print verdict.json instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArguments {
+    /// The folder of a run
+    pub(crate) run: PathBuf,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let duration = assay_units::parse_duration(text).map_err(|error| error.to_string())?;
+    if duration < Duration::from_secs(1) {
+        return Err("a repeat needs at least 1 s".to_owned());
+    }
+    Ok(duration)
+}

@@ -1,0 +1,177 @@
+//! `assay check`
+
+use assay_host::gather;
+use assay_kernel::Root;
+use assay_plan::{Plan, Trial, plan, steps};
+use assay_record::{PromiseRecord, RelationRecord};
+use assay_units::{Percent, format_duration};
+use serde_json::{Value, json};
+
+use crate::args::{CheckArguments, StudyArguments};
+use crate::exit::Code;
+use crate::load::{Loaded, load};
+use crate::talk;
+
+/// Groups of one trial that are printed before the rest is only counted.
+const SHOWN: usize = 8;
+
+/// Prints the mistakes of a study; without any, its plan for this host.
+pub(crate) fn run(arguments: &CheckArguments) -> Code {
+    check(&arguments.study, arguments.json)
+}
+
+pub(crate) fn check(arguments: &StudyArguments, as_json: bool) -> Code {
+    let loaded = match load(arguments, as_json) {
+        Ok(loaded) => loaded,
+        Err(code) => return code,
+    };
+    let facts = match gather(&Root::real()) {
+        Ok(facts) => facts,
+        Err(error) => {
+            talk::error(&error);
+            return Code::Host;
+        }
+    };
+    let plan = plan(&loaded.study, &facts, arguments.seed);
+    if as_json {
+        talk::data(&format!("{:#}", to_json(&loaded, &plan)));
+    } else {
+        talk::data(&to_text(&loaded, &plan));
+    }
+    if plan.refusals.is_empty() { Code::Kept } else { Code::Host }
+}
+
+fn to_text(loaded: &Loaded, plan: &Plan) -> String {
+    let study = &loaded.study;
+    let mut lines = vec![format!("{}: {}", study.name, study.title)];
+    let total = plan.slots.len() as u32 * study.design.at_most;
+    lines.push(format!(
+        "{} trials x {} repeats, each at most {}: at most {} and the set-up of disks",
+        plan.trials.len(),
+        study.design.repeats,
+        format_duration(study.design.at_most),
+        format_duration(total),
+    ));
+    for (index, trial) in plan.trials.iter().enumerate() {
+        lines.push(String::new());
+        lines.push(format!("trial {} of {}: {}", index + 1, plan.trials.len(), factors(trial)));
+        describe(trial, &mut lines);
+    }
+    lines.push(String::new());
+    if plan.refusals.is_empty() {
+        lines.push("this host can do it; nothing was touched".to_owned());
+    } else {
+        lines.push("what this host cannot do".to_owned());
+        for refusal in &plan.refusals {
+            lines.push(format!("  {}", refusal.what));
+            lines.push(format!("    remedy: {}", refusal.remedy));
+        }
+    }
+    lines.join("\n")
+}
+
+fn factors(trial: &Trial) -> String {
+    let named: Vec<String> =
+        trial.factors.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    if named.is_empty() { "no factors".to_owned() } else { named.join(", ") }
+}
+
+fn describe(trial: &Trial, lines: &mut Vec<String>) {
+    lines.push("  knobs on this host".to_owned());
+    let knobs: Vec<_> = trial
+        .groups
+        .iter()
+        .flat_map(|group| group.knobs.iter().map(move |knob| (group, knob)))
+        .collect();
+    for (group, knob) in knobs.iter().take(SHOWN) {
+        let record = &knob.record;
+        let obeyed =
+            record.obeyed_by.as_ref().map(|by| format!(", obeyed by {by}")).unwrap_or_default();
+        let note = record.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
+        lines.push(format!(
+            "    {}: {} = {} -> {} = {}{obeyed}{note}",
+            group.name, record.knob, record.asked, record.file, record.written
+        ));
+    }
+    rest(knobs.len(), lines);
+    lines.push("  changes of the host, and how each is taken back".to_owned());
+    let changes: Vec<(String, &str)> = steps(trial)
+        .iter()
+        .flat_map(|step| step.changes(trial).into_iter().map(|text| (text, step.inverse())))
+        .collect();
+    // Groups repeat themselves; the kinds of change do not.
+    for (text, inverse) in changes.iter().take(4 * SHOWN) {
+        lines.push(format!("    {text}   [{inverse}]"));
+    }
+    rest_of(changes.len(), 4 * SHOWN, lines);
+    lines.push("  promises".to_owned());
+    lines.extend(trial.promises.iter().map(|promise| format!("    {}", describe_promise(promise))));
+    for (controller, why) in &trial.absent {
+        lines.push(format!("  not sampled: {controller}: {why}"));
+    }
+}
+
+fn rest(count: usize, lines: &mut Vec<String>) {
+    rest_of(count, SHOWN, lines);
+}
+
+fn rest_of(count: usize, shown: usize, lines: &mut Vec<String>) {
+    if count > shown {
+        lines.push(format!("    and {} more like these", count - shown));
+    }
+}
+
+fn describe_promise(promise: &PromiseRecord) -> String {
+    let relation = match &promise.is {
+        RelationRecord::Proportional(knob) => format!("proportional to {knob}"),
+        RelationRecord::Equal => "equal".to_owned(),
+        RelationRecord::AtMost(bound) => format!("at most {bound} per second"),
+        RelationRecord::AtLeast(bound) => format!("at least {bound} per second"),
+    };
+    format!(
+        "{} is {relation}, within {}, at confidence {}",
+        promise.measure,
+        Percent::from_fraction(promise.within),
+        promise.confidence
+    )
+}
+
+fn to_json(loaded: &Loaded, plan: &Plan) -> Value {
+    let trials: Vec<Value> = plan
+        .trials
+        .iter()
+        .map(|trial| {
+            let knobs: Vec<Value> = trial
+                .groups
+                .iter()
+                .flat_map(|group| {
+                    group
+                        .knobs
+                        .iter()
+                        .map(move |knob| json!({ "group": group.name, "knob": knob.record }))
+                })
+                .collect();
+            let changes: Vec<Value> = steps(trial)
+                .iter()
+                .flat_map(|step| {
+                    let inverse = step.inverse();
+                    step.changes(trial)
+                        .into_iter()
+                        .map(move |text| json!({ "change": text, "inverse": inverse }))
+                })
+                .collect();
+            json!({
+                "factors": trial.factors,
+                "knobs": knobs,
+                "changes": changes,
+                "promises": trial.promises,
+            })
+        })
+        .collect();
+    json!({
+        "schema": 1,
+        "study": loaded.study.name,
+        "trials": trials,
+        "refusals": plan.refusals,
+    })
+}

@@ -1,0 +1,10 @@
+//! One file a command.
+
+pub(crate) mod check;
+pub(crate) mod host;
+pub(crate) mod judge;
+pub(crate) mod report;
+pub(crate) mod restore;
+pub(crate) mod run;
+pub(crate) mod schema;
+pub(crate) mod studies;

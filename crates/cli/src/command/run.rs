@@ -1,0 +1,198 @@
+//! `assay run`
+
+use std::path::PathBuf;
+
+use assay_engine::{Finished, Request};
+use assay_facts::HostFacts;
+use assay_host::{gather, state_dir, unfinished};
+use assay_judge::{Judgement, Verdict};
+use assay_kernel::{Root, signal};
+use assay_plan::{Plan, plan};
+use assay_record::{Manifest, Run, RunFolder};
+use jiff::Timestamp;
+
+use crate::args::RunArguments;
+use crate::command::check::check;
+use crate::exit::Code;
+use crate::load::{Loaded, load};
+use crate::progress::Progress;
+use crate::talk;
+
+/// Runs a study from its file to its verdict.
+pub(crate) fn run(arguments: &RunArguments) -> Code {
+    if arguments.dry_run {
+        return check(&arguments.study, arguments.json);
+    }
+    match prepare(arguments) {
+        Ok(request) => carry_out(&request, arguments.json),
+        Err(code) => code,
+    }
+}
+
+/// Everything up to the first change of the host.
+fn prepare(arguments: &RunArguments) -> Result<Request, Code> {
+    let loaded = load(&arguments.study, arguments.json)?;
+    let facts = gather(&Root::real()).map_err(|error| refuse(&error))?;
+    let plan = plan(&loaded.study, &facts, arguments.study.seed);
+    if !plan.refusals.is_empty() {
+        for refusal in &plan.refusals {
+            talk::error(refusal);
+        }
+        talk::say("nothing was touched");
+        return Err(Code::Host);
+    }
+    refuse_over_unfinished()?;
+    let now = Timestamp::now();
+    let stamp = now.strftime("%Y%m%dT%H%M%SZ").to_string();
+    let path = arguments
+        .out
+        .clone()
+        .unwrap_or_else(|| PathBuf::from("runs").join(format!("{stamp}-{}", loaded.study.name)));
+    let folder = RunFolder::create(&path).map_err(|error| refuse(&error))?;
+    Ok(request(loaded, plan, facts, folder, arguments, now, &stamp))
+}
+
+fn request(
+    loaded: Loaded,
+    plan: Plan,
+    facts: HostFacts,
+    folder: RunFolder,
+    arguments: &RunArguments,
+    now: Timestamp,
+    stamp: &str,
+) -> Request {
+    Request {
+        plan,
+        study: loaded.study.name,
+        title: loaded.study.title,
+        question: loaded.study.question,
+        study_text: loaded.text,
+        command: std::env::args().collect(),
+        started_at: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        run_id: format!("{stamp}-{}", std::process::id()),
+        seed: arguments.study.seed,
+        facts,
+        folder,
+        state_dir: state_dir(),
+    }
+}
+
+fn refuse(error: &dyn std::fmt::Display) -> Code {
+    talk::error(error);
+    Code::Host
+}
+
+/// What an earlier run left behind would be taken for the host's own state, so it goes first.
+fn refuse_over_unfinished() -> Result<(), Code> {
+    let left = unfinished(&state_dir()).map_err(|error| refuse(&error))?;
+    let Some(first) = left.first() else { return Ok(()) };
+    if first.live {
+        talk::error(&format!(
+            "run {} is in progress{}\n  hint: wait until it is over",
+            first.run_id,
+            first.pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
+        ));
+    } else {
+        talk::error(&format!(
+            "run {} ended without putting the host back ({} changes)\n  hint: run `assay restore` first",
+            first.run_id, first.changes
+        ));
+    }
+    Err(Code::Host)
+}
+
+fn carry_out(request: &Request, as_json: bool) -> Code {
+    signal::note_interruptions();
+    let mut progress = Progress::new(&request.plan);
+    let finished = assay_engine::run(request, &mut progress);
+    progress.finish();
+    let finished = match finished {
+        Ok(finished) => finished,
+        Err(failure) => return refuse(&failure),
+    };
+    let verdict = conclude(request, &finished, as_json);
+    code(&finished, verdict)
+}
+
+/// Judges and shows what there is, also of a run that ended early. `None` when nothing can be
+/// judged or written.
+fn conclude(request: &Request, finished: &Finished, as_json: bool) -> Option<Verdict> {
+    for error in &finished.not_restored {
+        talk::error(&format!("not put back: {error}"));
+    }
+    if let (None, Some(failure)) = (finished.interrupted, &finished.failure) {
+        talk::error(failure);
+    }
+    tell_faults(&finished.manifest);
+    let judged = Run::load(request.folder.path()).and_then(|run| {
+        // What was recorded last counts, also when the disk was too full to write it down.
+        let run = Run { manifest: finished.manifest.clone(), ..run };
+        judge_run(&request.folder, &run)
+    });
+    match judged {
+        Ok(judgement) => {
+            show(&request.folder, &finished.manifest, &judgement, as_json);
+            Some(judgement.verdict)
+        }
+        Err(error) => {
+            talk::error(&error);
+            None
+        }
+    }
+}
+
+fn tell_faults(manifest: &Manifest) {
+    for repeat in manifest.trials.iter().flat_map(|trial| &trial.repeats) {
+        if let Some(fault) = &repeat.fault {
+            talk::error(&fault.message);
+        }
+    }
+}
+
+fn code(finished: &Finished, verdict: Option<Verdict>) -> Code {
+    if !finished.not_restored.is_empty() {
+        return Code::RestoreIncomplete;
+    }
+    if finished.interrupted.is_some() {
+        return Code::Interrupted;
+    }
+    if finished.failure.is_some() {
+        return Code::Host;
+    }
+    let workload_failed = finished
+        .manifest
+        .trials
+        .iter()
+        .flat_map(|trial| &trial.repeats)
+        .any(|repeat| repeat.fault.as_ref().is_some_and(|fault| fault.kind == "workload"));
+    match verdict {
+        _ if workload_failed => Code::Workload,
+        Some(verdict) => Code::of_verdict(verdict),
+        None => Code::Host,
+    }
+}
+
+/// Judges a run and writes its verdict and its report.
+pub(crate) fn judge_run(folder: &RunFolder, run: &Run) -> Result<Judgement, assay_record::Error> {
+    let samples = assay_judge::Samples { repeats: run.samples.iter().map(|t| t.iter().map(|r| assay_judge::RepeatSamples { tables: r.clone() }).collect()).collect() };
+    let judgement = assay_judge::judge(&run.manifest, &samples);
+    folder.write_json("verdict.json", &judgement)?;
+    match assay_report::html(&run.manifest, &judgement, &run.samples) {
+        Ok(html) => folder.write_text("report.html", &html)?,
+        Err(error) => talk::error(&format!("the report could not be written: {error}")),
+    }
+    Ok(judgement)
+}
+
+/// Shows a judgement: the document for programs, the table for people.
+pub(crate) fn show(folder: &RunFolder, manifest: &Manifest, judgement: &Judgement, as_json: bool) {
+    if as_json {
+        match std::fs::read_to_string(folder.file("verdict.json")) {
+            Ok(text) => talk::data(&text),
+            Err(cause) => talk::error(&cause),
+        }
+        return;
+    }
+    talk::data(&assay_report::text(manifest, judgement, talk::width(), talk::colors_data()));
+    talk::data(&format!("report: {}", folder.file("report.html").display()));
+}

@@ -1,0 +1,143 @@
+//! The whole run, from the first change of the host to the last one taken back.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use assay_facts::HostFacts;
+use assay_host::{Ledger, scratch};
+use assay_kernel::{Root, signal};
+use assay_plan::{Plan, Slot};
+use assay_record::{EventLog, Manifest, RunFolder};
+
+use crate::disks::Disks;
+use crate::failure::Failure;
+use crate::recording;
+use crate::repeat;
+
+/// What to run and where to record it.
+#[derive(Debug)]
+pub struct Request {
+    /// The plan, free of refusals.
+    pub plan: Plan,
+    /// The study's name.
+    pub study: String,
+    /// Its title.
+    pub title: String,
+    /// Its question.
+    pub question: Option<String>,
+    /// Its whole text.
+    pub study_text: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// When the run began, RFC 3339.
+    pub started_at: String,
+    /// Identifies the run in group names and in the ledger; letters, digits and `-`.
+    pub run_id: String,
+    /// Seeds the order and random data.
+    pub seed: u64,
+    /// The machine.
+    pub facts: HostFacts,
+    /// The run folder.
+    pub folder: RunFolder,
+    /// Where the ledger lives.
+    pub state_dir: PathBuf,
+}
+
+/// Someone who wants to know how the run goes.
+pub trait Observer {
+    /// A new phase of a repeat has begun.
+    fn phase(&mut self, slot: Slot, text: &str);
+    /// Part of a long phase is done.
+    fn progress(&mut self, done: f64);
+    /// This much of a repeat has passed since its common start.
+    fn running(&mut self, slot: Slot, elapsed: Duration, of: Duration);
+    /// Something worth a line of its own.
+    fn remark(&mut self, text: &str);
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// The manifest as it was last written.
+    pub manifest: Manifest,
+    /// The signal that ended the run early, if one did.
+    pub interrupted: Option<&'static str>,
+    /// Why the run ended early, if the host or the run folder failed.
+    pub failure: Option<Failure>,
+    /// Changes that could not be taken back.
+    pub not_restored: Vec<assay_kernel::Error>,
+}
+
+/// What every part of a run works with.
+pub(crate) struct Context<'r> {
+    pub(crate) request: &'r Request,
+    pub(crate) root: Root,
+    pub(crate) ledger: Ledger,
+    pub(crate) events: EventLog,
+    pub(crate) manifest: Manifest,
+    pub(crate) observer: &'r mut dyn Observer,
+}
+
+/// Runs every slot of the plan. An error is returned only when nothing was changed; after that,
+/// whatever happens, the host is put back and what was recorded is kept.
+pub fn run(request: &Request, observer: &mut dyn Observer) -> Result<Finished, Failure> {
+    let mut context = Context {
+        root: Root::real(),
+        ledger: Ledger::begin(&request.state_dir, &request.run_id)?,
+        events: EventLog::create(request.folder.path())?,
+        manifest: recording::manifest(request),
+        request,
+        observer,
+    };
+    let failure = context.run_slots().err();
+    context.put_back(failure)
+}
+
+impl Context<'_> {
+    fn run_slots(&mut self) -> Result<(), Failure> {
+        self.request.folder.write_manifest(&self.manifest)?;
+        let mut disks = Disks::none(self.ledger.mark());
+        for slot in self.request.plan.slots.clone() {
+            let trial = &self.request.plan.trials[slot.trial];
+            if signal::interrupted_by().is_some() {
+                return Ok(());
+            }
+            disks.provide(self, slot, trial)?;
+            recording::name_devices(&mut self.manifest.trials[slot.trial], disks.ready());
+            repeat::run(self, slot, trial, disks.ready())?;
+            self.request.folder.write_manifest(&self.manifest)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the host back and writes the manifest a last time.
+    fn put_back(mut self, failure: Option<Failure>) -> Result<Finished, Failure> {
+        let interrupted = signal::interrupted_by();
+        let root = self.root.clone();
+        let not_restored = self.ledger.restore(&root);
+        self.manifest.changes = recording::changes(&self.ledger);
+        self.manifest.restored = Some(not_restored.is_empty());
+        self.manifest.ended_early = match (&failure, interrupted) {
+            (Some(failure), _) => Some(failure.to_string()),
+            (None, Some(signal)) => Some(format!("interrupted by {signal}")),
+            (None, None) => None,
+        };
+        // The ledger goes first: a full disk must not keep a host from counting as restored.
+        self.ledger.finish()?;
+        let written = self.request.folder.write_manifest(&self.manifest);
+        Ok(Finished {
+            manifest: self.manifest,
+            interrupted,
+            failure: failure.or(written.err().map(Failure::Record)),
+            not_restored,
+        })
+    }
+}
+
+/// How much of a disk's set-up is done. Only filling an image takes long enough to be told.
+pub(crate) fn fraction(progress: &scratch::Progress) -> f64 {
+    match progress {
+        scratch::Progress::Filling { done, total } => *done as f64 / (*total).max(1) as f64,
+        scratch::Progress::Partitioning { .. } | scratch::Progress::Formatting { .. } => 1.0,
+    }
+}

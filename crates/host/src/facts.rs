@@ -1,0 +1,50 @@
+//! Reads what a host is. A file that this host lacks makes one fact unavailable, never the
+//! whole.
+
+mod cgroup;
+mod cpus;
+mod disks;
+mod memory;
+mod system;
+mod tools;
+
+use assay_facts::{Disk, HostFacts, Node};
+use assay_kernel::{Error, Root};
+
+/// Gathers the facts of the host below `root`. Fails only where there is no /proc at all.
+pub fn gather(root: &Root) -> Result<HostFacts, Error> {
+    root.list("/proc").map_err(|error| error.with_hint("mount -t proc proc /proc"))?;
+    let cpus = cpus::cpus(root);
+    let memory = memory::total(root, "MemTotal");
+    let nodes = memory::nodes(root, &cpus.online, memory);
+    let disks = disks::disks(root);
+    Ok(HostFacts {
+        host_name: system::host_name(root),
+        kernel: system::release(root),
+        architecture: system::architecture(root),
+        distribution: system::distribution(root),
+        effective_user: system::effective_user(root),
+        virtual_machine: system::virtual_machine(root),
+        caches: cpus::caches(root, &cpus.online),
+        memory_nodes: nodes.iter().filter(|node| node.memory.get() > 0).map(node_id).collect(),
+        cpus,
+        nodes,
+        memory,
+        swap: memory::total(root, "SwapTotal"),
+        cgroup: cgroup::layout(root),
+        schedulers: disks::schedulers(&disks),
+        disks,
+        pressure: system::pressure(root),
+        parses_partitions: system::parses_partitions(root),
+        tools: tools::tools(root),
+    })
+}
+
+/// The whole disk with these device numbers; `None` when they belong to a partition.
+pub(crate) fn disk_by_numbers(root: &Root, major: u32, minor: u32) -> Option<Disk> {
+    disks::disks(root).into_iter().find(|disk| (disk.major, disk.minor) == (major, minor))
+}
+
+const fn node_id(node: &Node) -> u16 {
+    node.id
+}

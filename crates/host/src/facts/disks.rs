@@ -1,0 +1,104 @@
+//! Block devices (/sys/block) and what uses them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use assay_facts::{Disk, Holder, Scheduler};
+use assay_kernel::Root;
+use assay_kernel::parse::choice;
+use assay_kernel::parse::mountinfo::{self, Mount};
+use assay_units::Bytes;
+
+use super::cpus::parsed;
+
+const BLOCK: &str = "/sys/block";
+
+/// Everything that /proc says of the use of block devices.
+struct Uses {
+    mounts: Vec<Mount>,
+    swaps: Vec<String>,
+}
+
+pub(super) fn disks(root: &Root) -> Vec<Disk> {
+    let uses = Uses {
+        mounts: mountinfo::parse(&root.read("/proc/self/mountinfo").unwrap_or_default()),
+        swaps: swaps(&root.read("/proc/swaps").unwrap_or_default()),
+    };
+    let names = root.list(BLOCK).unwrap_or_default();
+    names.iter().filter_map(|name| disk(root, name, &uses)).collect()
+}
+
+pub(super) fn schedulers(disks: &[Disk]) -> Vec<String> {
+    let offered: BTreeSet<String> =
+        disks.iter().filter_map(|disk| disk.scheduler.clone()).flat_map(|s| s.offered).collect();
+    offered.into_iter().collect()
+}
+
+fn disk(root: &Root, name: &str, uses: &Uses) -> Option<Disk> {
+    const SECTOR: u64 = 512;
+    let place = Path::new(BLOCK).join(name);
+    let text =
+        |path: &str| root.read_trimmed(place.join(path)).ok().filter(|text| !text.is_empty());
+    let numbers = text("dev")?;
+    let (major, minor) = numbers.split_once(':')?;
+    let sectors: u64 = parsed(root, &place.join("size")).unwrap_or(0);
+    let partitions = partitions(root, &place);
+    Some(Disk {
+        name: name.to_owned(),
+        size: Bytes::new(sectors.saturating_mul(SECTOR)),
+        major: major.parse().ok()?,
+        minor: minor.parse().ok()?,
+        scheduler: text("queue/scheduler").and_then(|text| scheduler(&text)),
+        rotational: text("queue/rotational").map(|value| value == "1"),
+        nr_requests: text("queue/nr_requests").and_then(|value| value.parse().ok()),
+        model: text("device/model"),
+        serial: ["serial", "device/serial"].into_iter().find_map(text),
+        holders: holders(root, name, &partitions, uses),
+        partitions,
+        backing_file: text("loop/backing_file").map(PathBuf::from),
+    })
+}
+
+fn scheduler(text: &str) -> Option<Scheduler> {
+    choice::parse(text).map(|choice| Scheduler { active: choice.active, offered: choice.offered })
+}
+
+/// Subdirectories with a file `partition`, in the order of their numbers.
+fn partitions(root: &Root, place: &Path) -> Vec<String> {
+    let mut found: Vec<(u32, String)> = root
+        .list(place)
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|name| Some((parsed(root, &place.join(&name).join("partition"))?, name)))
+        .collect();
+    found.sort();
+    found.into_iter().map(|(_, name)| name).collect()
+}
+
+fn holders(root: &Root, disk: &str, partitions: &[String], uses: &Uses) -> Vec<Holder> {
+    let place = Path::new(BLOCK).join(disk);
+    let mut parts = vec![(disk, place.clone())];
+    parts.extend(partitions.iter().map(|name| (name.as_str(), place.join(name))));
+    let mut found = Vec::new();
+    for (name, place) in parts {
+        let numbers = root.read_trimmed(place.join("dev")).unwrap_or_default();
+        let node = format!("/dev/{name}");
+        // btrfs mounts carry a device number of their own, so the source is looked at too.
+        let here = uses.mounts.iter().filter(|m| m.device == numbers || m.source == node);
+        found.extend(here.map(|mount| Holder::Mounted(mount.target.clone())));
+        let stacked = root.list(place.join("holders")).unwrap_or_default();
+        found.extend(stacked.into_iter().map(Holder::Held));
+        if uses.swaps.contains(&node) {
+            found.push(Holder::Swap);
+        }
+    }
+    found
+}
+
+fn swaps(text: &str) -> Vec<String> {
+    text.lines()
+        .skip(1)
+        .filter_map(|line| line.split_whitespace().next())
+        .map(str::to_owned)
+        .collect()
+}

@@ -1,0 +1,45 @@
+//! Memory and its nodes.
+
+use std::path::Path;
+
+use assay_facts::Node;
+use assay_kernel::Root;
+use assay_kernel::parse::keyed;
+use assay_units::{Bytes, CpuSet};
+
+use super::cpus::parsed;
+
+const NODE: &str = "/sys/devices/system/node";
+
+/// An amount of /proc/meminfo.
+pub(super) fn total(root: &Root, key: &str) -> Bytes {
+    amount(root, Path::new("/proc/meminfo"), key)
+}
+
+fn amount(root: &Root, path: &Path, key: &str) -> Bytes {
+    let text = root.read(path).unwrap_or_default();
+    Bytes::new(keyed::kibibytes(&text, key).unwrap_or(0))
+}
+
+/// The NUMA nodes; a kernel without NUMA is one node that holds everything.
+pub(super) fn nodes(root: &Root, online: &CpuSet, memory: Bytes) -> Vec<Node> {
+    let names = root.list(NODE).unwrap_or_default();
+    let mut ids: Vec<u16> =
+        names.iter().filter_map(|name| name.strip_prefix("node")?.parse().ok()).collect();
+    ids.sort_unstable();
+    if ids.is_empty() {
+        return vec![Node { id: 0, cpus: online.clone(), memory, distances: vec![10] }];
+    }
+    ids.into_iter().map(|id| node(root, id)).collect()
+}
+
+fn node(root: &Root, id: u16) -> Node {
+    let directory = Path::new(NODE).join(format!("node{id}"));
+    let distances = root.read(directory.join("distance")).unwrap_or_default();
+    Node {
+        id,
+        cpus: parsed(root, &directory.join("cpulist")).unwrap_or_default(),
+        memory: amount(root, &directory.join("meminfo"), "MemTotal"),
+        distances: distances.split_whitespace().filter_map(|word| word.parse().ok()).collect(),
+    }
+}

@@ -1,0 +1,246 @@
+//! The ledger: every change of the host is written down, with the value found, before it is
+//! made, so that it can be taken back even after SIGKILL at any instant (docs/host.md).
+
+mod change;
+mod group;
+mod inverse;
+mod journal;
+mod loop_device;
+mod make;
+mod queue;
+mod undo;
+mod unfinished;
+
+use std::path::{Path, PathBuf};
+
+use assay_kernel::{Error, Root};
+
+pub use change::{Area, Change};
+pub use loop_device::LoopDevice;
+pub use unfinished::{LedgerRestore, RestoreReport, Unfinished, restore_all, unfinished};
+
+use journal::{FORMAT, Header, Journal};
+
+/// The changes of one run. While it lives its file is locked; when the process ends without
+/// [`Ledger::finish`], the file stays for `assay restore`.
+#[derive(Debug)]
+pub struct Ledger {
+    journal: Journal,
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    number: u32,
+    change: Change,
+    restored: Option<Result<(), Error>>,
+}
+
+/// A point in the ledger to which changes can be taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark(usize);
+
+/// One change for the record of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangeReport {
+    /// The change in words.
+    pub what: String,
+    /// The value found, where there is one.
+    pub before: Option<String>,
+    /// The value set, where there is one.
+    pub set: Option<String>,
+    /// `None` while it stands, else whether taking it back succeeded.
+    pub restored: Option<Result<(), Error>>,
+}
+
+impl ChangeReport {
+    fn new(change: &Change, restored: Option<Result<(), Error>>) -> Self {
+        Self {
+            what: change.describe(),
+            before: change.before().map(str::to_owned),
+            set: change.set().map(str::to_owned),
+            restored,
+        }
+    }
+}
+
+/// Where ledgers are kept: `ASSAY_STATE`, or /var/lib/assay, which survives a reboot.
+#[must_use]
+pub fn state_dir() -> PathBuf {
+    std::env::var_os("ASSAY_STATE")
+        .filter(|value| !value.is_empty())
+        .map_or_else(|| PathBuf::from("/var/lib/assay"), PathBuf::from)
+}
+
+impl Ledger {
+    /// Opens the ledger of a new run below `state_dir`. Refuses while another run lives and
+    /// when an earlier one left changes behind, since what is found now would then be taken
+    /// for what the host's owner had set.
+    pub fn begin(state_dir: &Path, run_id: &str) -> Result<Self, Error> {
+        let directory = unfinished::directory(state_dir);
+        make_directories(&directory)?;
+        let path = directory.join(format!("{}.jsonl", checked_name(run_id)?));
+        let gate = unfinished::Gate::close(&directory)?;
+        unfinished::refuse_if_any(state_dir)?;
+        let mut journal = Journal::create(&path)?;
+        if !journal.try_lock()? {
+            return Err(Error::unexpected("lock", &path, "another process holds it"));
+        }
+        drop(gate);
+        journal.begin(Header {
+            format: FORMAT,
+            run: run_id.to_owned(),
+            pid: std::process::id(),
+            boot: boot_id(&Root::real()),
+        })?;
+        journal::sync_directory(&directory)?;
+        Ok(Self::over(journal, Vec::new()))
+    }
+
+    fn over(journal: Journal, entries: Vec<Entry>) -> Self {
+        Self { journal, entries }
+    }
+
+    /// The ledger's file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.journal.path()
+    }
+
+    /// This point, for [`Ledger::restore_to`].
+    #[must_use]
+    pub fn mark(&self) -> Mark {
+        Mark(self.entries.len())
+    }
+
+    /// All changes of this run in the order of their making.
+    #[must_use]
+    pub fn changes(&self) -> Vec<ChangeReport> {
+        self.entries
+            .iter()
+            .map(|entry| ChangeReport::new(&entry.change, entry.restored.clone()))
+            .collect()
+    }
+
+    /// Takes every change back, the last one first. One that cannot be taken back does not stop
+    /// the others; the errors are returned and kept for [`Ledger::changes`].
+    pub fn restore(&mut self, root: &Root) -> Vec<Error> {
+        self.restore_to(root, Mark(0))
+    }
+
+    /// Takes back the changes made since `mark`.
+    pub fn restore_to(&mut self, root: &Root, mark: Mark) -> Vec<Error> {
+        self.take_back(mark, |change| undo::undo(root, change))
+    }
+
+    fn take_back(&mut self, mark: Mark, undo: impl Fn(&Change) -> Result<(), Error>) -> Vec<Error> {
+        let mut errors = Vec::new();
+        for index in (mark.0.min(self.entries.len())..self.entries.len()).rev() {
+            if matches!(self.entries[index].restored, Some(Ok(()))) {
+                continue;
+            }
+            let result = self.take_back_one(index, &undo);
+            if let Err(error) = &result {
+                errors.push(error.clone());
+            }
+            self.entries[index].restored = Some(result);
+        }
+        errors
+    }
+
+    fn take_back_one(
+        &mut self,
+        index: usize,
+        undo: &impl Fn(&Change) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        #[cfg(test)]
+        fuse::burn()?;
+        undo(&self.entries[index].change)?;
+        #[cfg(test)]
+        fuse::burn()?;
+        self.journal.back(self.entries[index].number)
+    }
+
+    /// Removes the ledger's file if every change is back, and says whether that was so.
+    pub fn finish(self) -> Result<bool, Error> {
+        if !self.entries.iter().all(|entry| matches!(entry.restored, Some(Ok(())))) {
+            return Ok(false);
+        }
+        self.journal.remove().map(|()| true)
+    }
+
+    /// Writes `change` down, then makes it.
+    fn record<T>(
+        &mut self,
+        change: Change,
+        make: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let whole = change.all_or_nothing();
+        self.intend(vec![change])?;
+        let result = make();
+        #[cfg(test)]
+        fuse::burn()?;
+        if result.is_err() && whole {
+            self.forget_last()?;
+        }
+        result
+    }
+
+    /// Writes changes down that are about to be made, and returns when they are on the disk.
+    fn intend(&mut self, changes: Vec<Change>) -> Result<(), Error> {
+        #[cfg(test)]
+        fuse::burn()?;
+        let next = self.entries.last().map_or(0, |entry| entry.number + 1);
+        let numbered: Vec<(u32, Change)> = (next..).zip(changes).collect();
+        self.journal.intend(&numbered)?;
+        self.entries.extend(numbered.into_iter().map(|(number, change)| Entry {
+            number,
+            change,
+            restored: None,
+        }));
+        #[cfg(test)]
+        fuse::burn()?;
+        Ok(())
+    }
+
+    /// Strikes the last entry out: the kernel refused it as a whole.
+    fn forget_last(&mut self) -> Result<(), Error> {
+        if let Some(entry) = self.entries.pop() {
+            self.journal.back(entry.number)?;
+        }
+        Ok(())
+    }
+}
+
+/// Identifies the time since the last boot; empty where the kernel does not tell.
+fn boot_id(root: &Root) -> String {
+    root.read_trimmed("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+}
+
+fn checked_name(run_id: &str) -> Result<&str, Error> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:+".contains(c);
+    if run_id.is_empty() || run_id.starts_with('.') || !run_id.chars().all(plain) {
+        let hint = "a run id is made of letters, digits and `-_.:+`";
+        return Err(Error::unexpected("begin a ledger for", Path::new(run_id), hint));
+    }
+    Ok(run_id)
+}
+
+fn make_directories(path: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(path).map_err(|cause| {
+        Error::new("mkdir", path, &cause)
+            .with_hint("set ASSAY_STATE to a directory that can be written and survives a reboot")
+    })?;
+    // The new directories themselves must be on the disk before a ledger in them counts.
+    for directory in path.ancestors().take(3).filter(|directory| directory.is_dir()) {
+        journal::sync_directory(directory)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod crash_tests;
+#[cfg(test)]
+mod fuse;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,152 @@
+//! What can be changed on a host, with what is needed to take it back.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// A stretch of a disk in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Area {
+    /// Where it begins.
+    pub start: u64,
+    /// How long it is.
+    pub length: u64,
+}
+
+/// One change of the host. Paths are absolute as the host knows them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// A value written into a kernel file. Taken back by writing `before`.
+    WriteFile {
+        /// The file.
+        path: PathBuf,
+        /// The value found; of a list of choices the active one.
+        before: String,
+        /// The value that was to be written.
+        set: String,
+    },
+    /// The attributes of a disk's queue as found, because what follows changes some of them as
+    /// a side effect. Taken back by writing those that differ, the scheduler first.
+    KeepQueue {
+        /// The kernel's name of the disk.
+        device: String,
+        /// Every writable attribute below `queue/`.
+        attributes: BTreeMap<String, String>,
+    },
+    /// A directory. Taken back by rmdir, so only when it is empty.
+    MakeDir {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A control group. Taken back by killing what is inside and removing it with the groups
+    /// below it.
+    MakeGroup {
+        /// The group's directory.
+        path: PathBuf,
+    },
+    /// A file. Taken back by unlinking it.
+    MakeFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A loop device that did not exist. Taken back by LOOP_CTL_REMOVE.
+    AddLoop {
+        /// N of `/dev/loopN`.
+        number: u32,
+    },
+    /// An image attached to whichever loop device. Taken back by detaching every loop device
+    /// that has it.
+    AttachLoop {
+        /// The image, its path free of symbolic links.
+        image: PathBuf,
+    },
+    /// A partition told to the kernel. Taken back by BLKPG_DEL_PARTITION.
+    AddPartition {
+        /// The disk's device node.
+        device: PathBuf,
+        /// The partition's number.
+        number: u32,
+    },
+    /// A mounted file system. Taken back by unmounting.
+    Mount {
+        /// Where.
+        target: PathBuf,
+    },
+    /// A null block device made through configfs. Taken back by powering it off and rmdir.
+    NullBlk {
+        /// Its directory in configfs.
+        path: PathBuf,
+    },
+    /// A partition table or file systems on a disk that had none. Taken back by writing zeros
+    /// over the places where signatures stand.
+    WriteSignatures {
+        /// The disk's device node.
+        device: PathBuf,
+        /// What was partitioned or formatted.
+        areas: Vec<Area>,
+    },
+}
+
+impl Change {
+    /// The change in words: `write /sys/block/sda/queue/scheduler`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match self {
+            Self::WriteFile { path, .. } => format!("write {}", path.display()),
+            Self::KeepQueue { device, .. } => format!("keep the queue settings of {device}"),
+            Self::MakeDir { path } => format!("make directory {}", path.display()),
+            Self::MakeGroup { path } => format!("make group {}", path.display()),
+            Self::MakeFile { path } => format!("make file {}", path.display()),
+            Self::AddLoop { number } => format!("add loop device loop{number}"),
+            Self::AttachLoop { image } => format!("attach {} to a loop device", image.display()),
+            Self::AddPartition { device, number } => {
+                format!("add partition {number} of {}", device.display())
+            }
+            Self::Mount { target } => format!("mount {}", target.display()),
+            Self::NullBlk { path } => format!("make null block device {}", path.display()),
+            Self::WriteSignatures { device, .. } => {
+                format!("partition or format {}", device.display())
+            }
+        }
+    }
+
+    /// The value found, where there is one.
+    #[must_use]
+    pub fn before(&self) -> Option<&str> {
+        if let Self::WriteFile { before, .. } = self { Some(before) } else { None }
+    }
+
+    /// The value set, where there is one.
+    #[must_use]
+    pub fn set(&self) -> Option<&str> {
+        if let Self::WriteFile { set, .. } = self { Some(set) } else { None }
+    }
+
+    /// Whether it is still there after a reboot. All else lives in the kernel's memory, and
+    /// device names may belong to other devices after a reboot.
+    #[must_use]
+    pub fn outlives_boot(&self) -> bool {
+        match self {
+            Self::MakeFile { path } | Self::MakeDir { path } => {
+                !["/proc", "/sys", "/dev", "/run"].iter().any(|top| path.starts_with(top))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a refusal by the kernel means that nothing was made, so that nothing may be
+    /// taken back: what is there then belongs to someone else.
+    pub(super) fn all_or_nothing(&self) -> bool {
+        matches!(
+            self,
+            Self::MakeDir { .. }
+                | Self::MakeGroup { .. }
+                | Self::MakeFile { .. }
+                | Self::AddLoop { .. }
+                | Self::AddPartition { .. }
+                | Self::Mount { .. }
+        )
+    }
+}

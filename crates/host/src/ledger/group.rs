@@ -1,0 +1,109 @@
+//! Removing a control group that Assay made, whatever is still inside.
+
+use std::path::Path;
+use std::time::Duration;
+
+use assay_kernel::{Error, Root, process};
+use rustix::process::Signal;
+
+use super::queue::is_gone;
+use super::undo::while_busy;
+use crate::wait::wait_until;
+
+const PROCS: &str = "cgroup.procs";
+
+/// Kills the processes inside, then removes the group and every group below it: all of it is
+/// below a directory that this run made.
+pub(super) fn remove(root: &Root, group: &Path) -> Result<(), Error> {
+    if !root.exists(group) {
+        return Ok(());
+    }
+    empty(root, group)?;
+    remove_tree(root, group)
+}
+
+fn remove_tree(root: &Root, group: &Path) -> Result<(), Error> {
+    for child in children(root, group)? {
+        remove_tree(root, &group.join(child))?;
+    }
+    if !root.is_real() {
+        remove_fake_files(root, group)?;
+    }
+    match while_busy(|| root.remove_dir(group)) {
+        Err(error) if is_gone(&error) => Ok(()),
+        other => other,
+    }
+}
+
+/// In a tree that stands in for a host the interface files are real files, which the kernel's
+/// rmdir would sweep away.
+pub(super) fn remove_fake_files(root: &Root, directory: &Path) -> Result<(), Error> {
+    let place = root.resolve(directory);
+    for name in root.list(directory).unwrap_or_default() {
+        let file = place.join(&name);
+        if file.is_file() {
+            std::fs::remove_file(&file).map_err(|cause| Error::new("unlink", &file, &cause))?;
+        }
+    }
+    Ok(())
+}
+
+fn children(root: &Root, group: &Path) -> Result<Vec<String>, Error> {
+    let place = root.resolve(group);
+    Ok(root.list(group)?.into_iter().filter(|name| place.join(name).is_dir()).collect())
+}
+
+fn empty(root: &Root, group: &Path) -> Result<(), Error> {
+    const PATIENCE: Duration = Duration::from_secs(5);
+    let mut left = members(root, group);
+    let emptied = wait_until(PATIENCE, || {
+        if !left.is_empty() {
+            kill(root, group, &left);
+            left = members(root, group);
+        }
+        left.is_empty()
+    });
+    if emptied {
+        return Ok(());
+    }
+    let hint = format!("these processes do not end: {left:?}; see /proc/PID/stack");
+    Err(Error::unexpected("empty group", group, hint))
+}
+
+/// Processes in the group and below. A directory or file that vanishes meanwhile holds none.
+fn members(root: &Root, group: &Path) -> Vec<u32> {
+    let own = std::process::id();
+    let text = root.read(group.join(PROCS)).unwrap_or_default();
+    let mut found: Vec<u32> = text.lines().filter_map(|line| line.trim().parse().ok()).collect();
+    for child in children(root, group).unwrap_or_default() {
+        found.extend(members(root, &group.join(child)));
+    }
+    // Assay itself never sits in its own groups; 0 stands for a process of an outer namespace.
+    found.retain(|pid| *pid != own && *pid != 0);
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn kill(root: &Root, group: &Path, members: &[u32]) {
+    thaw(root, group);
+    if root.write(group.join("cgroup.kill"), "1").is_ok() {
+        return;
+    }
+    for pid in members {
+        // It may have ended by itself; whether all are gone is looked at afterwards.
+        let _ = process::send(*pid, Signal::KILL);
+    }
+}
+
+/// A process that cgroup v1 has frozen dies only after it is thawed.
+fn thaw(root: &Root, group: &Path) {
+    let state = group.join("freezer.state");
+    if root.exists(&state) {
+        // A failure shows as a process that does not end.
+        let _ = root.write(&state, "THAWED");
+    }
+    for child in children(root, group).unwrap_or_default() {
+        thaw(root, &group.join(child));
+    }
+}

@@ -1,0 +1,215 @@
+//! Loop devices of a run.
+//!
+//! A run adds a loop device of its own and removes it again, because the kernel lets a device
+//! that was attached once keep most of its queue settings: `rotational`, `read_ahead_kb`,
+//! `write_cache` and the discard limits are set by attaching and stay after detaching, and of
+//! these `discard_max_hw_bytes` and `write_zeroes_max_bytes` cannot be written back (observed
+//! on Linux 6.18). Only where no device can be added is an existing one borrowed; then every
+//! writable attribute is put back and those two stay as the kernel leaves them.
+
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use assay_kernel::loop_device::{self, node};
+use assay_kernel::{Error, Root};
+use rustix::io::Errno;
+
+use super::Ledger;
+use super::change::Change;
+use super::queue::is_gone;
+use super::undo::while_busy;
+use crate::wait::wait_until;
+
+const BLOCK: &str = "/sys/block";
+const BLOCK_SIZE: u32 = 512;
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// An attached loop device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoopDevice {
+    /// The kernel's name, `loop8`.
+    pub name: String,
+    /// Its device node.
+    pub node: PathBuf,
+    /// Whether it by-passes the page cache of its image.
+    pub direct: bool,
+}
+
+impl Ledger {
+    /// Attaches `image` to a loop device with direct I/O, if its file system can, and a logical
+    /// block size of 512 bytes.
+    pub fn attach_loop(&mut self, root: &Root, image: &Path) -> Result<LoopDevice, Error> {
+        let image = image.canonicalize().map_err(|cause| Error::new("open", image, &cause))?;
+        match self.add_loop(root)? {
+            Some(number) => self.attach(root, number, &image),
+            None => self.borrow_loop(root, &image, &numbers(root)?),
+        }
+    }
+
+    /// Adds a loop device with a number above all others; `None` when this host refuses or does
+    /// not show its node (a container with a /dev of its own).
+    fn add_loop(&mut self, root: &Root) -> Result<Option<u32>, Error> {
+        const RIVALS: usize = 16;
+        for _ in 0..RIVALS {
+            let number = numbers(root)?.last().map_or(0, |last| last + 1);
+            let mark = self.mark();
+            match self.record(Change::AddLoop { number }, || loop_device::add(number)) {
+                // Somebody else has just added the same number.
+                Err(error) if error.is(Errno::EXIST) => {}
+                Err(_) => return Ok(None),
+                Ok(()) if wait_until(Duration::from_secs(2), || node(number).exists()) => {
+                    return Ok(Some(number));
+                }
+                Ok(()) => return self.restore_to(root, mark).pop().map_or(Ok(None), Err),
+            }
+        }
+        Ok(None)
+    }
+
+    fn attach(&mut self, root: &Root, number: u32, image: &Path) -> Result<LoopDevice, Error> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(image)
+            .map_err(|cause| Error::new("open", image, &cause))?;
+        let node = node(number);
+        self.record(Change::AttachLoop { image: image.to_owned() }, || {
+            loop_device::configure(&node, &file, true, BLOCK_SIZE)
+        })?;
+        let name = format!("loop{number}");
+        let direct = root.read_trimmed(attribute(&name, "dio")).is_ok_and(|value| value == "1");
+        Ok(LoopDevice { name, node, direct })
+    }
+
+    /// Takes the first of these existing devices that is free.
+    fn borrow_loop(
+        &mut self,
+        root: &Root,
+        image: &Path,
+        candidates: &[u32],
+    ) -> Result<LoopDevice, Error> {
+        for &number in candidates {
+            let name = format!("loop{number}");
+            if root.exists(attribute(&name, "backing_file")) || !node(number).exists() {
+                continue;
+            }
+            let mark = self.mark();
+            self.keep_queue(root, &name)?;
+            match self.attach(root, number, image) {
+                // Somebody else has just taken it: their settings are not ours to put back.
+                Err(error) if error.is(Errno::BUSY) => self.forget_since(mark)?,
+                other => return other,
+            }
+        }
+        let hint = "no loop device is free: `losetup -a` lists them, `modprobe loop` brings them";
+        Err(Error::unexpected("attach", image, hint))
+    }
+
+    fn forget_since(&mut self, mark: super::Mark) -> Result<(), Error> {
+        while self.mark() != mark {
+            self.forget_last()?;
+        }
+        Ok(())
+    }
+}
+
+fn attribute(name: &str, attribute: &str) -> PathBuf {
+    Path::new(BLOCK).join(name).join("loop").join(attribute)
+}
+
+/// Numbers of all loop devices in ascending order.
+fn numbers(root: &Root) -> Result<Vec<u32>, Error> {
+    let names = root.list(BLOCK)?;
+    let mut numbers: Vec<u32> =
+        names.iter().filter_map(|name| name.strip_prefix("loop")?.parse().ok()).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// Loop devices that `image` is attached to.
+fn attached(root: &Root, image: &Path) -> Result<Vec<u32>, Error> {
+    let has_it = |number: &u32| {
+        root.read(attribute(&format!("loop{number}"), "backing_file")).is_ok_and(|text| {
+            let path = text.trim_end_matches('\n');
+            // The kernel adds this when the image was unlinked meanwhile.
+            Path::new(path.strip_suffix(" (deleted)").unwrap_or(path)) == image
+        })
+    };
+    Ok(numbers(root)?.into_iter().filter(has_it).collect())
+}
+
+/// Detaches `image` from every loop device and waits until the kernel has done so.
+pub(super) fn detach(root: &Root, image: &Path) -> Result<(), Error> {
+    for number in attached(root, image)? {
+        match while_busy(|| loop_device::detach(&node(number))) {
+            Err(error) if !is_gone(&error) => return Err(error),
+            _ => {}
+        }
+    }
+    let mut left = Vec::new();
+    let detached = wait_until(PATIENCE, || {
+        left = attached(root, image).unwrap_or_default();
+        left.is_empty()
+    });
+    if detached {
+        return Ok(());
+    }
+    let hint = format!("still open: `fuser -v {}` tells by whom", node(left[0]).display());
+    Err(Error::unexpected("detach", image, hint))
+}
+
+/// Removes a loop device that this run added.
+pub(super) fn remove(number: u32) -> Result<(), Error> {
+    match while_busy(|| loop_device::remove(number)) {
+        Err(error) if is_gone(&error) => Ok(()),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs::{self, File};
+
+    use super::*;
+
+    fn queue(name: &str) -> BTreeMap<PathBuf, String> {
+        let entries = fs::read_dir(Path::new(BLOCK).join(name).join("queue")).unwrap();
+        let files = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
+        files.map(|path| (path.clone(), fs::read_to_string(path).unwrap_or_default())).collect()
+    }
+
+    #[test]
+    fn a_borrowed_device_keeps_two_attributes_that_nobody_can_write() {
+        let lock_path = Path::new("/tmp/assay-tests.lock");
+        let lock = File::options().create(true).append(true).open(lock_path).unwrap();
+        assay_kernel::filesystem::lock(&lock, lock_path).unwrap();
+        let root = Root::real();
+        let number = numbers(&root).unwrap_or_default().last().map_or(0, |last| last + 1);
+        // A device that was never attached shows most.
+        if let Err(error) = loop_device::add(number) {
+            println!("skipped: a borrowed loop device: {error}");
+            return;
+        }
+        let name = format!("loop{number}");
+        let before = queue(&name);
+        let state = tempfile::tempdir().unwrap();
+        let image = state.path().join("image");
+        File::create(&image).unwrap().set_len(8 << 20).unwrap();
+        let mut ledger = Ledger::begin(state.path(), "borrow").unwrap();
+        let device = ledger.borrow_loop(&root, &image, &[number]).unwrap();
+        assert_eq!(device.name, name);
+        fs::write(Path::new(BLOCK).join(&name).join("queue/scheduler"), "bfq").unwrap();
+        let errors = ledger.restore(&root);
+        let after = queue(&name);
+        remove(number).unwrap();
+        assert_eq!(errors, []);
+        for (path, value) in before {
+            let attribute = path.file_name().unwrap().to_str().unwrap();
+            if !["discard_max_hw_bytes", "write_zeroes_max_bytes"].contains(&attribute) {
+                assert_eq!(after[&path], value, "{attribute}");
+            }
+        }
+    }
+}

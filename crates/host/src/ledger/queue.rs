@@ -1,0 +1,83 @@
+//! The attributes of a disk's queue as a whole.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use assay_kernel::{Error, Root};
+
+use super::make::value_of;
+
+const SCHEDULER: &str = "scheduler";
+
+fn directory(device: &str) -> PathBuf {
+    Path::new("/sys/block").join(device).join("queue")
+}
+
+/// Every writable attribute below `queue/`, with `iosched/` of the active scheduler.
+pub(super) fn read(root: &Root, device: &str) -> Result<BTreeMap<String, String>, Error> {
+    let queue = directory(device);
+    let mut names = root.list(&queue)?;
+    let scheduler = root.list(queue.join("iosched")).unwrap_or_default();
+    names.extend(scheduler.into_iter().map(|name| format!("iosched/{name}")));
+    let mut attributes = BTreeMap::new();
+    for name in names {
+        let path = queue.join(&name);
+        if is_writable_file(&root.resolve(&path)) {
+            // Some attributes exist on every queue but can be read only on some.
+            if let Ok(text) = root.read(&path) {
+                attributes.insert(name, value_of(&text));
+            }
+        }
+    }
+    Ok(attributes)
+}
+
+fn is_writable_file(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o200 != 0)
+}
+
+/// Writes back what differs, the scheduler first because it resets others. A disk that is gone
+/// needs nothing.
+pub(super) fn write_back(
+    root: &Root,
+    device: &str,
+    attributes: &BTreeMap<String, String>,
+) -> Result<(), Error> {
+    let queue = directory(device);
+    if !root.exists(&queue) {
+        return Ok(());
+    }
+    let scheduler = attributes.iter().filter(|(name, _)| *name == SCHEDULER);
+    let others = attributes.iter().filter(|(name, _)| *name != SCHEDULER);
+    let mut first_error = None;
+    for (name, value) in scheduler.chain(others) {
+        if let Err(error) = write_back_one(root, &queue.join(name), value) {
+            first_error.get_or_insert(error);
+        }
+    }
+    first_error.map_or(Ok(()), Err)
+}
+
+/// Writes `before` unless the file says so already, and reads it back. A file that is gone holds
+/// no wrong value.
+pub(super) fn write_back_one(root: &Root, path: &Path, before: &str) -> Result<(), Error> {
+    match root.read(path) {
+        Err(error) if is_gone(&error) => return Ok(()),
+        Ok(text) if value_of(&text) == before => return Ok(()),
+        _ => {}
+    }
+    root.write(path, before)?;
+    let now = value_of(&root.read(path)?);
+    if now == before {
+        return Ok(());
+    }
+    let hint = format!("the kernel took the value but shows `{now}`");
+    Err(Error::unexpected("write back", path, hint).with_value(before))
+}
+
+/// Whether the error says that the file does not exist, or no longer.
+pub(super) fn is_gone(error: &Error) -> bool {
+    use rustix::io::Errno;
+    error.is(Errno::NOENT) || error.is(Errno::NODEV) || error.is(Errno::NXIO)
+}

@@ -1,0 +1,144 @@
+//! Rules of the ledger that need no crash.
+
+use std::fs;
+use std::path::Path;
+
+use assay_kernel::Root;
+use tempfile::TempDir;
+
+use super::make::value_of;
+use super::{Ledger, restore_all, unfinished};
+
+fn tree() -> (TempDir, Root) {
+    let tree = tempfile::tempdir().unwrap();
+    fs::create_dir_all(tree.path().join("sys/queue")).unwrap();
+    fs::write(tree.path().join("sys/queue/scheduler"), "mq-deadline").unwrap();
+    fs::write(tree.path().join("sys/queue/nr_requests"), "256").unwrap();
+    let root = Root::at(tree.path());
+    (tree, root)
+}
+
+fn in_use() -> &'static Path {
+    Path::new("/sys/queue/scheduler")
+}
+
+#[test]
+fn of_a_list_of_choices_the_active_one_is_the_value() {
+    assert_eq!(value_of("none [mq-deadline] bfq\n"), "mq-deadline");
+    assert_eq!(value_of("write back\n"), "write back");
+    assert_eq!(value_of("none\n"), "none");
+}
+
+#[test]
+fn a_value_that_is_there_already_is_not_written() {
+    let (_tree, root) = tree();
+    let state = tempfile::tempdir().unwrap();
+    let mut ledger = Ledger::begin(state.path(), "run").unwrap();
+    ledger.write_file(&root, in_use(), "mq-deadline").unwrap();
+    assert_eq!(ledger.changes(), []);
+    ledger.write_file(&root, in_use(), "bfq").unwrap();
+    let changes = ledger.changes();
+    assert_eq!(changes[0].before.as_deref(), Some("mq-deadline"));
+    assert_eq!(changes[0].set.as_deref(), Some("bfq"));
+    assert_eq!(changes[0].restored, None);
+}
+
+#[test]
+fn while_a_run_lives_no_other_begins() {
+    let state = tempfile::tempdir().unwrap();
+    let first = Ledger::begin(state.path(), "first").unwrap();
+    let found = unfinished(state.path()).unwrap();
+    assert!(found[0].live);
+    assert_eq!(found[0].pid, Some(std::process::id()));
+    let error = Ledger::begin(state.path(), "second").unwrap_err().to_string();
+    assert!(error.contains(&format!("in progress, pid {}", std::process::id())), "{error}");
+    assert!(first.finish().unwrap());
+    assert!(Ledger::begin(state.path(), "second").is_ok());
+}
+
+#[test]
+fn after_a_run_that_died_restore_comes_first() {
+    let (tree, root) = tree();
+    let state = tempfile::tempdir().unwrap();
+    let mut ledger = Ledger::begin(state.path(), "first").unwrap();
+    ledger.write_file(&root, in_use(), "bfq").unwrap();
+    drop(ledger);
+    let error = Ledger::begin(state.path(), "second").unwrap_err().to_string();
+    assert!(error.contains("assay restore"), "{error}");
+    let report = restore_all(state.path(), &root).unwrap();
+    assert_eq!(report.ledgers[0].run_id, "first");
+    assert_eq!(report.ledgers[0].changes[0].restored, Some(Ok(())));
+    let value = fs::read_to_string(tree.path().join("sys/queue/scheduler")).unwrap();
+    assert_eq!(value, "mq-deadline");
+    assert!(Ledger::begin(state.path(), "second").is_ok());
+}
+
+#[test]
+fn one_change_that_cannot_be_taken_back_stops_no_other_and_stays() {
+    let (tree, root) = tree();
+    let state = tempfile::tempdir().unwrap();
+    let mut ledger = Ledger::begin(state.path(), "run").unwrap();
+    ledger.write_file(&root, in_use(), "bfq").unwrap();
+    ledger.make_dir(&root, Path::new("/sys/ours")).unwrap();
+    fs::write(tree.path().join("sys/ours/theirs"), "").unwrap();
+    ledger.write_file(&root, Path::new("/sys/queue/nr_requests"), "512").unwrap();
+    let errors = ledger.restore(&root);
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert!(errors[0].path.ends_with("sys/ours"), "{}", errors[0]);
+    assert_eq!(root.read("/sys/queue/nr_requests").unwrap(), "256");
+    assert_eq!(root.read(in_use()).unwrap(), "mq-deadline");
+    assert!(!ledger.finish().unwrap());
+
+    let report = restore_all(state.path(), &root).unwrap();
+    assert!(!report.is_complete());
+    assert_eq!(unfinished(state.path()).unwrap()[0].changes, 1);
+    fs::remove_file(tree.path().join("sys/ours/theirs")).unwrap();
+    assert!(restore_all(state.path(), &root).unwrap().is_complete());
+    assert!(!root.exists("/sys/ours"));
+}
+
+#[test]
+fn what_existed_before_is_refused_and_never_removed() {
+    let (_tree, root) = tree();
+    let state = tempfile::tempdir().unwrap();
+    let mut ledger = Ledger::begin(state.path(), "run").unwrap();
+    assert!(ledger.make_group(&root, Path::new("/sys/queue")).is_err());
+    assert!(ledger.make_file(&root, in_use()).is_err());
+    assert_eq!(ledger.restore(&root), []);
+    assert!(root.exists(in_use()));
+}
+
+#[test]
+fn a_change_refused_by_the_kernel_is_struck_out() {
+    let (_tree, root) = tree();
+    let state = tempfile::tempdir().unwrap();
+    let mut ledger = Ledger::begin(state.path(), "run").unwrap();
+    assert!(ledger.make_group(&root, Path::new("/sys/no/such/parent")).is_err());
+    assert_eq!(ledger.changes(), []);
+    assert!(ledger.finish().unwrap());
+}
+
+#[test]
+fn after_a_reboot_only_what_stands_on_a_disk_is_taken_back() {
+    let (tree, root) = tree();
+    let state = tempfile::tempdir().unwrap();
+    let mut ledger = Ledger::begin(state.path(), "run").unwrap();
+    ledger.write_file(&root, in_use(), "bfq").unwrap();
+    ledger.make_file(&root, Path::new("/image")).unwrap();
+    let path = ledger.path().to_owned();
+    drop(ledger);
+    let text = fs::read_to_string(&path).unwrap();
+    let boot = super::boot_id(&Root::real());
+    fs::write(&path, text.replace(&boot, "another-boot")).unwrap();
+    assert!(restore_all(state.path(), &root).unwrap().is_complete());
+    assert!(!tree.path().join("image").exists());
+    assert_eq!(root.read(in_use()).unwrap(), "bfq", "the name may stand for another disk now");
+}
+
+#[test]
+fn a_run_id_that_leads_out_of_the_directory_is_refused() {
+    let state = tempfile::tempdir().unwrap();
+    for name in ["", "../x", "a/b", ".hidden"] {
+        assert!(Ledger::begin(state.path(), name).is_err(), "{name}");
+    }
+}

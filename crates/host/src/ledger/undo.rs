@@ -1,0 +1,124 @@
+//! Taking one change back. Every function here does nothing when the change was never made or
+//! is back already, so that it may be called again after a crash at any point.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::Duration;
+
+use assay_kernel::parse::mountinfo;
+use assay_kernel::{Error, Root, block, mount, partition};
+use rustix::io::Errno;
+
+use super::change::{Area, Change};
+use super::{group, loop_device, queue};
+use crate::wait::wait_until;
+
+/// How long something may stay in use before taking it back is given up.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(super) fn undo(root: &Root, change: &Change) -> Result<(), Error> {
+    match change {
+        Change::WriteFile { path, before, .. } => queue::write_back_one(root, path, before),
+        Change::KeepQueue { device, attributes } => queue::write_back(root, device, attributes),
+        Change::MakeDir { path } => gone_is_fine(root.remove_dir(path)),
+        Change::MakeGroup { path } => group::remove(root, path),
+        Change::MakeFile { path } => unlink(root, path),
+        Change::AddLoop { number } => real(root, change, || loop_device::remove(*number)),
+        Change::AttachLoop { image } => real(root, change, || loop_device::detach(root, image)),
+        Change::AddPartition { device, number } => {
+            real(root, change, || forget_partition(device, *number))
+        }
+        Change::Mount { target } => real(root, change, || unmount(root, target)),
+        Change::NullBlk { path } => remove_null_block(root, path),
+        Change::WriteSignatures { device, areas } => {
+            real(root, change, || wipe_signatures(device, areas))
+        }
+    }
+}
+
+/// These changes are system calls and have no counterpart in a tree that stands in for a host.
+fn real(
+    root: &Root,
+    change: &Change,
+    undo: impl FnOnce() -> Result<(), Error>,
+) -> Result<(), Error> {
+    if root.is_real() {
+        return undo();
+    }
+    Err(Error::unexpected("undo", &root.resolve("/"), change.describe())
+        .with_hint("only the host itself has devices and mounts"))
+}
+
+fn gone_is_fine(result: Result<(), Error>) -> Result<(), Error> {
+    match result {
+        Err(error) if queue::is_gone(&error) => Ok(()),
+        other => other,
+    }
+}
+
+fn unlink(root: &Root, path: &Path) -> Result<(), Error> {
+    match fs::remove_file(root.resolve(path)) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.map_err(|cause| Error::new("unlink", path, &cause)),
+    }
+}
+
+/// Repeats what the kernel answers with EBUSY until it succeeds or patience ends.
+pub(super) fn while_busy(mut action: impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
+    let mut result = Ok(());
+    wait_until(PATIENCE, || {
+        result = action();
+        !matches!(&result, Err(error) if error.is(Errno::BUSY))
+    });
+    result
+}
+
+fn forget_partition(device: &Path, number: u32) -> Result<(), Error> {
+    gone_is_fine(while_busy(|| partition::remove(device, number)))
+}
+
+fn unmount(root: &Root, target: &Path) -> Result<(), Error> {
+    let mounted = || {
+        root.read("/proc/self/mountinfo")
+            .map(|text| mountinfo::parse(&text).iter().any(|mount| mount.target == target))
+    };
+    while mounted()? {
+        while_busy(|| mount::unmount(target)).map_err(|error| {
+            error.with_hint(format!("end what uses it: fuser -vm {}", target.display()))
+        })?;
+    }
+    Ok(())
+}
+
+fn remove_null_block(root: &Root, path: &Path) -> Result<(), Error> {
+    let power = path.join("power");
+    if root.exists(&power) {
+        root.write(&power, "0")?;
+    }
+    if !root.is_real() {
+        group::remove_fake_files(root, path)?;
+    }
+    gone_is_fine(while_busy(|| root.remove_dir(path)))
+}
+
+/// Zeros over the first and the last MiB of each area: partition tables and the signatures of
+/// all file systems that are in use stand there.
+fn wipe_signatures(device: &Path, areas: &[Area]) -> Result<(), Error> {
+    const EDGE: u64 = 1 << 20;
+    let wrong = |cause: &io::Error| Error::new("wipe", device, cause);
+    let mut disk = match block::open_exclusive(device) {
+        Err(error) if queue::is_gone(&error) => return Ok(()),
+        other => other?,
+    };
+    let zeros = vec![0; EDGE as usize];
+    for area in areas {
+        let edge = EDGE.min(area.length);
+        let zeros = &zeros[..usize::try_from(edge).unwrap_or(zeros.len())];
+        for place in [area.start, area.start + area.length - edge] {
+            disk.write_all_at(zeros, place).map_err(|cause| wrong(&cause))?;
+        }
+    }
+    disk.flush().and_then(|()| disk.sync_all()).map_err(|cause| wrong(&cause))
+}

@@ -1,0 +1,196 @@
+//! Ledgers that a live run holds or a dead one left behind.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use assay_kernel::{Error, Root, filesystem};
+
+use super::journal::{Contents, Journal};
+use super::{Change, ChangeReport, Entry, Ledger, Mark, boot_id, undo};
+
+/// A ledger that is not at its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfinished {
+    /// The run it belongs to.
+    pub run_id: String,
+    /// Its file.
+    pub path: PathBuf,
+    /// Whether the process that made it, or another that restores it, still holds it.
+    pub live: bool,
+    /// The process that made it; `None` when it died before it wrote that down.
+    pub pid: Option<u32>,
+    /// Changes that are not taken back.
+    pub changes: usize,
+}
+
+/// What [`restore_all`] did with one ledger.
+#[derive(Debug)]
+pub struct LedgerRestore {
+    /// The run it belongs to.
+    pub run_id: String,
+    /// Its file; it is gone when all is back.
+    pub path: PathBuf,
+    /// Every change that was open, in the order of its making.
+    pub changes: Vec<ChangeReport>,
+    /// Lines of the file, from 1, that could not be understood.
+    pub damaged_lines: Vec<usize>,
+    /// Whether everything is back and the file removed.
+    pub complete: bool,
+}
+
+/// What [`restore_all`] did.
+#[derive(Debug, Default)]
+pub struct RestoreReport {
+    /// Ledgers of dead runs.
+    pub ledgers: Vec<LedgerRestore>,
+    /// Ledgers that were left alone because their run is alive.
+    pub live: Vec<Unfinished>,
+}
+
+impl RestoreReport {
+    /// Whether no dead run has anything left on this host.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.ledgers.iter().all(|ledger| ledger.complete)
+    }
+}
+
+/// Where ledgers are below the state directory.
+pub(super) fn directory(state_dir: &Path) -> PathBuf {
+    state_dir.join("ledger")
+}
+
+/// Held while the set of ledgers is looked at or changed, so that of two runs that begin at the
+/// same time one sees the other.
+pub(super) struct Gate {
+    _directory: File,
+}
+
+impl Gate {
+    pub(super) fn close(directory: &Path) -> Result<Self, Error> {
+        let file = File::open(directory).map_err(|cause| Error::new("open", directory, &cause))?;
+        filesystem::lock(&file, directory)?;
+        Ok(Self { _directory: file })
+    }
+}
+
+/// All ledgers below `state_dir`, by the names of their runs. None when there is no such
+/// directory.
+pub fn unfinished(state_dir: &Path) -> Result<Vec<Unfinished>, Error> {
+    let directory = directory(state_dir);
+    if !directory.exists() {
+        return Ok(Vec::new());
+    }
+    let _gate = Gate::close(&directory)?;
+    list(&directory)
+}
+
+fn list(directory: &Path) -> Result<Vec<Unfinished>, Error> {
+    let mut found = Vec::new();
+    for path in files(directory)? {
+        let mut journal = Journal::open(&path)?;
+        let live = !journal.try_lock()?;
+        let contents = journal.read()?;
+        found.push(describe(&path, live, &contents));
+    }
+    Ok(found)
+}
+
+fn files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let wrong = |cause: &std::io::Error| Error::new("list", directory, cause);
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(directory).map_err(|cause| wrong(&cause))? {
+        let path = entry.map_err(|cause| wrong(&cause))?.path();
+        if path.extension().is_some_and(|extension| extension == "jsonl") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn describe(path: &Path, live: bool, contents: &Contents) -> Unfinished {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Unfinished {
+        run_id: contents.header.as_ref().map_or(name, |header| header.run.clone()),
+        path: path.to_owned(),
+        live,
+        pid: contents.header.as_ref().map(|header| header.pid),
+        changes: contents.open.len() + contents.damaged.len(),
+    }
+}
+
+/// An error when there is any ledger. The caller holds the gate.
+pub(super) fn refuse_if_any(state_dir: &Path) -> Result<(), Error> {
+    let Some(found) = list(&directory(state_dir))?.into_iter().max_by_key(|found| found.live)
+    else {
+        return Ok(());
+    };
+    let hint = match (found.live, found.pid) {
+        (true, Some(pid)) => format!("another run is in progress, pid {pid}"),
+        (true, None) => "another run is in progress".to_owned(),
+        (false, _) => format!(
+            "run `{}` ended without putting the host back ({} changes): run `assay restore` first",
+            found.run_id, found.changes
+        ),
+    };
+    Err(Error::unexpected("begin a run beside", &found.path, hint))
+}
+
+/// Takes back what dead runs left behind, the last change first, and removes the ledgers that
+/// are at their end. Calling it again after a crash or a failure goes on where it ended.
+pub fn restore_all(state_dir: &Path, root: &Root) -> Result<RestoreReport, Error> {
+    let mut report = RestoreReport::default();
+    let directory = directory(state_dir);
+    if !directory.exists() {
+        return Ok(report);
+    }
+    for mut journal in claim(&directory, &mut report)? {
+        let contents = journal.read()?;
+        journal.cut_torn_line(&contents)?;
+        report.ledgers.push(restore_one(journal, contents, root)?);
+    }
+    Ok(report)
+}
+
+/// Locks the ledgers of dead runs, so that no other `assay restore` works on the same ones.
+fn claim(directory: &Path, report: &mut RestoreReport) -> Result<Vec<Journal>, Error> {
+    let _gate = Gate::close(directory)?;
+    let mut claimed = Vec::new();
+    for path in files(directory)? {
+        let mut journal = Journal::open(&path)?;
+        if journal.try_lock()? {
+            claimed.push(journal);
+        } else {
+            let contents = journal.read()?;
+            report.live.push(describe(&path, true, &contents));
+        }
+    }
+    Ok(claimed)
+}
+
+fn restore_one(journal: Journal, contents: Contents, root: &Root) -> Result<LedgerRestore, Error> {
+    let found = describe(journal.path(), false, &contents);
+    let now = boot_id(&Root::real());
+    let same_boot = contents.header.as_ref().is_none_or(|header| header.boot == now);
+    let entries = contents
+        .open
+        .into_iter()
+        .map(|(number, change)| Entry { number, change, restored: None })
+        .collect();
+    let mut ledger = Ledger::over(journal, entries);
+    ledger.take_back(Mark(0), |change: &Change| {
+        // What lived in the kernel's memory went with the reboot, and names of devices may
+        // stand for other devices now.
+        if same_boot || change.outlives_boot() { undo::undo(root, change) } else { Ok(()) }
+    });
+    let changes = ledger.changes();
+    let complete = contents.damaged.is_empty() && ledger.finish()?;
+    Ok(LedgerRestore {
+        run_id: found.run_id,
+        path: found.path,
+        changes,
+        damaged_lines: contents.damaged,
+        complete,
+    })
+}

@@ -1,0 +1,126 @@
+//! Scratch disks: where the I/O of a study goes, made afresh for it and taken back afterwards.
+
+mod block;
+mod directory;
+mod format;
+mod image;
+mod null_block;
+mod partitions;
+mod queue;
+mod spec;
+
+use std::path::{Path, PathBuf};
+
+use assay_kernel::{Error, Root};
+use assay_units::Bytes;
+
+use crate::Ledger;
+
+pub use spec::{Format, Progress, ScratchDisk, ScratchSpec, Source};
+
+/// What preparing a disk may ask of its caller.
+pub(crate) struct Caller<'c> {
+    /// Says whether the user wants to stop.
+    pub(crate) stop: &'c dyn Fn() -> bool,
+    /// Is told how far it is.
+    pub(crate) progress: &'c mut dyn FnMut(Progress),
+}
+
+/// A disk before it is partitioned and set.
+struct Base {
+    device: String,
+    node: PathBuf,
+    notes: Vec<String>,
+}
+
+/// Makes the scratch disk that `spec` asks for. Everything made goes through `ledger`; after an
+/// error what was made so far is still in it, for [`Ledger::restore`]. `stop` is asked many
+/// times a second while much is written.
+pub fn set_up(
+    root: &Root,
+    ledger: &mut Ledger,
+    spec: &ScratchSpec,
+    stop: &dyn Fn() -> bool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<ScratchDisk, Error> {
+    spec.check()?;
+    let mut caller = Caller { stop, progress };
+    if let Source::Directory { path } = &spec.source {
+        return directory::set_up(root, ledger, spec, path);
+    }
+    let base = base(root, ledger, spec, &mut caller)?;
+    let mut disk = describe(root, base)?;
+    lay_out(root, ledger, spec, &mut disk, &mut caller)?;
+    queue::set(root, ledger, &disk.device, spec)?;
+    Ok(disk)
+}
+
+fn base(
+    root: &Root,
+    ledger: &mut Ledger,
+    spec: &ScratchSpec,
+    caller: &mut Caller<'_>,
+) -> Result<Base, Error> {
+    match &spec.source {
+        Source::Loop { image_dir, size } => {
+            image::attach(root, ledger, spec, image_dir, *size, caller)
+        }
+        Source::Block { device, erase } => block::check(root, device, erase.as_deref()),
+        Source::NullBlk { size, options } => {
+            null_block::make(root, ledger, &spec.name, *size, options)
+        }
+        Source::Directory { path } => {
+            Err(Error::unexpected("use", path, "a directory has no disk of its own"))
+        }
+    }
+}
+
+fn describe(root: &Root, base: Base) -> Result<ScratchDisk, Error> {
+    const SECTOR: u64 = 512;
+    let numbers = assay_kernel::block::numbers(&base.node)?;
+    let path = Path::new("/sys/block").join(&base.device).join("size");
+    let sectors: u64 = root
+        .read_trimmed(&path)?
+        .parse()
+        .map_err(|_| Error::unexpected("read", &path, "a number of sectors was expected"))?;
+    Ok(ScratchDisk {
+        device: base.device,
+        major: numbers.major,
+        minor: numbers.minor,
+        device_path: base.node,
+        partitions: Vec::new(),
+        mounts: Vec::new(),
+        size: Bytes::new(sectors * SECTOR),
+        notes: base.notes,
+    })
+}
+
+/// Partitions and formats the disk.
+fn lay_out(
+    root: &Root,
+    ledger: &mut Ledger,
+    spec: &ScratchSpec,
+    disk: &mut ScratchDisk,
+    caller: &mut Caller<'_>,
+) -> Result<(), Error> {
+    let areas = partitions::plan(spec, disk.size)?;
+    let lasting = matches!(spec.source, Source::Block { .. });
+    if lasting && (!areas.is_empty() || spec.format != Format::None) {
+        block::note_signatures(ledger, disk, &areas)?;
+    }
+    if !areas.is_empty() {
+        (caller.progress)(Progress::Partitioning { partitions: spec.partitions });
+        disk.partitions = partitions::make(root, ledger, disk, &areas)?;
+    }
+    if spec.format != Format::None {
+        let targets =
+            if areas.is_empty() { vec![disk.device_path.clone()] } else { disk.partitions.clone() };
+        disk.mounts = format::make(root, ledger, spec, &targets, caller)?;
+    }
+    Ok(())
+}
+
+/// An error when the user wants to stop.
+fn go_on(stop: &dyn Fn() -> bool, path: &Path) -> Result<(), Error> {
+    if stop() { Err(Error::unexpected("prepare", path, "interrupted")) } else { Ok(()) }
+}

@@ -1,0 +1,76 @@
+//! A directory of a file system that is there already.
+
+use std::path::{Path, PathBuf};
+
+use assay_kernel::{Error, Root, block, filesystem};
+use assay_units::Bytes;
+
+use super::{ScratchDisk, ScratchSpec, queue};
+use crate::Ledger;
+
+/// Checks that the directory can be written and finds the disk below it.
+pub(super) fn set_up(
+    root: &Root,
+    ledger: &mut Ledger,
+    spec: &ScratchSpec,
+    path: &Path,
+) -> Result<ScratchDisk, Error> {
+    let path = path.canonicalize().map_err(|cause| {
+        Error::new("use", path, &cause).with_hint("the directory must exist before the study runs")
+    })?;
+    check_writable(root, ledger, &path)?;
+    let numbers = block::holding(&path)?;
+    let device = whole_disk(root, &format!("{numbers}"));
+    let (major, minor) = device
+        .as_ref()
+        .and_then(|name| root.read_trimmed(format!("/sys/block/{name}/dev")).ok())
+        .and_then(|text| parse_numbers(&text))
+        .unwrap_or((numbers.major, numbers.minor));
+    let mut notes = Vec::new();
+    match &device {
+        Some(name) => queue::set(root, ledger, name, spec)?,
+        None => {
+            refuse_queue_settings(&path, spec)?;
+            notes.push(format!("{} lies on no block device of its own", path.display()));
+        }
+    }
+    Ok(ScratchDisk {
+        device: device.unwrap_or_default(),
+        major,
+        minor,
+        device_path: path.clone(),
+        partitions: Vec::new(),
+        size: Bytes::new(filesystem::free_space(&path)?),
+        mounts: vec![path],
+        notes,
+    })
+}
+
+fn check_writable(root: &Root, ledger: &mut Ledger, path: &Path) -> Result<(), Error> {
+    let mark = ledger.mark();
+    let probe = path.join(format!(".assay-probe-{}", std::process::id()));
+    drop(ledger.make_file(root, &probe)?);
+    ledger.restore_to(root, mark).pop().map_or(Ok(()), Err)
+}
+
+/// The whole disk behind device number `numbers`: a partition's directory in sysfs stands below
+/// that of its disk.
+fn whole_disk(root: &Root, numbers: &str) -> Option<String> {
+    let link: PathBuf = root.resolve(format!("/sys/dev/block/{numbers}"));
+    let place = link.canonicalize().ok()?;
+    let disk = if place.join("partition").exists() { place.parent()? } else { &place };
+    Some(disk.file_name()?.to_string_lossy().into_owned())
+}
+
+fn parse_numbers(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+fn refuse_queue_settings(path: &Path, spec: &ScratchSpec) -> Result<(), Error> {
+    if spec.scheduler.is_none() && spec.queue.is_empty() {
+        return Ok(());
+    }
+    let hint = "it lies on no block device, so there is no queue to set";
+    Err(Error::unexpected("set the scheduler of", path, hint))
+}

@@ -1,0 +1,106 @@
+//! File systems on a scratch disk, mounted by a UUID of our own making.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use assay_kernel::{Error, Root};
+
+use super::{Caller, Format, Progress, ScratchSpec, go_on};
+use crate::{Ledger, command};
+
+/// Makes a file system on each device and mounts it, one after the other.
+pub(super) fn make(
+    root: &Root,
+    ledger: &mut Ledger,
+    spec: &ScratchSpec,
+    devices: &[PathBuf],
+    caller: &mut Caller<'_>,
+) -> Result<Vec<PathBuf>, Error> {
+    let mut made = Vec::new();
+    for device in devices {
+        go_on(caller.stop, device)?;
+        (caller.progress)(Progress::Formatting {
+            device: device.clone(),
+            format: spec.format.name(),
+        });
+        let uuid = random_uuid(root)?;
+        make_one(spec.format, device, &uuid)?;
+        made.push(uuid);
+    }
+    let mut mounts = Vec::new();
+    for (number, uuid) in (1..).zip(&made) {
+        let device = find(devices, uuid)?;
+        let target = spec.mount_dir.join(format!("assay-{}-{number}", spec.name));
+        ledger.make_dir(root, &target)?;
+        ledger.mount(&device, &target, spec.format.name())?;
+        mounts.push(target);
+    }
+    Ok(mounts)
+}
+
+fn make_one(format: Format, device: &Path, uuid: &str) -> Result<(), Error> {
+    let (program, package, options) = match format {
+        Format::None => return Ok(()),
+        // Everything is initialised now, so that no kernel thread writes during a measurement;
+        // nothing is discarded, so that the image keeps its blocks.
+        Format::Ext4 => (
+            "mkfs.ext4",
+            "e2fsprogs",
+            vec![
+                "-F".to_owned(),
+                "-q".to_owned(),
+                "-U".to_owned(),
+                uuid.to_owned(),
+                "-L".to_owned(),
+                "assay".to_owned(),
+                "-E".to_owned(),
+                "lazy_itable_init=0,lazy_journal_init=0,nodiscard".to_owned(),
+            ],
+        ),
+        Format::Xfs => (
+            "mkfs.xfs",
+            "xfsprogs",
+            ["-f", "-q", "-K", "-L", "assay", "-m", &format!("uuid={uuid}")]
+                .map(str::to_owned)
+                .to_vec(),
+        ),
+    };
+    let program = command::require(program, package)?;
+    let mut arguments: Vec<OsString> = options.into_iter().map(OsString::from).collect();
+    arguments.push(device.into());
+    command::succeed(&program, &arguments, "").map(|_| ())
+}
+
+/// The device that carries `uuid`, read from the disk itself and not from a cache.
+fn find(devices: &[PathBuf], uuid: &str) -> Result<PathBuf, Error> {
+    let blkid = command::require("blkid", "util-linux")?;
+    for device in devices {
+        let options = ["-p", "-s", "UUID", "-o", "value"];
+        let mut arguments: Vec<&std::ffi::OsStr> = options.iter().map(AsRef::as_ref).collect();
+        arguments.push(device.as_os_str());
+        let output = command::succeed(&blkid, &arguments, "")?;
+        if String::from_utf8_lossy(&output.stdout).trim() == uuid {
+            return Ok(device.clone());
+        }
+    }
+    let hint = "the file system that was just made is on none of the devices";
+    Err(Error::unexpected("find", Path::new(uuid), hint))
+}
+
+/// A random UUID (RFC 9562, version 4): the kernel makes a new one for every reader.
+fn random_uuid(root: &Root) -> Result<String, Error> {
+    root.read_trimmed("/proc/sys/kernel/random/uuid")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_system_gets_a_uuid_of_its_own() {
+        let root = Root::real();
+        let one = random_uuid(&root).unwrap();
+        assert_eq!(one.len(), 36);
+        assert_ne!(one, random_uuid(&root).unwrap());
+    }
+}

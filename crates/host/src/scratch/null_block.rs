@@ -1,0 +1,63 @@
+//! Null block devices, which answer at once and so show the cost of the layers above.
+
+use std::path::Path;
+
+use assay_kernel::{Error, Root};
+use assay_units::Bytes;
+
+use super::Base;
+use crate::Ledger;
+use crate::wait::wait_until;
+
+const NULLB: &str = "/sys/kernel/config/nullb";
+
+/// Makes a null block device of `size` with these attributes.
+pub(super) fn make(
+    root: &Root,
+    ledger: &mut Ledger,
+    name: &str,
+    size: Bytes,
+    options: &[(String, String)],
+) -> Result<Base, Error> {
+    if !root.exists(NULLB) {
+        let hint = "this kernel has no null_blk with configfs: modprobe null_blk nr_devices=0 and \
+                    mount -t configfs none /sys/kernel/config, or run the study in a virtual \
+                    machine: assay lab";
+        return Err(Error::unexpected("find", Path::new(NULLB), hint));
+    }
+    let path = Path::new(NULLB).join(format!("assay-{name}"));
+    let mut attributes = vec![("size".to_owned(), (size.get() >> 20).to_string())];
+    attributes.extend_from_slice(options);
+    ledger.make_null_block(root, &path, &attributes)?;
+    // Old kernels call the device by its index, newer ones by the name of its directory.
+    let index = root.read_trimmed(path.join("index"))?;
+    let candidates = [format!("nullb{index}"), format!("assay-{name}")];
+    let mut device = None;
+    wait_until(std::time::Duration::from_secs(5), || {
+        device = candidates.iter().find(|name| Path::new("/dev").join(name).exists());
+        device.is_some()
+    });
+    let device = device
+        .ok_or_else(|| Error::unexpected("find", Path::new("/dev"), candidates.join(" or ")))?;
+    Ok(Base {
+        node: Path::new("/dev").join(device),
+        device: device.clone(),
+        notes: vec!["a null block device keeps no time: shares are real, latencies are not".into()],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_without_null_blk_is_told_with_a_remedy() {
+        let tree = tempfile::tempdir().unwrap();
+        let state = tempfile::tempdir().unwrap();
+        let mut ledger = Ledger::begin(state.path(), "run").unwrap();
+        let root = Root::at(tree.path());
+        let error = make(&root, &mut ledger, "fast", Bytes::mebi(64), &[]).err().unwrap();
+        assert!(error.to_string().contains("no null_blk"), "{error}");
+        assert!(error.to_string().contains("assay lab"), "{error}");
+    }
+}

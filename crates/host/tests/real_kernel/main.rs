@@ -1,0 +1,266 @@
+//! Scratch disks and the ledger on the real kernel, as root. Every test leaves the host as it
+//! found it and looks whether it did.
+// A failure in what the tests share is a failure of the test.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
+
+mod host;
+mod kill;
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use assay_host::Ledger;
+use assay_host::scratch::{Format, Progress, ScratchDisk, ScratchSpec, Source, set_up};
+use assay_kernel::{Error, Root, process};
+use assay_units::Bytes;
+use tempfile::TempDir;
+
+use host::{Picture, group_for_tests, turn};
+
+const MIB: u64 = 1 << 20;
+
+struct Bench {
+    work: TempDir,
+    ledger: Ledger,
+    root: Root,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let work = tempfile::Builder::new().prefix("assay-test-").tempdir().unwrap();
+        let ledger = Ledger::begin(&work.path().join("state"), "test").unwrap();
+        Self { work, ledger, root: Root::real() }
+    }
+
+    fn spec(&self, format: Format, partitions: u32) -> ScratchSpec {
+        ScratchSpec {
+            name: "test".to_owned(),
+            source: Source::Loop { image_dir: self.work.path().into(), size: Bytes::mebi(700) },
+            format,
+            partitions,
+            scheduler: None,
+            queue: Vec::new(),
+            mount_dir: self.work.path().join("mounts"),
+        }
+    }
+
+    fn set_up(&mut self, spec: &ScratchSpec) -> Result<ScratchDisk, Error> {
+        set_up(&self.root, &mut self.ledger, spec, &|| false, &mut |_| {})
+    }
+
+    fn restore(mut self, before: &Picture) {
+        assert_eq!(self.ledger.restore(&self.root), []);
+        assert!(self.ledger.finish().unwrap());
+        assert_eq!(&Picture::take(), before);
+        let left: Vec<PathBuf> = host::entries(self.work.path());
+        assert_eq!(left, [self.work.path().join("state")]);
+    }
+}
+
+fn sized(mut spec: ScratchSpec, mebi: u64) -> ScratchSpec {
+    if let Source::Loop { size, .. } = &mut spec.source {
+        *size = Bytes::mebi(mebi);
+    }
+    spec
+}
+
+#[test]
+fn a_bare_loop_disk_is_full_direct_and_set_as_asked() {
+    let Some(_turn) = turn("a bare loop disk") else { return };
+    let before = Picture::take();
+    let mut bench = Bench::new();
+    let mut spec = sized(bench.spec(Format::None, 0), 64);
+    spec.scheduler = Some("bfq".to_owned());
+    spec.queue = [("iosched/low_latency", "0"), ("nr_requests", "512"), ("read_ahead_kb", "64")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .to_vec();
+    let mut steps = Vec::new();
+    let mut note = |step| steps.push(step);
+    let disk = set_up(&bench.root, &mut bench.ledger, &spec, &|| false, &mut note).unwrap();
+    assert_eq!(steps.last(), Some(&Progress::Filling { done: 64 * MIB, total: 64 * MIB }));
+    assert_eq!(disk.size, Bytes::mebi(64));
+    assert_eq!(disk.major, 7);
+    let value = |name: &str| {
+        let text = fs::read_to_string(format!("/sys/block/{}/{name}", disk.device)).unwrap();
+        text.trim().to_owned()
+    };
+    assert!(value("queue/scheduler").contains("[bfq]"));
+    assert_eq!(value("queue/iosched/low_latency"), "0");
+    assert_eq!(value("queue/nr_requests"), "512");
+    assert_eq!(value("queue/logical_block_size"), "512");
+    assert_eq!(value("loop/dio") == "1", disk.notes.is_empty(), "{:?}", disk.notes);
+    let image = value("loop/backing_file");
+    assert_eq!(fs::metadata(image).unwrap().blocks() * 512 / MIB, 64, "no holes");
+    bench.restore(&before);
+}
+
+#[test]
+fn partitions_are_formatted_and_mounted_one_by_one() {
+    let Some(_turn) = turn("partitions with ext4") else { return };
+    let before = Picture::take();
+    let mut bench = Bench::new();
+    let spec = sized(bench.spec(Format::Ext4, 5), 82);
+    let disk = bench.set_up(&spec).unwrap();
+    assert_eq!(disk.partitions.len(), 5);
+    assert_eq!(disk.mounts.len(), 5);
+    for (number, mount) in disk.mounts.iter().enumerate() {
+        assert_eq!(
+            mount.file_name().unwrap().to_str().unwrap(),
+            format!("assay-test-{}", number + 1)
+        );
+        File::create(mount.join("file")).unwrap().write_all(&[7; 4096]).unwrap();
+        let device = fs::metadata(mount).unwrap().dev();
+        let node = fs::metadata(&disk.partitions[number]).unwrap().rdev();
+        assert_eq!(device, node, "the file system on partition {} is mounted there", number + 1);
+    }
+    bench.restore(&before);
+}
+
+#[test]
+fn a_whole_disk_can_be_xfs() {
+    let Some(_turn) = turn("a disk with xfs") else { return };
+    let before = Picture::take();
+    let mut bench = Bench::new();
+    let spec = sized(bench.spec(Format::Xfs, 0), 320);
+    let disk = bench.set_up(&spec).unwrap();
+    assert!(disk.partitions.is_empty());
+    fs::write(disk.mounts[0].join("file"), "content").unwrap();
+    bench.restore(&before);
+}
+
+#[test]
+fn an_image_on_tmpfs_is_attached_whether_or_not_it_can_be_direct() {
+    let Some(_turn) = turn("an image on tmpfs") else { return };
+    let Ok(memory) = tempfile::Builder::new().prefix("assay-test-").tempdir_in("/dev/shm") else {
+        println!("skipped: an image on tmpfs: no /dev/shm");
+        return;
+    };
+    let before = Picture::take();
+    let mut bench = Bench::new();
+    let mut spec = bench.spec(Format::None, 0);
+    spec.source = Source::Loop { image_dir: memory.path().into(), size: Bytes::mebi(8) };
+    let disk = bench.set_up(&spec).unwrap();
+    let dio = fs::read_to_string(format!("/sys/block/{}/loop/dio", disk.device)).unwrap();
+    assert_eq!(dio.trim() == "1", disk.notes.is_empty());
+    bench.restore(&before);
+}
+
+#[test]
+fn an_unknown_scheduler_is_refused_with_what_the_queue_offers() {
+    let Some(_turn) = turn("an unknown scheduler") else { return };
+    let before = Picture::take();
+    let mut bench = Bench::new();
+    let mut spec = sized(bench.spec(Format::None, 0), 8);
+    spec.scheduler = Some("cfq".to_owned());
+    let error = bench.set_up(&spec).unwrap_err().to_string();
+    assert!(error.contains("value `cfq`") && error.contains("mq-deadline"), "{error}");
+    bench.restore(&before);
+}
+
+/// A loop device stands in for a disk that the user names.
+fn attached_blank(bench: &mut Bench, mebi: u64) -> PathBuf {
+    let path = bench.work.path().join("blank");
+    let file = bench.ledger.make_file(&bench.root, &path).unwrap();
+    file.set_len(mebi * MIB).unwrap();
+    bench.ledger.attach_loop(&bench.root, &path).unwrap().node
+}
+
+#[test]
+fn a_blank_disk_is_used_and_blank_again_afterwards() {
+    let Some(_turn) = turn("a blank disk") else { return };
+    let before = Picture::take();
+    let mut bench = Bench::new();
+    let device = attached_blank(&mut bench, 64);
+    let mut spec = bench.spec(Format::Ext4, 2);
+    spec.source = Source::Block { device: device.clone(), erase: None };
+    let mark = bench.ledger.mark();
+    assert_eq!(bench.set_up(&spec).unwrap().mounts.len(), 2);
+    let error = bench.set_up(&spec).unwrap_err().to_string();
+    assert!(error.contains("mounted at"), "{error}");
+    assert_eq!(bench.ledger.restore_to(&bench.root, mark), []);
+    spec.partitions = 0;
+    spec.format = Format::None;
+    bench.set_up(&spec).unwrap();
+    bench.restore(&before);
+}
+
+#[test]
+fn a_disk_with_a_file_system_is_kept_until_its_size_is_written_down() {
+    let Some(_turn) = turn("a disk with content") else { return };
+    let before = Picture::take();
+    let mut bench = Bench::new();
+    let device = attached_blank(&mut bench, 32);
+    assert!(Command::new("mkfs.ext4").arg("-q").arg(&device).status().unwrap().success());
+    let mut spec = bench.spec(Format::None, 0);
+    spec.source = Source::Block { device: device.clone(), erase: None };
+    let error = bench.set_up(&spec).unwrap_err().to_string();
+    assert!(error.contains("holds ext4") && error.contains("erase = \"32 MiB\""), "{error}");
+    spec.source = Source::Block { device: device.clone(), erase: Some("32 MiB".to_owned()) };
+    bench.set_up(&spec).unwrap();
+    bench.restore(&before);
+}
+
+#[test]
+fn a_directory_is_used_as_it_is_and_its_disk_is_named() {
+    let Some(_turn) = turn("a directory") else { return };
+    let before = Picture::take();
+    let mut bench = Bench::new();
+    let on_loop = sized(bench.spec(Format::Ext4, 1), 32);
+    let disk = bench.set_up(&on_loop).unwrap();
+    let mut spec = bench.spec(Format::None, 0);
+    spec.source = Source::Directory { path: disk.mounts[0].clone() };
+    let found = bench.set_up(&spec).unwrap();
+    assert_eq!(found.device, disk.device, "the whole disk and not the partition");
+    assert_eq!((found.major, found.minor), (disk.major, disk.minor));
+    assert_eq!(found.mounts, disk.mounts);
+    spec.source = Source::Directory { path: "/nonexistent/assay".into() };
+    assert!(bench.set_up(&spec).is_err());
+    bench.restore(&before);
+}
+
+#[test]
+fn groups_with_living_and_frozen_processes_are_removed() {
+    let Some(_turn) = turn("groups with processes") else { return };
+    let mut bench = Bench::new();
+    let group = group_for_tests();
+    let inner = group.join("inner");
+    bench.ledger.make_groups(&bench.root, &[group.clone(), inner.clone()]).unwrap();
+    let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+    bench.root.write(inner.join("cgroup.procs"), &child.id().to_string()).unwrap();
+    for (file, value) in [("freezer.state", "FROZEN"), ("cgroup.freeze", "1")] {
+        if bench.root.exists(inner.join(file)) {
+            bench.root.write(inner.join(file), value).unwrap();
+        }
+    }
+    fs::create_dir(inner.join("made-by-a-tool")).unwrap();
+    assert_eq!(bench.ledger.restore(&bench.root), []);
+    assert!(!group.exists());
+    assert!(!child.wait().unwrap().success());
+    assert_eq!(process::state(&bench.root, child.id()), None);
+}
+
+#[test]
+fn what_a_change_of_scheduler_resets_is_put_back_too() {
+    let Some(_turn) = turn("a change of scheduler") else { return };
+    let mut bench = Bench::new();
+    let device = attached_blank(&mut bench, 8);
+    let name = device.file_name().unwrap().to_str().unwrap().to_owned();
+    let before = Picture::take().queue(&name);
+    let mark = bench.ledger.mark();
+    bench.ledger.keep_queue(&bench.root, &name).unwrap();
+    let queue = Path::new("/sys/block").join(&name).join("queue");
+    for (attribute, value) in
+        [("scheduler", "bfq"), ("iosched/slice_idle", "0"), ("rotational", "0"), ("nomerges", "2")]
+    {
+        bench.ledger.write_file(&bench.root, &queue.join(attribute), value).unwrap();
+    }
+    // Not written down by itself: found by the comparison with what was kept.
+    bench.root.write(queue.join("wbt_lat_usec"), "1234").unwrap();
+    assert_ne!(Picture::take().queue(&name), before);
+    assert_eq!(bench.ledger.restore_to(&bench.root, mark), []);
+    assert_eq!(Picture::take().queue(&name), before);
+    assert_eq!(bench.ledger.restore(&bench.root), []);
+}

@@ -1,0 +1,104 @@
+//! Why a promise was broken, or why it could not be judged.
+//!
+//! A failed gate proves its cause: the gate's condition is what makes the number mean anything.
+//! Everything else is a suspicion, drawn from settings and counters that are known to break
+//! shares, and is worded as one; proof is an intervention (`assay explain`). What was looked at
+//! without a find is listed when nothing is left.
+
+use assay_record::{PromiseRecord, RelationRecord};
+
+use crate::judgement::{Cause, Verdict};
+use crate::measure::Measure;
+use crate::promise::{Numbers, Subject};
+use crate::queue::Queue;
+
+mod request_pool;
+mod settings;
+
+/// What one suspicion came to.
+pub(crate) enum Suspicion {
+    /// It fits.
+    Fits(Cause),
+    /// It was looked at and does not fit: why.
+    RuledOut(String),
+    /// It could not be looked at: why.
+    NotSeen(String),
+}
+
+/// Causes of a broken or void promise, proven ones first.
+pub(crate) fn find(
+    subject: &Subject<'_>,
+    promise: &PromiseRecord,
+    measure: Measure,
+    numbers: Option<&Numbers>,
+    verdict: Verdict,
+) -> Vec<Cause> {
+    match (verdict, numbers) {
+        (Verdict::Void, _) => subject
+            .gates
+            .iter()
+            .filter(|gate| gate.scope.concerns(measure, &promise.is))
+            .filter_map(crate::gates::Gate::cause)
+            .collect(),
+        (Verdict::Broken, Some(numbers)) => suspected(subject, promise, measure, numbers),
+        _ => Vec::new(),
+    }
+}
+
+fn suspected(
+    subject: &Subject<'_>,
+    promise: &PromiseRecord,
+    measure: Measure,
+    numbers: &Numbers,
+) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let mut looked_at: Vec<String> = subject
+        .gates
+        .iter()
+        .filter(|gate| gate.scope.concerns(measure, &promise.is))
+        .filter_map(|gate| {
+            let (code, _) = gate.proves?;
+            Some(format!("ruled out {code}: {}", gate.check.evidence))
+        })
+        .collect();
+    for suspicion in suspicions(subject, promise, measure, numbers) {
+        match suspicion {
+            Suspicion::Fits(cause) => causes.push(cause),
+            Suspicion::RuledOut(why) => looked_at.push(format!("ruled out {why}")),
+            Suspicion::NotSeen(why) => looked_at.push(format!("not looked at {why}")),
+        }
+    }
+    if causes.is_empty() {
+        causes.push(Cause {
+            code: "C-UNKNOWN".to_owned(),
+            summary: "none of the known causes fits what was recorded".to_owned(),
+            evidence: looked_at,
+        });
+    }
+    causes
+}
+
+/// Suspicions in the order of how much they explain. They are about shares of a disk; other
+/// promises have none yet.
+fn suspicions(
+    subject: &Subject<'_>,
+    promise: &PromiseRecord,
+    measure: Measure,
+    numbers: &Numbers,
+) -> Vec<Suspicion> {
+    let shares = matches!(promise.is, RelationRecord::Proportional(_) | RelationRecord::Equal);
+    let Some(repeat) = subject.repeats.first().filter(|_| measure.is_io() && shares) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for queue in Queue::all(subject.trial, repeat) {
+        match queue {
+            Err(why) => found.push(Suspicion::NotSeen(format!("the queue: {why}"))),
+            Ok(queue) => {
+                found.push(request_pool::suspect(&queue, numbers));
+                found.extend(settings::suspect(&queue, repeat));
+            }
+        }
+    }
+    found
+}

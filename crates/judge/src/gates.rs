@@ -1,0 +1,173 @@
+//! Validity gates: conditions without which a number means nothing.
+//!
+//! A gate that fails makes the promises it concerns void. Where the evidence that a gate needs
+//! is missing, the gate says so; whether that voids a promise depends on whether the number can
+//! be believed without it, which stands at each gate.
+
+mod backlogged;
+mod cpu;
+mod knobs;
+mod page_cache;
+mod repeats;
+mod scheduler;
+mod start;
+mod window;
+mod workloads;
+mod writes;
+
+use assay_facts::HostFacts;
+use assay_record::{RelationRecord, TrialRecord};
+
+use crate::judgement::{Cause, Check};
+use crate::measure::Measure;
+use crate::repeat::Repeat;
+use crate::wording::count;
+
+pub(crate) use repeats::Selection;
+
+/// Which promises a failed gate makes void.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Every promise of the trial.
+    All,
+    /// Those about the disk.
+    Io,
+    /// Those about the disk that mean something only while groups compete for it.
+    IoShares,
+    /// Those about CPU time that mean something only while groups compete for it.
+    CpuShares,
+}
+
+impl Scope {
+    /// Whether a promise of this kind is concerned.
+    pub(crate) fn concerns(self, measure: Measure, relation: &RelationRecord) -> bool {
+        // A limit holds or not whether or not others want the resource.
+        let competes = !matches!(relation, RelationRecord::AtMost(_));
+        match self {
+            Self::All => true,
+            Self::Io => measure.is_io(),
+            Self::IoShares => measure.is_io() && competes,
+            Self::CpuShares => !measure.is_io() && competes,
+        }
+    }
+}
+
+/// A check, whom it concerns, and what it proves when it fails.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Gate {
+    /// What stands in the verdict.
+    pub(crate) check: Check,
+    /// Which promises it makes void when it fails.
+    pub(crate) scope: Scope,
+    /// The cause that a failure proves: code and summary.
+    pub(crate) proves: Option<(&'static str, &'static str)>,
+}
+
+impl Gate {
+    /// The proven cause of a failed gate.
+    pub(crate) fn cause(&self) -> Option<Cause> {
+        let (code, summary) = self.proves.filter(|_| !self.check.ok)?;
+        Some(Cause {
+            code: code.to_owned(),
+            summary: summary.to_owned(),
+            evidence: vec![self.check.evidence.clone()],
+        })
+    }
+}
+
+/// What a gate found in one repeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Finding {
+    /// Whether the condition holds.
+    ok: bool,
+    /// What was seen, with numbers.
+    evidence: String,
+}
+
+impl Finding {
+    fn new(ok: bool, evidence: impl Into<String>) -> Self {
+        Self { ok, evidence: evidence.into() }
+    }
+
+    /// The evidence is missing, and without it the number cannot be believed.
+    fn missing(why: &str) -> Self {
+        Self::new(false, format!("not available: {why}"))
+    }
+
+    /// The evidence is missing, but the number stands on its own.
+    fn spared(why: &str) -> Self {
+        Self::new(true, format!("not available: {why}"))
+    }
+}
+
+/// What the gates look at.
+pub(crate) struct Evidence<'r> {
+    /// The machine.
+    pub(crate) host: &'r HostFacts,
+    /// The trial.
+    pub(crate) trial: &'r TrialRecord,
+    /// Names of the measured groups.
+    pub(crate) groups: &'r [&'r str],
+    /// Measures and relations of its promises.
+    pub(crate) promises: &'r [(Measure, &'r RelationRecord)],
+    /// The repeats that are judged.
+    pub(crate) repeats: &'r [Repeat<'r>],
+}
+
+impl Evidence<'_> {
+    fn any_promise(&self, scope: Scope) -> bool {
+        self.promises.iter().any(|(measure, relation)| scope.concerns(*measure, relation))
+    }
+}
+
+/// Passes a trial through all gates. Gates that concern no promise of the trial are left out.
+pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Gate> {
+    let mut gates = vec![selection.gate()];
+    if evidence.repeats.is_empty() {
+        return gates;
+    }
+    gates.push(workloads::gate(evidence));
+    gates.push(knobs::gate(evidence));
+    gates.extend(scheduler::gate(evidence));
+    if evidence.any_promise(Scope::IoShares) {
+        gates.push(backlogged::gate(evidence));
+        gates.push(cpu::spare(evidence));
+    }
+    if evidence.any_promise(Scope::CpuShares) {
+        gates.push(cpu::saturated(evidence));
+    }
+    if evidence.any_promise(Scope::Io) {
+        gates.push(writes::gate(evidence));
+        gates.push(page_cache::gate(evidence));
+    }
+    gates.push(start::gate(evidence));
+    gates.push(window::gate(evidence));
+    gates
+}
+
+/// Asks one question of every repeat. The condition must hold in each of them.
+fn of_each_repeat(
+    check: &str,
+    evidence: &Evidence<'_>,
+    find: impl Fn(&Repeat<'_>) -> Finding,
+) -> Check {
+    let found: Vec<(usize, Finding)> =
+        evidence.repeats.iter().map(|repeat| (repeat.number, find(repeat))).collect();
+    let ok = found.iter().all(|(_, finding)| finding.ok);
+    // Of a failure, the repeats that failed matter; else all say the same or nearly so.
+    let shown: Vec<&(usize, Finding)> =
+        found.iter().filter(|(_, finding)| finding.ok == ok).collect();
+    let first = shown.first().map(|(_, finding)| finding.evidence.clone()).unwrap_or_default();
+    let same = shown.iter().all(|(_, finding)| finding.evidence == first);
+    let text = match shown.len() {
+        1 if found.len() == 1 => first,
+        number if same && ok => format!("{first} (in all {})", count(number, "repeat")),
+        _ => {
+            let lines = shown
+                .iter()
+                .map(|(number, finding)| format!("repeat {number}: {}", finding.evidence));
+            lines.collect::<Vec<_>>().join("; ")
+        }
+    };
+    Check { check: check.to_owned(), ok, evidence: text }
+}

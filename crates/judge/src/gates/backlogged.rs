@@ -1,0 +1,152 @@
+//! `backlogged`: the disk always had work waiting, so that there was something to divide.
+//!
+//! Weights divide a queue. While the queue is empty, whoever asks is served, and shares follow
+//! demand. Only the *whole* queue is judged: one group that waits for a place in the scheduler's
+//! pool has no request in the queue, but that is how shares break, not why they cannot be seen.
+
+use assay_record::WorkloadResult;
+
+use super::{Evidence, Finding, Gate, Scope, of_each_repeat};
+use crate::queue::Queue;
+use crate::repeat::Repeat;
+use crate::wording::{percent, some_of};
+
+/// The mean queue must be at least this part of what the workloads keep outstanding.
+const LEAST_PART: f64 = 0.5;
+
+/// At most this part of the readings may show a short queue.
+const MOST_SHORT: f64 = 0.05;
+
+/// Where requests are held back before the queue, the device must have been busy this long.
+const LEAST_BUSY: f64 = 0.9;
+
+/// A disk whose queue cannot be seen fails the gate: nothing shows that the groups competed.
+pub(super) fn gate(evidence: &Evidence<'_>) -> Gate {
+    let check = of_each_repeat("backlogged", evidence, |repeat| {
+        let mut finding = find(evidence, repeat);
+        if let Some(kept) = by_littles_law(&repeat.record.workloads) {
+            finding.evidence = format!("{}; {kept}", finding.evidence);
+        }
+        finding
+    });
+    let summary = "the queue of the disk ran dry, so that shares followed demand and not the knobs";
+    Gate { check, scope: Scope::IoShares, proves: Some(("C-NOT-BACKLOGGED", summary)) }
+}
+
+fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
+    let queues = Queue::all(evidence.trial, repeat);
+    if queues.is_empty() {
+        return Finding::missing("no measured group names its disk");
+    }
+    let findings: Vec<Finding> = queues
+        .iter()
+        .map(|queue| match queue {
+            Err(why) => Finding::missing(why),
+            Ok(queue) if held_back(evidence) => busy(queue),
+            Ok(queue) => of_queue(queue),
+        })
+        .collect();
+    let texts: Vec<String> = findings.iter().map(|finding| finding.evidence.clone()).collect();
+    Finding::new(findings.iter().all(|finding| finding.ok), some_of(&texts, "; "))
+}
+
+/// iocost holds requests back before they enter the queue, and keeps the queue short on purpose.
+fn held_back(evidence: &Evidence<'_>) -> bool {
+    let knobs = evidence.trial.groups.iter().flat_map(|group| &group.knobs);
+    knobs.into_iter().any(|knob| knob.obeyed_by.as_deref() == Some("iocost"))
+}
+
+fn busy(queue: &Queue) -> Finding {
+    match queue.busy {
+        None => Finding::missing(&format!("`io_ms` of {} was not recorded", queue.device)),
+        Some(part) => Finding::new(
+            part >= LEAST_BUSY,
+            format!(
+                "{} was busy {} of the time (at least {} needed; iocost holds requests back \
+                 before the queue, so its length says nothing)",
+                queue.device,
+                percent(part),
+                percent(LEAST_BUSY)
+            ),
+        ),
+    }
+}
+
+fn of_queue(queue: &Queue) -> Finding {
+    let usable = queue.counts_waiting();
+    let mut texts = Vec::new();
+    let mut ok = true;
+    let mut seen = false;
+    if let Ok(mean) = queue.mean_queue {
+        // Without a word on what the workloads keep outstanding, one request a group is the
+        // least; it decides only where `in_flight` cannot.
+        let decides = queue.outstanding.is_some() || !usable;
+        let enough = mean >= LEAST_PART * queue.capacity();
+        ok &= enough || !decides;
+        seen |= decides;
+        texts.push(mean_text(queue, mean));
+    }
+    if usable && let Some(short) = queue.part_below(fewest(queue)) {
+        ok &= short <= MOST_SHORT;
+        seen = true;
+        texts.push(format!(
+            "fewer than {} in flight in {} of the samples (at most {} allowed)",
+            fewest(queue),
+            percent(short),
+            percent(MOST_SHORT)
+        ));
+    }
+    if seen {
+        return Finding::new(ok, format!("{}: {}", queue.device, texts.join(", ")));
+    }
+    let why = queue.mean_queue.as_ref().err().cloned().unwrap_or_default();
+    Finding::missing(&why)
+}
+
+/// How many requests every reading should find: one for each group, so that each has something
+/// to be chosen from. Groups that keep one request outstanding have none between two of them;
+/// of those, half are asked for, as of the mean. More than the pool holds cannot be there.
+fn fewest(queue: &Queue) -> f64 {
+    let groups = queue.groups as f64;
+    let half = queue.outstanding.map_or(groups, |outstanding| (LEAST_PART * outstanding).ceil());
+    groups.min(half).min(queue.nr_requests.unwrap_or(groups)).max(1.0)
+}
+
+fn mean_text(queue: &Queue, mean: f64) -> String {
+    let wanted = match queue.outstanding {
+        Some(outstanding) => format!("the workloads keep {outstanding} outstanding"),
+        None => {
+            format!("{} groups keep an unknown number outstanding", queue.groups)
+        }
+    };
+    let pool = match queue.nr_requests {
+        Some(pool) => format!(", the pool holds {pool}"),
+        None => String::new(),
+    };
+    format!("a mean queue of {mean:.1} requests ({wanted}{pool})")
+}
+
+/// Requests outstanding by Little's law, latency times rate, smallest and largest workload.
+fn by_littles_law(results: &[WorkloadResult]) -> Option<String> {
+    let kept: Vec<(f64, &str)> = results
+        .iter()
+        .filter_map(|result| Some((outstanding(result)?, result.workload.as_str())))
+        .collect();
+    let least = kept.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let most = kept.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(format!(
+        "by latency times rate `{}` kept {:.1} and `{}` {:.1} outstanding",
+        least.1, least.0, most.1, most.0
+    ))
+}
+
+fn outstanding(result: &WorkloadResult) -> Option<f64> {
+    let mut sum = None;
+    for direction in ["read", "write"] {
+        let rate = result.metrics.get(&format!("{direction}_iops"));
+        if let (Some(latency), Some(rate)) = (result.latency.get(direction), rate) {
+            *sum.get_or_insert(0.0) += latency.mean_ns * 1e-9 * rate;
+        }
+    }
+    sum
+}

@@ -1,0 +1,89 @@
+//! `page-cache`: the bytes that the workloads moved are the bytes that the disk moved.
+
+use assay_record::{GroupRecord, WorkloadResult};
+
+use super::{Evidence, Finding, Gate, Scope, of_each_repeat};
+use crate::queue::is_measured;
+use crate::repeat::Repeat;
+use crate::series::{Sorted, growth, monotone};
+use crate::wording::some_of;
+
+const LEAST: f64 = 0.9;
+const MOST: f64 = 1.1;
+
+/// Compares each group's rate on the disk with the rate that its workloads report. Direct I/O
+/// must agree within a tenth both ways; buffered reads may read ahead, but not come from memory.
+/// Tools that report no bytes cannot be compared, which does not void a promise: the promise is
+/// about the bytes on the disk, and those were seen.
+pub(super) fn gate(evidence: &Evidence<'_>) -> Gate {
+    let check = of_each_repeat("page-cache", evidence, |repeat| match repeat.table("io") {
+        Err(why) => Finding::spared(&why),
+        Ok(table) => find(evidence, repeat, &table),
+    });
+    let summary = "the page cache was measured: workloads and disk moved different amounts";
+    Gate { check, scope: Scope::Io, proves: Some(("C-PAGE-CACHE", summary)) }
+}
+
+fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Finding {
+    let mut wrong = Vec::new();
+    let mut ratios = Vec::new();
+    for group in evidence.trial.groups.iter().filter(|group| is_measured(group)) {
+        let Some(ratio) = ratio(group, repeat, table) else { continue };
+        ratios.push(ratio);
+        let direct = group.workloads.iter().all(|workload| workload.io.direct);
+        if ratio < LEAST || (direct && ratio > MOST) {
+            wrong.push(format!(
+                "the disk moved {ratio:.2} times the bytes that the workloads of `{}` report",
+                group.name
+            ));
+        }
+    }
+    if !wrong.is_empty() {
+        return Finding::new(false, some_of(&wrong, "; "));
+    }
+    let least = ratios.iter().copied().reduce(f64::min);
+    let most = ratios.iter().copied().reduce(f64::max);
+    match (least, most) {
+        (Some(least), Some(most)) => Finding::new(
+            true,
+            format!(
+                "the disk moved {least:.2} to {most:.2} times the bytes that the workloads report"
+            ),
+        ),
+        _ => Finding::spared("no measured workload reports the bytes that it read"),
+    }
+}
+
+/// Bytes on the disk by bytes of the workloads; `None` where they cannot be compared. Buffered
+/// writes are not: they reach the disk when the kernel likes.
+///
+/// Neither the workload's own time nor the window is exactly that of the samples, which matters
+/// to a group that is served in few large turns. So both the rates and the totals are compared,
+/// and the closer agreement counts: what comes from the page cache is missing in both.
+fn ratio(group: &GroupRecord, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Option<f64> {
+    if group.workloads.iter().any(|workload| workload.io.writes && !workload.io.direct) {
+        return None;
+    }
+    let (mut rate, mut total) = (0.0, 0.0);
+    for workload in &group.workloads {
+        let mut results = repeat.record.workloads.iter();
+        let result = results
+            .find(|result| result.workload == workload.name && result.group == group.name)?;
+        let bytes = reported_bytes(result)?;
+        rate += bytes / result.runtime_s.filter(|seconds| *seconds > 0.0)?;
+        total += bytes;
+    }
+    let series = table.sum(&group.name, &["read_bytes", "write_bytes"]).ok()?;
+    let series = monotone(&group.name, series).ok()?;
+    let (moved, seconds) = growth(&series, repeat.record.released_ns, repeat.end_ns)?;
+    let (all, _) = growth(&series, 0, u64::MAX)?;
+    let (by_rate, by_total) = (moved / seconds / rate, all / total);
+    let distance = |ratio: f64| (ratio - 1.0).abs();
+    (total > 0.0).then(|| if distance(by_rate) < distance(by_total) { by_rate } else { by_total })
+}
+
+fn reported_bytes(result: &WorkloadResult) -> Option<f64> {
+    let bytes = |name: &str| result.metrics.get(name).copied();
+    let (read, written) = (bytes("read_bytes"), bytes("write_bytes"));
+    read.or(written).map(|_| read.unwrap_or(0.0) + written.unwrap_or(0.0))
+}

@@ -1,0 +1,114 @@
+//! `scheduler`: the disk has the scheduler that obeys the knobs, and the queue attributes that
+//! the study asked for.
+
+use assay_record::QueueReading;
+
+use super::{Evidence, Finding, Gate, Scope, of_each_repeat};
+use crate::queue;
+use crate::reading::attribute_holds;
+use crate::repeat::Repeat;
+use crate::wording::some_of;
+
+/// `None` when neither a knob nor the study asks for anything of a queue.
+pub(super) fn gate(evidence: &Evidence<'_>) -> Option<Gate> {
+    let asked =
+        evidence.trial.disks.iter().any(|disk| disk.scheduler.is_some() || !disk.queue.is_empty())
+            || !obeyed(evidence).is_empty();
+    if !asked {
+        return None;
+    }
+    let check = of_each_repeat("scheduler", evidence, |repeat| find(evidence, repeat));
+    let summary = "the disk's scheduler or queue was not what the knobs and the study need";
+    Some(Gate { check, scope: Scope::Io, proves: Some(("C-SCHEDULER", summary)) })
+}
+
+/// Which scheduler the knobs on each disk need.
+fn obeyed<'e>(evidence: &Evidence<'e>) -> Vec<(&'e str, &'e str)> {
+    let mut needs = Vec::new();
+    for group in evidence.trial.groups.iter().filter(|group| queue::is_measured(group)) {
+        let Some(disk) = queue::disk_of(evidence.trial, group) else { continue };
+        for scheduler in group.knobs.iter().filter_map(|knob| knob.obeyed_by.as_deref()) {
+            if !needs.contains(&(disk, scheduler)) {
+                needs.push((disk, scheduler));
+            }
+        }
+    }
+    needs
+}
+
+fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
+    let mut wrong = Vec::new();
+    let mut seen = Vec::new();
+    let mut missing = Vec::new();
+    for (disk, scheduler) in obeyed(evidence) {
+        match queue::reading(repeat, disk) {
+            None => missing.push(format!("the queue of disk `{disk}` was not read")),
+            Some(queue) => wrong.extend(disobeys(queue, scheduler)),
+        }
+    }
+    for disk in &evidence.trial.disks {
+        let Some(queue) = queue::reading(repeat, &disk.name) else {
+            if disk.scheduler.is_some() || !disk.queue.is_empty() {
+                missing.push(format!("the queue of disk `{}` was not read", disk.name));
+            }
+            continue;
+        };
+        wrong.extend(disk.scheduler.as_deref().and_then(|asked| not_as_asked(queue, asked)));
+        for (attribute, asked) in &disk.queue {
+            wrong.extend(attribute_fault(queue, attribute, asked));
+        }
+        seen.push(format!("`{}` on {}", queue.scheduler_at_start, queue.device));
+    }
+    missing.dedup();
+    if !wrong.is_empty() {
+        return Finding::new(false, some_of(&wrong, "; "));
+    }
+    if !missing.is_empty() {
+        return Finding::missing(&some_of(&missing, "; "));
+    }
+    Finding::new(true, format!("{} at the start and at the end", some_of(&seen, ", ")))
+}
+
+/// `io.weight` of iocost works under any scheduler but BFQ, which takes the weights over.
+fn disobeys(queue: &QueueReading, needed: &str) -> Option<String> {
+    for (active, when) in moments(queue) {
+        let obeys = if needed == "iocost" { active != "bfq" } else { active == needed };
+        if !obeys {
+            let needed = if needed == "iocost" { "any scheduler but `bfq`" } else { needed };
+            return Some(format!(
+                "the weights on {} need {needed}, but `{active}` was active at the {when}",
+                queue.device
+            ));
+        }
+    }
+    None
+}
+
+fn not_as_asked(queue: &QueueReading, asked: &str) -> Option<String> {
+    let (active, when) = moments(queue).into_iter().find(|(active, _)| *active != asked)?;
+    Some(format!(
+        "`{asked}` was asked for {}, but `{active}` was active at the {when}",
+        queue.device
+    ))
+}
+
+fn moments(queue: &QueueReading) -> [(&str, &'static str); 2] {
+    [(queue.scheduler_at_start.as_str(), "start"), (queue.scheduler_at_end.as_str(), "end")]
+}
+
+fn attribute_fault(queue: &QueueReading, attribute: &str, asked: &str) -> Option<String> {
+    for (values, when) in [(&queue.at_start, "start"), (&queue.at_end, "end")] {
+        let device = &queue.device;
+        match values.get(attribute) {
+            None => return Some(format!("`{attribute}` of {device} was not read at the {when}")),
+            Some(shown) if !attribute_holds(asked, shown) => {
+                return Some(format!(
+                    "`{attribute}` of {device} was set to `{asked}` and reads `{}` at the {when}",
+                    shown.trim()
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    None
+}

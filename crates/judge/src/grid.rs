@@ -1,0 +1,233 @@
+//! All groups on one clock: cumulative counters resampled onto a common grid.
+//!
+//! The sampler reads one group after the other, so that no two readings share a time. Linear
+//! interpolation of *cumulative* counters keeps every byte: it only moves a request within the
+//! interval in which it was counted.
+
+use crate::measure::Measure;
+use crate::series::{Series, Sorted, monotone};
+
+/// The planned distance of two rows, nanoseconds. Coarser samples get a coarser grid, since
+/// rows between two readings would be invented.
+const STEP_NS: u64 = 100_000_000;
+
+/// Cumulative counters of all groups at equidistant times. Row-major in time, so that one
+/// resampled block touches two contiguous rows.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Grid {
+    /// Time of row 0.
+    pub(crate) start_ns: u64,
+    /// Distance of two rows.
+    pub(crate) step_ns: u64,
+    /// Number of steps; there is one row more.
+    pub(crate) steps: usize,
+    /// Number of groups.
+    pub(crate) width: usize,
+    /// `(steps + 1) * width` cumulative values, in units of the measure, 0 in row 0.
+    pub(crate) sums: Vec<f64>,
+    /// The longest time between two readings of one group, seconds.
+    pub(crate) longest_gap_s: f64,
+}
+
+impl Grid {
+    /// Resamples a measure of these groups between two times. The error says what is missing.
+    pub(crate) fn resample(
+        table: &Sorted<'_>,
+        measure: Measure,
+        groups: &[&str],
+        from_ns: u64,
+        to_ns: u64,
+    ) -> Result<Self, String> {
+        let mut all = Vec::with_capacity(groups.len());
+        for group in groups {
+            all.push(monotone(group, table.sum(group, measure.columns())?)?);
+        }
+        let first = all.iter().filter_map(|series| series.first()).map(|first| first.0).max();
+        let last = all.iter().filter_map(|series| series.last()).map(|last| last.0).min();
+        let (Some(first), Some(last)) = (first, last) else {
+            return Err("no group is measured".to_owned());
+        };
+        let (start_ns, end_ns) = (from_ns.max(first), to_ns.min(last));
+        let step_ns = STEP_NS.max(all.iter().map(typical_interval_ns).max().unwrap_or(0));
+        let steps = (end_ns.saturating_sub(start_ns) / step_ns) as usize;
+        if steps == 0 {
+            return Err("the samples do not cover the common window".to_owned());
+        }
+        let width = groups.len();
+        let mut grid = Self {
+            start_ns,
+            step_ns,
+            steps,
+            width,
+            sums: vec![0.0; (steps + 1) * width],
+            longest_gap_s: all.iter().map(longest_gap_s).fold(0.0, f64::max),
+        };
+        for (group, series) in all.iter().enumerate() {
+            grid.fill(group, series, measure.scale());
+        }
+        Ok(grid)
+    }
+
+    /// Writes one group's column. Both the rows and the readings are in order of time, so one
+    /// walk over each is enough.
+    fn fill(&mut self, group: usize, series: &Series, scale: f64) {
+        let mut next = 1;
+        let mut base = None;
+        for row in 0..=self.steps {
+            let time = self.start_ns + row as u64 * self.step_ns;
+            while next + 1 < series.len() && series[next].0 < time {
+                next += 1;
+            }
+            let ((t0, v0), (t1, v1)) = (series[next - 1], series[next]);
+            let part = (time.saturating_sub(t0)) as f64 / (t1 - t0).max(1) as f64;
+            let value = (v0 + (v1 - v0) * part.min(1.0)) * scale;
+            let base = *base.get_or_insert(value);
+            self.sums[row * self.width + group] = value - base;
+        }
+    }
+
+    /// Leaves out the first steps.
+    pub(crate) fn cut(&self, steps: usize) -> Self {
+        let steps = steps.min(self.steps.saturating_sub(1));
+        let base = self.row(steps).to_vec();
+        let mut sums = self.sums[steps * self.width..].to_vec();
+        for row in sums.chunks_mut(self.width) {
+            row.iter_mut().zip(&base).for_each(|(value, base)| *value -= base);
+        }
+        Self {
+            start_ns: self.start_ns + steps as u64 * self.step_ns,
+            steps: self.steps - steps,
+            sums,
+            ..*self
+        }
+    }
+
+    /// Cumulative values of all groups at one time.
+    pub(crate) fn row(&self, row: usize) -> &[f64] {
+        &self.sums[row * self.width..(row + 1) * self.width]
+    }
+
+    /// What each group got over the whole grid.
+    pub(crate) fn totals(&self) -> &[f64] {
+        self.row(self.steps)
+    }
+
+    /// What one group got in each step.
+    pub(crate) fn increments(&self, group: usize) -> Vec<f64> {
+        let value = |row: usize| self.sums[row * self.width + group];
+        (0..self.steps).map(|row| value(row + 1) - value(row)).collect()
+    }
+
+    /// What all groups together got in each step.
+    pub(crate) fn total_increments(&self) -> Vec<f64> {
+        let sums: Vec<f64> = (0..=self.steps).map(|row| self.row(row).iter().sum()).collect();
+        sums.windows(2).map(|pair| pair[1] - pair[0]).collect()
+    }
+
+    /// The largest amount that any group got in one step: how coarsely the resource is handed
+    /// out, as far as the samples show it.
+    pub(crate) fn largest_increment(&self) -> f64 {
+        let last = self.steps * self.width;
+        let pairs = self.sums[..last].iter().zip(&self.sums[self.width..]);
+        pairs.map(|(before, after)| after - before).fold(0.0, f64::max)
+    }
+
+    /// Length in seconds.
+    pub(crate) fn seconds(&self) -> f64 {
+        (self.steps as u64 * self.step_ns) as f64 / 1e9
+    }
+
+    /// Length of a step in seconds.
+    pub(crate) fn step_s(&self) -> f64 {
+        self.step_ns as f64 / 1e9
+    }
+}
+
+/// The median distance of two readings, less a twentieth: a planned 100 ms that is really
+/// 100.01 ms must not coarsen the grid.
+fn typical_interval_ns(series: &Series) -> u64 {
+    let mut gaps: Vec<u64> = series.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    let middle = gaps.len() / 2;
+    if gaps.is_empty() {
+        return 0;
+    }
+    let (_, median, _) = gaps.select_nth_unstable(middle);
+    *median - *median / 20
+}
+
+fn longest_gap_s(series: &Series) -> f64 {
+    series.windows(2).map(|pair| (pair[1].0 - pair[0].0) as f64 * 1e-9).fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_record::{Column, Table};
+
+    use super::*;
+
+    fn table(readings: &[(u64, u32, u64)]) -> Table {
+        Table {
+            source: "cpu".to_owned(),
+            time_ns: readings.iter().map(|reading| reading.0).collect(),
+            subject: readings.iter().map(|reading| reading.1).collect(),
+            subjects: vec!["a".to_owned(), "b".to_owned()],
+            columns: vec![Column {
+                name: "usage_ns".to_owned(),
+                values: readings.iter().map(|reading| Some(reading.2)).collect(),
+            }],
+        }
+    }
+
+    /// Group `a` at 1 core and group `b` at half a core, read at different times.
+    fn two_groups() -> Table {
+        let mut readings = Vec::new();
+        for round in 0..=20_u64 {
+            let time = round * 100_000_000;
+            readings.push((time, 0, time));
+            readings.push((time + 7_000_000, 1, (time + 7_000_000) / 2));
+        }
+        table(&readings)
+    }
+
+    #[test]
+    fn brings_groups_that_are_read_at_different_times_onto_one_clock() {
+        let tables = [two_groups()];
+        let sorted = Sorted::find(&tables, "cpu").unwrap();
+        let grid =
+            Grid::resample(&sorted, Measure::CpuTime, &["a", "b"], 50_000_000, 1_850_000_000)
+                .unwrap();
+        assert_eq!((grid.steps, grid.step_ns, grid.start_ns), (18, STEP_NS, 50_000_000));
+        assert!((grid.totals()[0] - 1.8).abs() < 1e-9 && (grid.totals()[1] - 0.9).abs() < 1e-9);
+        assert!(grid.increments(1).iter().all(|step| (step - 0.05).abs() < 1e-9));
+    }
+
+    #[test]
+    fn cutting_the_beginning_starts_again_from_zero() {
+        let tables = [two_groups()];
+        let sorted = Sorted::find(&tables, "cpu").unwrap();
+        let grid =
+            Grid::resample(&sorted, Measure::CpuTime, &["a", "b"], 0, 2_000_000_000).unwrap();
+        let cut = grid.cut(5);
+        assert_eq!(cut.steps, grid.steps - 5);
+        assert_eq!(cut.row(0), &[0.0, 0.0]);
+        assert!((cut.totals()[0] - (grid.totals()[0] - 0.5)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn samples_at_one_hertz_get_a_grid_of_about_a_second() {
+        let readings: Vec<_> =
+            (0..30_u64).map(|second| (second * 1_000_000_000, 0, second * 1000)).collect();
+        let tables = [table(&readings)];
+        let sorted = Sorted::find(&tables, "cpu").unwrap();
+        let grid = Grid::resample(&sorted, Measure::CpuTime, &["a"], 0, 29_000_000_000).unwrap();
+        assert_eq!(grid.step_ns, 950_000_000);
+    }
+
+    #[test]
+    fn names_the_group_that_has_no_rows() {
+        let tables = [two_groups()];
+        let sorted = Sorted::find(&tables, "cpu").unwrap();
+        let error = Grid::resample(&sorted, Measure::CpuTime, &["a", "c"], 0, 1).unwrap_err();
+        assert_eq!(error, "table `cpu` has no rows of `c`");
+    }
+}

@@ -1,0 +1,247 @@
+//! One promise in one trial.
+
+use assay_record::{PromiseRecord, RelationRecord, TrialRecord};
+
+use crate::causes;
+use crate::expected::{self, Expected};
+use crate::gates::Gate;
+use crate::judgement::{GroupJudgement, PromiseJudgement, Verdict};
+use crate::margin::{self, Offence, Side};
+use crate::measure::Measure;
+use crate::queue::{disk_of, is_measured};
+use crate::reason;
+use crate::repeat::Repeat;
+use crate::statistics::bootstrap::{self, DRAWS, Quantity, Stream};
+use crate::statistics::estimate::{Estimate, combine};
+use crate::statistics::jain;
+
+/// Blocks without which nothing is `kept`: the interval of a mean of few, uneven turns cannot be
+/// trusted to be wide enough.
+pub(crate) const BLOCKS_TO_KEEP: f64 = bootstrap::ENOUGH_BLOCKS as f64;
+
+/// Blocks without which nothing is `broken` either. Fewer are needed than to keep, because the
+/// quantile of t pays for them: at four blocks an interval is half as wide again.
+pub(crate) const BLOCKS_TO_BREAK: f64 = 4.0;
+
+/// What all promises of a trial are judged from.
+pub(crate) struct Subject<'r> {
+    /// Seed of the run.
+    pub(crate) seed: u64,
+    /// Which trial of the run this is.
+    pub(crate) number: u64,
+    /// The trial.
+    pub(crate) trial: &'r TrialRecord,
+    /// Names of the measured groups.
+    pub(crate) groups: &'r [&'r str],
+    /// The repeats that are judged.
+    pub(crate) repeats: &'r [Repeat<'r>],
+    /// What was checked.
+    pub(crate) gates: &'r [Gate],
+}
+
+/// Everything that was computed for a promise whose data are there.
+pub(crate) struct Numbers {
+    /// Names, in the order of the study.
+    pub(crate) names: Vec<String>,
+    /// What was promised of each group, as a share or a rate.
+    pub(crate) expected: Vec<Expected>,
+    /// What was seen.
+    pub(crate) seen: Vec<Estimate>,
+    /// How far it is from the promise.
+    pub(crate) offences: Vec<Offence>,
+    /// The measure per second, each group.
+    pub(crate) rates: Vec<f64>,
+    /// Nearly independent observations.
+    pub(crate) blocks: f64,
+    /// Seconds of window, all repeats together.
+    pub(crate) window_s: f64,
+}
+
+/// Judges one promise. Numbers are shown wherever there are any, also under a void verdict.
+pub(crate) fn judge_promise(subject: &Subject<'_>, promise: &PromiseRecord) -> PromiseJudgement {
+    let Some(measure) = Measure::parse(&promise.measure) else {
+        let why = format!("no source of samples gives the measure `{}`", promise.measure);
+        return document(promise, None, Verdict::Void, why);
+    };
+    let failed: Vec<&Gate> = subject
+        .gates
+        .iter()
+        .filter(|gate| !gate.check.ok && gate.scope.concerns(measure, &promise.is))
+        .collect();
+    let numbers = numbers(subject, promise, measure);
+    let (verdict, reason) = match &numbers {
+        _ if !failed.is_empty() => (Verdict::Void, reason::of_gates(&failed)),
+        Err(why) => (Verdict::Void, format!("there is no number to judge: {why}")),
+        Ok(numbers) => decide(promise, measure, numbers),
+    };
+    let mut judged = document(promise, numbers.as_ref().ok(), verdict, reason);
+    judged.causes = causes::find(subject, promise, measure, numbers.as_ref().ok(), verdict);
+    judged
+}
+
+/// The verdict that the numbers give, once every gate has passed.
+fn decide(promise: &PromiseRecord, measure: Measure, numbers: &Numbers) -> (Verdict, String) {
+    let found = Verdict::worst(numbers.offences.iter().map(|one| one.verdict(promise.within)));
+    let needed = if found == Verdict::Broken { BLOCKS_TO_BREAK } else { BLOCKS_TO_KEEP };
+    if found != Verdict::Undecided && numbers.blocks < needed {
+        return (Verdict::Undecided, reason::too_few_blocks(numbers, needed));
+    }
+    if let (RelationRecord::AtMost(bound), Verdict::Kept) = (&promise.is, found)
+        && let Some(why) = reason::never_bound(numbers, measure, *bound, promise.within)
+    {
+        return (Verdict::Void, why);
+    }
+    (found, reason::of_numbers(promise, measure, numbers, found))
+}
+
+fn numbers(
+    subject: &Subject<'_>,
+    promise: &PromiseRecord,
+    measure: Measure,
+) -> Result<Numbers, String> {
+    let first = subject.repeats.first().ok_or("no repeat can be judged")?;
+    let (quantity, side, expected) = match &promise.is {
+        RelationRecord::Proportional(knob) => {
+            one_disk(subject, measure)?;
+            let expected = expected::proportional(first.record, subject.groups, knob)?;
+            (Quantity::Share, Side::Both, expected)
+        }
+        RelationRecord::Equal => {
+            one_disk(subject, measure)?;
+            (Quantity::Share, Side::Both, expected::equal(subject.groups.len()))
+        }
+        RelationRecord::AtMost(bound) => {
+            (Quantity::Rate, Side::Above, bounds(subject.groups.len(), *bound)?)
+        }
+        RelationRecord::AtLeast(bound) => {
+            (Quantity::Rate, Side::Below, bounds(subject.groups.len(), *bound)?)
+        }
+    };
+    if let Some(zero) = expected.iter().position(|expected| expected.share <= 0.0) {
+        return Err(format!("nothing was promised to `{}`", subject.groups[zero]));
+    }
+    let mut resampled = Vec::with_capacity(subject.repeats.len());
+    let mut totals = vec![0.0; subject.groups.len()];
+    let mut window_s = 0.0;
+    for repeat in subject.repeats {
+        let grid = repeat.grid(measure)?;
+        let stream =
+            Stream { seed: subject.seed, number: (subject.number << 32) | repeat.number as u64 };
+        let draws = bootstrap::resample(grid, quantity, DRAWS, stream)
+            .ok_or_else(|| format!("no measured group got anything in repeat {}", repeat.number))?;
+        resampled.push(draws);
+        totals.iter_mut().zip(grid.totals()).for_each(|(sum, total)| *sum += total);
+        window_s += grid.seconds();
+    }
+    let combined = combine(&resampled, promise.confidence).ok_or("no repeat can be judged")?;
+    let offences = combined.groups.iter().zip(&expected);
+    Ok(Numbers {
+        names: subject.groups.iter().map(|name| (*name).to_owned()).collect(),
+        offences: offences
+            .map(|(seen, expected)| Offence::new(seen, expected.share, side))
+            .collect(),
+        expected,
+        seen: combined.groups,
+        rates: totals.iter().map(|total| total / window_s).collect(),
+        blocks: combined.blocks,
+        window_s,
+    })
+}
+
+/// Shares of different disks cannot be compared: each is divided by itself.
+fn one_disk(subject: &Subject<'_>, measure: Measure) -> Result<(), String> {
+    if !measure.is_io() {
+        return Ok(());
+    }
+    let groups = subject.trial.groups.iter().filter(|group| is_measured(group));
+    let mut disks: Vec<&str> = groups.filter_map(|group| disk_of(subject.trial, group)).collect();
+    disks.sort_unstable();
+    disks.dedup();
+    if disks.len() > 1 {
+        return Err(format!(
+            "the measured groups use different disks ({}), each of which is divided by itself",
+            disks.join(", ")
+        ));
+    }
+    Ok(())
+}
+
+fn bounds(groups: usize, bound: f64) -> Result<Vec<Expected>, String> {
+    if !bound.is_finite() || bound <= 0.0 {
+        return Err(format!(
+            "a bound of {bound} per second cannot be judged as a fraction of itself"
+        ));
+    }
+    Ok(vec![Expected { knob: None, share: bound }; groups])
+}
+
+fn document(
+    promise: &PromiseRecord,
+    numbers: Option<&Numbers>,
+    verdict: Verdict,
+    reason: String,
+) -> PromiseJudgement {
+    let (is, to) = relation(&promise.is);
+    let shares = matches!(promise.is, RelationRecord::Proportional(_) | RelationRecord::Equal);
+    PromiseJudgement {
+        measure: promise.measure.clone(),
+        is: is.to_owned(),
+        to,
+        within: promise.within,
+        confidence: promise.confidence,
+        verdict,
+        reason,
+        worst_error: numbers.and_then(|numbers| margin::worst(&numbers.offences)),
+        jain: numbers.filter(|_| shares).and_then(jain_index),
+        total_rate: numbers.map(|numbers| numbers.rates.iter().sum()),
+        needs_s: numbers
+            .filter(|_| verdict == Verdict::Undecided)
+            .and_then(|numbers| needed_time(numbers, promise.within)),
+        groups: numbers.map(|numbers| groups(numbers, promise.within, verdict)).unwrap_or_default(),
+        causes: Vec::new(),
+    }
+}
+
+/// The relation's name and what it refers to, as a study file writes them.
+fn relation(relation: &RelationRecord) -> (&'static str, Option<String>) {
+    match relation {
+        RelationRecord::Proportional(knob) => ("proportional", Some(knob.clone())),
+        RelationRecord::Equal => ("equal", None),
+        RelationRecord::AtMost(bound) => ("at_most", Some(bound.to_string())),
+        RelationRecord::AtLeast(bound) => ("at_least", Some(bound.to_string())),
+    }
+}
+
+fn jain_index(numbers: &Numbers) -> Option<f64> {
+    let shares: Vec<f64> = numbers.seen.iter().map(|seen| seen.value).collect();
+    let expected: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
+    jain::weighted(&shares, &expected)
+}
+
+/// At least the time that gives enough blocks.
+fn needed_time(numbers: &Numbers, within: f64) -> Option<f64> {
+    let for_blocks = numbers.window_s * (BLOCKS_TO_KEEP / numbers.blocks).max(1.0);
+    margin::needs(&numbers.offences, within, numbers.window_s).map(|needs| needs.max(for_blocks))
+}
+
+fn groups(numbers: &Numbers, within: f64, verdict: Verdict) -> Vec<GroupJudgement> {
+    let each = numbers.names.iter().zip(&numbers.expected).zip(&numbers.seen);
+    each.zip(&numbers.offences)
+        .zip(&numbers.rates)
+        .map(|((((name, expected), seen), offence), rate)| GroupJudgement {
+            name: name.clone(),
+            knob: expected.knob,
+            expected_share: expected.share,
+            share: seen.value,
+            low: seen.low,
+            high: seen.high,
+            rate: *rate,
+            verdict: match verdict {
+                Verdict::Void => Verdict::Void,
+                // Too few blocks for the whole are too few for each.
+                Verdict::Undecided if numbers.blocks < BLOCKS_TO_KEEP => Verdict::Undecided,
+                _ => offence.verdict(within),
+            },
+        })
+        .collect()
+}

@@ -1,0 +1,156 @@
+//! What the queue of a scratch disk looked like during a repeat.
+//!
+//! Two of the numbers in /proc/diskstats mean different things. `weighted_ms` grows by each
+//! request's whole life, from the moment it is allocated in the pool of the scheduler: divided
+//! by wall time it is the mean queue, `aqu-sz` of sar and iostat. `in_flight` counts, since
+//! a926c7afffcc (5.10), only the requests that were *dispatched* to the device, until kernels of
+//! 2025 went back to all of them. By Little's law both have the same mean where they count the
+//! same, which is how the two meanings are told apart here, without asking for a version.
+
+use assay_record::{GroupRecord, QueueReading, TrialRecord};
+
+use crate::repeat::Repeat;
+use crate::series::{self, unwrapped};
+
+/// Below this part of the mean queue, `in_flight` cannot have counted waiting requests.
+const COUNTS_WAITING: f64 = 0.7;
+
+/// A disk during one repeat.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Queue {
+    /// The study's name of the disk.
+    pub(crate) disk: String,
+    /// The kernel's name.
+    pub(crate) device: String,
+    /// Active scheduler at the start.
+    pub(crate) scheduler: Option<String>,
+    /// Requests that the pool of the scheduler holds.
+    pub(crate) nr_requests: Option<f64>,
+    /// Measured groups that use the disk.
+    pub(crate) groups: usize,
+    /// Requests that all workloads on the disk together keep outstanding; `None` when one of
+    /// them does not say.
+    pub(crate) outstanding: Option<f64>,
+    /// Mean number of requests between allocation and completion.
+    pub(crate) mean_queue: Result<f64, String>,
+    /// Readings of `in_flight` within the window.
+    pub(crate) in_flight: Result<Vec<f64>, String>,
+    /// Part of the time in which the device had work.
+    pub(crate) busy: Option<f64>,
+}
+
+impl Queue {
+    /// Every disk that a measured group uses. The error says what is missing of a disk.
+    pub(crate) fn all(trial: &TrialRecord, repeat: &Repeat<'_>) -> Vec<Result<Self, String>> {
+        let mut names: Vec<&str> = Vec::new();
+        for group in trial.groups.iter().filter(|group| is_measured(group)) {
+            match disk_of(trial, group) {
+                Some(disk) if !names.contains(&disk) => names.push(disk),
+                _ => {}
+            }
+        }
+        names.iter().map(|disk| Self::of(trial, repeat, disk)).collect()
+    }
+
+    fn of(trial: &TrialRecord, repeat: &Repeat<'_>, disk: &str) -> Result<Self, String> {
+        let reading = reading(repeat, disk);
+        let recorded = trial.disks.iter().find(|record| record.name == disk);
+        let device = reading
+            .map(|reading| reading.device.clone())
+            .or_else(|| recorded.and_then(|record| record.device.clone()))
+            .ok_or_else(|| format!("disk `{disk}` has no block device whose queue can be seen"))?;
+        let uses = |group: &&GroupRecord| disk_of(trial, group) == Some(disk);
+        let nr_requests = reading
+            .and_then(|reading| reading.at_start.get("nr_requests"))
+            .and_then(|text| text.trim().parse().ok());
+        Ok(Self {
+            disk: disk.to_owned(),
+            scheduler: reading.map(|reading| reading.scheduler_at_start.clone()),
+            nr_requests,
+            groups: trial.groups.iter().filter(uses).filter(|group| is_measured(group)).count(),
+            outstanding: outstanding(trial.groups.iter().filter(uses)),
+            mean_queue: rate(repeat, &device, "weighted_ms").map(|ms_per_s| ms_per_s / 1000.0),
+            in_flight: gauge(repeat, &device),
+            busy: rate(repeat, &device, "io_ms").ok().map(|ms_per_s| ms_per_s / 1000.0),
+            device,
+        })
+    }
+
+    /// Mean of the readings of `in_flight`.
+    pub(crate) fn mean_in_flight(&self) -> Option<f64> {
+        let values = self.in_flight.as_ref().ok()?;
+        Some(values.iter().sum::<f64>() / values.len() as f64)
+    }
+
+    /// Whether `in_flight` counts requests that wait in the scheduler as well.
+    pub(crate) fn counts_waiting(&self) -> bool {
+        match (self.mean_in_flight(), &self.mean_queue) {
+            (Some(seen), Ok(queue)) => seen >= COUNTS_WAITING * queue,
+            (Some(_), Err(_)) => true,
+            (None, _) => false,
+        }
+    }
+
+    /// Part of the readings in which fewer than `number` requests were in flight.
+    pub(crate) fn part_below(&self, number: f64) -> Option<f64> {
+        let values = self.in_flight.as_ref().ok()?;
+        let below = values.iter().filter(|value| **value < number).count();
+        Some(below as f64 / values.len() as f64)
+    }
+
+    /// Requests that can be in the queue at once: what the workloads keep outstanding, at least
+    /// one for each group, as far as the pool holds them.
+    pub(crate) fn capacity(&self) -> f64 {
+        let wanted = self.outstanding.unwrap_or(self.groups as f64);
+        wanted.min(self.nr_requests.unwrap_or(f64::INFINITY))
+    }
+}
+
+/// Whether promises are judged over a group: it is measured and something runs in it.
+pub(crate) fn is_measured(group: &GroupRecord) -> bool {
+    group.measured && !group.workloads.is_empty()
+}
+
+/// The disk of a group; the only disk of the trial where the group names none.
+pub(crate) fn disk_of<'t>(trial: &'t TrialRecord, group: &'t GroupRecord) -> Option<&'t str> {
+    match (&group.disk, trial.disks.as_slice()) {
+        (Some(disk), _) => Some(disk),
+        (None, [only]) => Some(&only.name),
+        (None, _) => None,
+    }
+}
+
+/// The reading of a disk's queue in a repeat.
+pub(crate) fn reading<'r>(repeat: &Repeat<'r>, disk: &str) -> Option<&'r QueueReading> {
+    repeat.record.queues.iter().find(|queue| queue.disk == disk)
+}
+
+fn outstanding<'t>(groups: impl Iterator<Item = &'t GroupRecord>) -> Option<f64> {
+    let mut sum = 0.0;
+    for workload in groups.flat_map(|group| &group.workloads) {
+        if workload.io.reads || workload.io.writes {
+            sum += f64::from(workload.io.outstanding?);
+        }
+    }
+    (sum > 0.0).then_some(sum)
+}
+
+fn rate(repeat: &Repeat<'_>, device: &str, column: &str) -> Result<f64, String> {
+    let series = unwrapped(repeat.table("disk")?.sum(device, &[column])?);
+    let (grown, seconds) = series::growth(&series, repeat.start_ns, repeat.end_ns)
+        .ok_or_else(|| format!("the samples of `{device}` do not cover the window"))?;
+    Ok(grown / seconds)
+}
+
+fn gauge(repeat: &Repeat<'_>, device: &str) -> Result<Vec<f64>, String> {
+    let series = repeat.table("disk")?.sum(device, &["in_flight"])?;
+    let inside = series
+        .iter()
+        .filter(|(time, _)| (repeat.start_ns..=repeat.end_ns).contains(time))
+        .map(|(_, value)| *value);
+    let values: Vec<f64> = inside.collect();
+    if values.is_empty() {
+        return Err(format!("no reading of `{device}` falls into the window"));
+    }
+    Ok(values)
+}

@@ -1,0 +1,64 @@
+//! Comparing what was written with what the kernel shows.
+
+use assay_facts::Available;
+use assay_knob::numeric_reading;
+use assay_record::{Reading, RepeatRecord};
+
+/// Whether two texts of one interface file mean the same: as numbers where both are numbers,
+/// else word by word (`max`, lists, device lines).
+pub(crate) fn same(file: &str, one: &str, other: &str) -> bool {
+    match (numeric_reading(file, one), numeric_reading(file, other)) {
+        (Some(one), Some(other)) => one == other,
+        _ => one.split_whitespace().eq(other.split_whitespace()),
+    }
+}
+
+/// Whether a queue attribute holds what was asked: `0` and `0`, but also `none` within
+/// `[none] mq-deadline`, as some attributes show all choices.
+pub(crate) fn attribute_holds(asked: &str, shown: &str) -> bool {
+    let (asked, shown) = (asked.trim(), shown.trim());
+    let numbers = (asked.parse::<f64>(), shown.parse::<f64>());
+    asked == shown
+        || matches!(numbers, (Ok(asked), Ok(shown)) if asked == shown)
+        || shown.split_whitespace().any(|word| word == format!("[{asked}]"))
+}
+
+/// The reading of one knob of one group.
+pub(crate) fn find<'r>(record: &'r RepeatRecord, group: &str, knob: &str) -> Option<&'r Reading> {
+    record.knobs.iter().find(|reading| reading.group == group && reading.knob == knob)
+}
+
+/// The number that a knob held at the start of a repeat. The error says why there is none.
+pub(crate) fn number(record: &RepeatRecord, group: &str, knob: &str) -> Result<f64, String> {
+    let reading = find(record, group, knob)
+        .ok_or_else(|| format!("`{knob}` of `{group}` was not read back"))?;
+    match &reading.at_start {
+        Available::NotAvailable(why) => {
+            Err(format!("`{}` of `{group}` is not available: {why}", reading.file))
+        }
+        Available::Value(text) => numeric_reading(&reading.file, text).ok_or_else(|| {
+            format!("`{}` of `{group}` reads `{}`, which is no number", reading.file, text.trim())
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compares_numbers_as_numbers_and_the_rest_word_by_word() {
+        assert!(same("io.weight", "100", "default 100\n"));
+        assert!(!same("io.weight", "100", "default 200\n"));
+        assert!(same("memory.max", "max", "max\n"));
+        assert!(!same("memory.max", "max", "4096\n"));
+    }
+
+    #[test]
+    fn an_attribute_that_shows_all_choices_holds_the_one_in_brackets() {
+        assert!(attribute_holds("0", "0\n") && attribute_holds("8", " 8"));
+        assert!(attribute_holds("none", "[none] mq-deadline"));
+        assert!(!attribute_holds("none", "none [mq-deadline]"));
+        assert!(!attribute_holds("0", "1"));
+    }
+}

@@ -1,0 +1,127 @@
+//! One repeat as it is judged: its record, its samples, its window.
+
+use assay_record::{RepeatRecord, Table, TrialRecord, WarmUpRecord};
+
+use crate::grid::Grid;
+use crate::measure::Measure;
+use crate::series::Sorted;
+use crate::warm_up;
+
+/// A repeat with the window that its numbers stand for.
+pub(crate) struct Repeat<'r> {
+    /// Its place in the manifest, counted from 1 as users do.
+    pub(crate) number: usize,
+    /// What happened.
+    pub(crate) record: &'r RepeatRecord,
+    /// Its samples.
+    pub(crate) tables: &'r [Table],
+    /// Where the judged window starts: the common start and the warm-up after it.
+    pub(crate) start_ns: u64,
+    /// Where it ends.
+    pub(crate) end_ns: u64,
+    /// Seconds that were cut.
+    pub(crate) warm_up_s: f64,
+    /// False when the data never settled.
+    pub(crate) settled: bool,
+    /// Each measure on the judged window, or why it is missing.
+    grids: Vec<(Measure, Result<Grid, String>)>,
+}
+
+impl<'r> Repeat<'r> {
+    /// Finds the window and resamples every measure that a promise is about.
+    pub(crate) fn new(
+        number: usize,
+        trial: &TrialRecord,
+        record: &'r RepeatRecord,
+        tables: &'r [Table],
+        groups: &[&str],
+        measures: &[Measure],
+    ) -> Self {
+        let common = record.released_ns.max(record.all_released_ns);
+        let end = record.stopped_ns.max(common);
+        let mut grids = Vec::new();
+        for &measure in measures {
+            grids.push((measure, resample(record, tables, measure, groups, common, end)));
+        }
+        let (warm_up_s, settled) = warm_up(trial.warm_up, &grids, (end - common) as f64 * 1e-9);
+        for (_, grid) in &mut grids {
+            if let Ok(grid) = grid {
+                *grid = grid.cut((warm_up_s / grid.step_s()).ceil() as usize);
+            }
+        }
+        let start_ns = (common + (warm_up_s * 1e9) as u64).min(end);
+        Self { number, record, tables, start_ns, end_ns: end, warm_up_s, settled, grids }
+    }
+
+    /// A measure on the judged window, or why it is missing.
+    pub(crate) fn grid(&self, measure: Measure) -> Result<&Grid, String> {
+        let found = self.grids.iter().find(|(wanted, _)| *wanted == measure);
+        found.map_or_else(
+            || Err("it was not resampled".to_owned()),
+            |(_, grid)| grid.as_ref().map_err(Clone::clone),
+        )
+    }
+
+    /// Seconds of the judged window that samples cover.
+    pub(crate) fn window_s(&self) -> f64 {
+        let covered =
+            self.grids.iter().filter_map(|(_, grid)| grid.as_ref().ok()).map(Grid::seconds);
+        covered.reduce(f64::min).unwrap_or((self.end_ns - self.start_ns) as f64 * 1e-9)
+    }
+
+    /// The table of a source, or why this host has none.
+    pub(crate) fn table(&self, source: &str) -> Result<Sorted<'r>, String> {
+        Sorted::find(self.tables, source)
+            .ok_or_else(|| why_missing(self.record, self.tables, source))
+    }
+}
+
+fn why_missing(record: &RepeatRecord, tables: &[Table], source: &str) -> String {
+    if let Some(why) = record.not_available.get(source) {
+        return why.clone();
+    }
+    if tables.is_empty() {
+        return "the samples of this repeat are lost".to_owned();
+    }
+    format!("the run has no samples of `{source}`")
+}
+
+fn resample(
+    record: &RepeatRecord,
+    tables: &[Table],
+    measure: Measure,
+    groups: &[&str],
+    from_ns: u64,
+    to_ns: u64,
+) -> Result<Grid, String> {
+    let source = measure.source();
+    let table = Sorted::find(tables, source).ok_or_else(|| why_missing(record, tables, source))?;
+    Grid::resample(&table, measure, groups, from_ns, to_ns).map_err(|missing| {
+        // The sampler's own reason for a missing column says more than that it is missing.
+        let reasons = &record.not_available;
+        let known = measure.columns().iter().find_map(|name| {
+            reasons.get(&format!("{source}.{name}")).or_else(|| reasons.get(source))
+        });
+        known.map_or(missing.clone(), |why| format!("{missing} ({why})"))
+    })
+}
+
+/// The longest warm-up that any measure needs, in seconds, and whether all of them settled.
+fn warm_up(
+    wanted: WarmUpRecord,
+    grids: &[(Measure, Result<Grid, String>)],
+    common_s: f64,
+) -> (f64, bool) {
+    match wanted {
+        WarmUpRecord::Seconds(seconds) => (seconds.clamp(0.0, common_s), true),
+        WarmUpRecord::Auto => {
+            let cuts = grids.iter().filter_map(|(_, grid)| grid.as_ref().ok()).map(|grid| {
+                let cut = warm_up::find(grid);
+                (cut.steps as f64 * grid.step_s(), cut.settled)
+            });
+            cuts.fold((0.0, true), |(longest, all), (seconds, settled)| {
+                (f64::max(longest, seconds), all && settled)
+            })
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Counters over time, one subject at a time.
+
+use assay_record::Table;
+
+/// A table whose rows have been sorted by subject once. Asking a [`Table`] for each subject in
+/// turn would read all rows once a group, which at 128 groups is most of the work of a judgement.
+pub(crate) struct Sorted<'t> {
+    table: &'t Table,
+    rows: Vec<Vec<u32>>,
+}
+
+/// `(time_ns, value)` in the order of time; the value is cumulative.
+pub(crate) type Series = Vec<(u64, f64)>;
+
+impl<'t> Sorted<'t> {
+    /// Sorts the rows of the table of that source; `None` when there is no such table.
+    pub(crate) fn find(tables: &'t [Table], source: &str) -> Option<Self> {
+        let table = tables.iter().find(|table| table.source == source)?;
+        let mut rows = vec![Vec::new(); table.subjects.len()];
+        for (row, &subject) in (0_u32..).zip(&table.subject) {
+            if let Some(rows) = rows.get_mut(subject as usize) {
+                rows.push(row);
+            }
+        }
+        Some(Self { table, rows })
+    }
+
+    /// The sum of some counters of one subject. Rows in which one of them could not be read are
+    /// left out. The error says what is missing.
+    pub(crate) fn sum(&self, subject: &str, columns: &[&str]) -> Result<Series, String> {
+        let source = &self.table.source;
+        let index = self.table.subjects.iter().position(|name| name == subject);
+        let rows = index
+            .and_then(|index| self.rows.get(index))
+            .ok_or_else(|| format!("table `{source}` has no rows of `{subject}`"))?;
+        let mut found = Vec::with_capacity(columns.len());
+        for name in columns {
+            let column = self.table.column(name);
+            found.push(column.ok_or_else(|| format!("table `{source}` has no column `{name}`"))?);
+        }
+        let series: Series = rows
+            .iter()
+            .filter_map(|&row| {
+                let row = row as usize;
+                let time = *self.table.time_ns.get(row)?;
+                let mut sum = 0_u64;
+                for column in &found {
+                    sum = sum.saturating_add((*column.values.get(row)?)?);
+                }
+                Some((time, sum as f64))
+            })
+            .collect();
+        if series.len() < 2 {
+            return Err(format!("table `{source}` has fewer than two readings of `{subject}`"));
+        }
+        Ok(series)
+    }
+}
+
+/// Refuses a counter that goes back: its group was removed and made again, or the counter was
+/// reset, and every difference across that point would be wrong.
+pub(crate) fn monotone(subject: &str, series: Series) -> Result<Series, String> {
+    let back = series.windows(2).find(|pair| pair[1].1 < pair[0].1 || pair[1].0 < pair[0].0);
+    match back {
+        None => Ok(series),
+        Some(pair) => Err(format!(
+            "a counter of `{subject}` went back from {} to {} during the repeat",
+            pair[0].1, pair[1].1
+        )),
+    }
+}
+
+/// Milliseconds of /proc/diskstats are 32 bits wide in the kernel and wrap after 50 days of
+/// waiting requests; at 256 requests in flight that is five hours. One wrap between two readings
+/// is undone.
+pub(crate) fn unwrapped(mut series: Series) -> Series {
+    const WIDTH: f64 = 4_294_967_296.0;
+    let mut added = 0.0;
+    let mut last = f64::NEG_INFINITY;
+    for (_, value) in &mut series {
+        let raw = *value;
+        if raw < last && last < WIDTH {
+            added += WIDTH;
+        }
+        last = raw;
+        *value = raw + added;
+    }
+    series
+}
+
+/// The value of a cumulative counter at a time, by linear interpolation; `None` outside of the
+/// readings.
+pub(crate) fn at(series: &Series, time_ns: u64) -> Option<f64> {
+    let next = series.partition_point(|(time, _)| *time < time_ns);
+    let &(t1, v1) = series.get(next)?;
+    if t1 == time_ns {
+        return Some(v1);
+    }
+    let &(t0, v0) = series.get(next.checked_sub(1)?)?;
+    Some(v0 + (v1 - v0) * (time_ns - t0) as f64 / (t1 - t0) as f64)
+}
+
+/// How much a cumulative counter grew between two times. Both are moved inside of the readings
+/// first, so that a sampler that stopped a moment early still gives a rate; the second number is
+/// the seconds that the growth stands for.
+pub(crate) fn growth(series: &Series, from_ns: u64, to_ns: u64) -> Option<(f64, f64)> {
+    let from = from_ns.max(series.first()?.0);
+    let to = to_ns.min(series.last()?.0);
+    if to <= from {
+        return None;
+    }
+    Some((at(series, to)? - at(series, from)?, (to - from) as f64 * 1e-9))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interpolates_between_two_readings_and_not_beyond_them() {
+        let series = vec![(100, 10.0), (200, 30.0)];
+        assert_eq!(at(&series, 150), Some(20.0));
+        assert_eq!(at(&series, 200), Some(30.0));
+        assert_eq!(at(&series, 99), None);
+        assert_eq!(at(&series, 201), None);
+    }
+
+    #[test]
+    fn undoes_the_wrap_of_a_32_bit_counter() {
+        let series = unwrapped(vec![(0, 4_294_967_290.0), (1, 4.0), (2, 14.0)]);
+        assert_eq!(series[2].1 - series[0].1, 20.0);
+    }
+
+    #[test]
+    fn refuses_a_counter_that_goes_back() {
+        let error = monotone("task1", vec![(0, 5.0), (1, 4.0)]).unwrap_err();
+        assert!(error.contains("task1") && error.contains("from 5 to 4"), "{error}");
+    }
+
+    #[test]
+    fn growth_stays_inside_the_readings() {
+        let series = vec![(1_000_000_000, 0.0), (3_000_000_000, 8.0)];
+        assert_eq!(growth(&series, 0, 9_000_000_000), Some((8.0, 2.0)));
+        assert_eq!(growth(&series, 4_000_000_000, 9_000_000_000), None);
+    }
+}

@@ -1,0 +1,235 @@
+//! The circular block bootstrap, drawn jointly over all groups.
+//!
+//! One draw picks blocks of time at random and takes *the same blocks of every group*: shares of
+//! one resource depend on each other, and resampling the groups apart would lose that. Blocks
+//! wrap around the end (Politis and Romano 1992), so that every step is picked equally often.
+
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+
+use super::block_length;
+use crate::grid::Grid;
+
+/// Draws of each repeat.
+pub(crate) const DRAWS: usize = 2000;
+
+/// More blocks than this cost time and hardly narrow an interval: the quantile of t with 200
+/// degrees of freedom is within 1 % of that of the normal distribution. Longer blocks than
+/// necessary lose nothing else.
+const MOST_BLOCKS: usize = 200;
+
+/// Half a second: shorter blocks would cut through the turns of most schedulers.
+const SHORTEST_BLOCK: usize = 5;
+
+/// With this many blocks a mean over them can be trusted.
+pub(crate) const ENOUGH_BLOCKS: usize = 10;
+
+/// A variance may grow by this much (as a logarithm) before it counts as larger: a twentieth in
+/// the width of an interval.
+const NO_LARGER: f64 = 0.1;
+
+/// What is estimated for each group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Quantity {
+    /// Its part of what all groups got.
+    Share,
+    /// Its amount per second.
+    Rate,
+}
+
+/// One repeat: an estimate for each group and how it scatters.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Resampled {
+    /// The natural logarithm of the share or rate of each group.
+    pub(crate) logs: Vec<f64>,
+    /// `draws * groups` deviations of the logarithm from its mean over the draws.
+    pub(crate) deviations: Vec<f64>,
+    /// How many blocks the repeat holds: the number of nearly independent observations.
+    pub(crate) blocks: f64,
+    /// The largest amount that any group got in one step, as a share or rate of the whole.
+    pub(crate) quantum: f64,
+    /// Groups that got nothing at all.
+    pub(crate) starved: Vec<bool>,
+}
+
+/// Names one stream of random numbers of a run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stream {
+    /// The run's seed.
+    pub(crate) seed: u64,
+    /// Which trial and which repeat of it.
+    pub(crate) number: u64,
+}
+
+/// Steps of a block for these groups: the longest that any group needs, so that no group's
+/// interval is too narrow.
+///
+/// Where that leaves fewer than ten blocks, shorter ones are tried that give ten. Taking turns
+/// makes neighbouring steps *oppose* each other, and there shorter blocks only make intervals
+/// wider; they are used when the variance that they show, over all groups, is not smaller.
+fn block_steps(grid: &Grid, quantity: Quantity) -> usize {
+    let influences = influences(grid, quantity);
+    let needed = influences.iter().map(|influence| block_length::optimal(influence));
+    let longest = needed.fold(1.0, f64::max).ceil() as usize;
+    let at_least = SHORTEST_BLOCK.max(grid.steps.div_ceil(MOST_BLOCKS));
+    let longest = longest.max(at_least).clamp(1, grid.steps.max(1));
+    let shorter = grid.steps / ENOUGH_BLOCKS;
+    if shorter < at_least || shorter >= longest {
+        return longest;
+    }
+    let change: Vec<f64> = influences
+        .iter()
+        .map(|influence| block_variance(influence, longest) / block_variance(influence, shorter))
+        .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+        .map(f64::ln)
+        .collect();
+    let mean = change.iter().sum::<f64>() / change.len().max(1) as f64;
+    if mean <= NO_LARGER { shorter } else { longest }
+}
+
+/// For each group that got anything, the influence of each step on the logarithm of its share
+/// or rate: the sum is the estimate's error.
+fn influences(grid: &Grid, quantity: Quantity) -> Vec<Vec<f64>> {
+    let total = grid.total_increments();
+    let overall: f64 = total.iter().sum();
+    let served = grid.totals().iter().enumerate().filter(|(_, amount)| **amount > 0.0);
+    served
+        .map(|(group, amount)| {
+            let mut influence = grid.increments(group);
+            for (value, all) in influence.iter_mut().zip(&total) {
+                let common = if quantity == Quantity::Share { all / overall } else { 0.0 };
+                *value = *value / amount - common;
+            }
+            influence
+        })
+        .collect()
+}
+
+/// The variance of the sum of a series as overlapping blocks of one length show it.
+fn block_variance(series: &[f64], block: usize) -> f64 {
+    let (n, b) = (series.len(), block);
+    let mean = series.iter().sum::<f64>() / n as f64;
+    let mut sum: f64 = series[..b].iter().sum();
+    let mut squares = 0.0;
+    for first in 0..n {
+        squares += (sum - mean * b as f64).powi(2);
+        sum += series[(first + b) % n] - series[first];
+    }
+    squares / b as f64 / (1.0 - b as f64 / n as f64)
+}
+
+/// Resamples one repeat; `None` when all groups together got nothing.
+pub(crate) fn resample(
+    grid: &Grid,
+    quantity: Quantity,
+    draws: usize,
+    stream: Stream,
+) -> Option<Resampled> {
+    let overall: f64 = grid.totals().iter().sum();
+    if overall <= 0.0 || grid.steps == 0 {
+        return None;
+    }
+    let block = block_steps(grid, quantity);
+    let blocks = grid.steps as f64 / block as f64;
+    let divisor = match quantity {
+        Quantity::Share => overall,
+        Quantity::Rate => grid.seconds(),
+    };
+    let quantum = grid.largest_increment() / divisor;
+    let seen: Vec<f64> = grid.totals().iter().map(|amount| amount / divisor).collect();
+    let mut deviations = draw(grid, quantity, draws, block, stream);
+    for draw in deviations.chunks_exact_mut(grid.width) {
+        draw.iter_mut().zip(&seen).for_each(|(value, seen)| *value = floored_log(*value, *seen));
+    }
+    centre(&mut deviations, grid.width, spread_correction(grid.steps, block));
+    Some(Resampled {
+        logs: seen.iter().map(|value| log_or_half(*value, quantum)).collect(),
+        deviations,
+        blocks,
+        quantum,
+        starved: seen.iter().map(|value| *value <= 0.0).collect(),
+    })
+}
+
+/// The logarithm of a drawn value. A draw in which a group got nothing, or next to nothing,
+/// counts as a tenth of what the group really got: far out, but a number.
+fn floored_log(value: f64, seen: f64) -> f64 {
+    value.max(0.1 * seen).max(f64::MIN_POSITIVE).ln()
+}
+
+/// The logarithm of what a group got; half of the largest step for a group that got nothing,
+/// which matters only when it was served in another repeat.
+fn log_or_half(value: f64, quantum: f64) -> f64 {
+    if value > 0.0 { value.ln() } else { (0.5 * quantum).ln() }
+}
+
+/// `draws * groups` shares or rates.
+fn draw(grid: &Grid, quantity: Quantity, draws: usize, block: usize, stream: Stream) -> Vec<f64> {
+    let width = grid.width;
+    let wrapped = wrapped(grid, block);
+    let picks = picks(grid.steps, block);
+    let seconds = (picks * block) as f64 * grid.step_s();
+    let mut random = ChaCha8Rng::seed_from_u64(stream.seed);
+    random.set_stream(stream.number);
+    let mut values = vec![0.0; draws * width];
+    for sums in values.chunks_exact_mut(width.max(1)) {
+        for _ in 0..picks {
+            let first = random.random_range(0..grid.steps);
+            let before = &wrapped[first * width..(first + 1) * width];
+            let after = &wrapped[(first + block) * width..(first + block + 1) * width];
+            for ((sum, after), before) in sums.iter_mut().zip(after).zip(before) {
+                *sum += after - before;
+            }
+        }
+        let divisor = match quantity {
+            Quantity::Share => sums.iter().sum::<f64>(),
+            Quantity::Rate => seconds,
+        };
+        // Blocks in which nobody got anything leave zeros, which the floor takes care of.
+        if divisor > 0.0 {
+            sums.iter_mut().for_each(|sum| *sum /= divisor);
+        }
+    }
+    values
+}
+
+/// The cumulative rows, continued over the end by one block from the beginning, so that the sum
+/// over any block is one difference.
+fn wrapped(grid: &Grid, block: usize) -> Vec<f64> {
+    let mut rows = grid.sums.clone();
+    for row in 1..=block.min(grid.steps) {
+        let continued = grid.row(row).iter().zip(grid.totals()).map(|(value, total)| value + total);
+        rows.extend(continued);
+    }
+    rows
+}
+
+fn picks(steps: usize, block: usize) -> usize {
+    (steps as f64 / block as f64).round().max(1.0) as usize
+}
+
+/// Two known shortfalls of the draws' spread: overlapping blocks scatter about the mean of the
+/// very series they are taken from, which takes away `b / n` of their variance; and a draw of
+/// whole blocks is not exactly as long as the series.
+fn spread_correction(steps: usize, block: usize) -> f64 {
+    let (n, b) = (steps as f64, block as f64);
+    let drawn = picks(steps, block) as f64 * b;
+    // A single block scatters not at all; the caller refuses so few blocks.
+    if n <= b { 1.0 } else { (drawn / n / (1.0 - b / n)).sqrt() }
+}
+
+/// Takes each group's mean over the draws away and scales what is left.
+fn centre(values: &mut [f64], width: usize, scale: f64) {
+    if width == 0 || values.is_empty() {
+        return;
+    }
+    let draws = (values.len() / width) as f64;
+    let mut means = vec![0.0; width];
+    for draw in values.chunks_exact(width) {
+        means.iter_mut().zip(draw).for_each(|(mean, value)| *mean += value / draws);
+    }
+    for draw in values.chunks_exact_mut(width) {
+        draw.iter_mut().zip(&means).for_each(|(value, mean)| *value = (*value - mean) * scale);
+    }
+}

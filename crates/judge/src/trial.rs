@@ -1,0 +1,89 @@
+//! One trial: its repeats, its gates, its promises.
+
+use assay_record::{Manifest, RelationRecord, TrialRecord};
+
+use crate::RepeatSamples;
+use crate::gates::{self, Evidence, Selection};
+use crate::judgement::{TrialJudgement, Verdict};
+use crate::measure::Measure;
+use crate::promise::{self, Subject};
+use crate::queue::is_measured;
+use crate::repeat::Repeat;
+
+/// Judges one combination of factors.
+pub(crate) fn judge_trial(
+    manifest: &Manifest,
+    number: usize,
+    trial: &TrialRecord,
+    samples: &[RepeatSamples],
+) -> TrialJudgement {
+    let groups: Vec<&str> = trial
+        .groups
+        .iter()
+        .filter(|group| is_measured(group))
+        .map(|group| group.name.as_str())
+        .collect();
+    let promises: Vec<(Measure, &RelationRecord)> = trial
+        .promises
+        .iter()
+        .filter_map(|promise| Some((Measure::parse(&promise.measure)?, &promise.is)))
+        .collect();
+    let selection = Selection::new(trial, samples);
+    let repeats = prepare(trial, &selection, &groups, &promises);
+    let evidence = Evidence {
+        host: &manifest.host,
+        trial,
+        groups: &groups,
+        promises: &promises,
+        repeats: &repeats,
+    };
+    let gates = gates::all(&evidence, &selection);
+    let subject = Subject {
+        seed: manifest.seed,
+        number: number as u64,
+        trial,
+        groups: &groups,
+        repeats: &repeats,
+        gates: &gates,
+    };
+    let judged: Vec<_> =
+        trial.promises.iter().map(|promise| promise::judge_promise(&subject, promise)).collect();
+    TrialJudgement {
+        factors: trial.factors.clone(),
+        verdict: Verdict::worst(judged.iter().map(|promise| promise.verdict)),
+        repeats: selection.counted,
+        promises: judged,
+        window_s: repeats.iter().map(Repeat::window_s).sum(),
+        warm_up_s: repeats.iter().map(|repeat| repeat.warm_up_s).fold(0.0, f64::max),
+        observer_cpu: observer_cpu(&repeats),
+        validity: gates.into_iter().map(|gate| gate.check).collect(),
+    }
+}
+
+fn prepare<'r>(
+    trial: &TrialRecord,
+    selection: &Selection<'r>,
+    groups: &[&str],
+    promises: &[(Measure, &RelationRecord)],
+) -> Vec<Repeat<'r>> {
+    let mut measures: Vec<Measure> = Vec::new();
+    for (measure, _) in promises {
+        if !measures.contains(measure) {
+            measures.push(*measure);
+        }
+    }
+    selection
+        .judged
+        .iter()
+        .map(|&(number, record, tables)| {
+            Repeat::new(number, trial, record, tables, groups, &measures)
+        })
+        .collect()
+}
+
+/// CPU seconds of sampling per second, in cores, over all judged repeats.
+fn observer_cpu(repeats: &[Repeat<'_>]) -> f64 {
+    let spent: f64 = repeats.iter().map(|repeat| repeat.record.sampler.cpu_s).sum();
+    let wall: f64 = repeats.iter().map(|repeat| repeat.record.sampler.wall_s).sum();
+    if wall > 0.0 { spent / wall } else { 0.0 }
+}

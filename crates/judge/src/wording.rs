@@ -1,0 +1,60 @@
+//! Numbers and lists as they stand in evidence and reasons.
+
+use crate::measure::Measure;
+
+/// `12.3 %`.
+pub(crate) fn percent(fraction: f64) -> String {
+    let value = 100.0 * fraction;
+    if value.abs() >= 100.0 { format!("{value:.0} %") } else { format!("{value:.1} %") }
+}
+
+/// A margin as users write it: `10 %`, `2.5 %`.
+pub(crate) fn margin(fraction: f64) -> String {
+    let rounded = (fraction * 1e6).round() / 1e4;
+    format!("{rounded} %")
+}
+
+/// Up to three items and how many more there are: evidence must stay readable at 128 groups.
+pub(crate) fn some_of(items: &[String], between: &str) -> String {
+    const SHOWN: usize = 3;
+    let shown = items.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(between);
+    match items.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown}{between}and {more} more"),
+    }
+}
+
+/// `1 group`, `2 groups`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// A rate in the unit of its measure.
+pub(crate) fn rate(measure: Measure, value: f64) -> String {
+    match measure {
+        Measure::IoBytes if value >= 1e6 => format!("{:.1} MB/s", value / 1e6),
+        Measure::IoBytes => format!("{:.1} kB/s", value / 1e3),
+        Measure::IoIos => format!("{value:.1} requests/s"),
+        Measure::CpuTime => format!("{value:.3} CPUs"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lists_name_three_and_count_the_rest() {
+        let items: Vec<String> = (1..=5).map(|number| format!("task{number}")).collect();
+        assert_eq!(some_of(&items, ", "), "task1, task2, task3, and 2 more");
+        assert_eq!(some_of(&items[..2], ", "), "task1, task2");
+    }
+
+    #[test]
+    fn margins_read_as_they_are_written_in_studies() {
+        assert_eq!(margin(0.1), "10 %");
+        assert_eq!(margin(0.025), "2.5 %");
+        assert_eq!(percent(1.234), "123 %");
+        assert_eq!(percent(-0.031), "-3.1 %");
+    }
+}

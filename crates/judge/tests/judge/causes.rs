@@ -1,0 +1,106 @@
+//! One test for each cause.
+
+use assay_facts::Available;
+use assay_judge::{Cause, Verdict};
+
+use crate::synthetic::{Run, Scenario};
+
+const LADDER: [u32; 4] = [100, 200, 400, 800];
+
+fn collapsed() -> Scenario {
+    Scenario::new(&LADDER).shares(&[0.25; 4])
+}
+
+fn causes(run: &Run) -> Vec<Cause> {
+    run.promise().causes
+}
+
+fn codes(run: &Run) -> Vec<String> {
+    causes(run).into_iter().map(|cause| cause.code).collect()
+}
+
+#[test]
+fn a_kept_promise_has_no_causes() {
+    assert!(causes(&Scenario::new(&LADDER).run()).is_empty());
+}
+
+#[test]
+fn an_exhausted_pool_is_suspected_with_its_fingerprint() {
+    let scenario = Scenario { outstanding: Some(128), mean_queue: 250.0, ..collapsed() };
+    let run = scenario.run();
+    let found = causes(&run);
+    assert_eq!(run.promise().verdict, Verdict::Broken);
+    assert_eq!(found[0].code, "C-REQUEST-POOL");
+    assert!(found[0].summary.starts_with("suspected: "));
+    let evidence = found[0].evidence.join("\n");
+    assert!(evidence.contains("keep 512 requests outstanding, the pool of loop0 holds 256"));
+    assert!(evidence.contains("heaviest groups got 0.47 times and the lightest 3.7"), "{evidence}");
+    assert!(evidence.contains("as this cause predicts"), "{evidence}");
+    assert!(evidence.contains("17.1 requests for the lightest group"), "{evidence}");
+}
+
+#[test]
+fn low_latency_is_suspected_when_it_is_on() {
+    let mut run = collapsed().run();
+    run.trial().disks[0].queue.clear();
+    let queue = &mut run.repeat().queues[0];
+    queue.at_start.insert("iosched/low_latency".to_owned(), "1\n".to_owned());
+    assert_eq!(codes(&run), ["C-LOW-LATENCY"]);
+    assert!(causes(&run)[0].summary.starts_with("suspected: "));
+}
+
+#[test]
+fn a_scheduler_that_does_not_idle_is_suspected() {
+    let mut run = collapsed().run();
+    let queue = &mut run.repeat().queues[0];
+    queue.at_start.insert("iosched/slice_idle".to_owned(), "0".to_owned());
+    assert_eq!(codes(&run), ["C-SLICE-IDLE"]);
+}
+
+#[test]
+fn an_unknown_cause_says_what_was_ruled_out_and_what_was_not_looked_at() {
+    let mut run = collapsed().run();
+    run.repeat().queues[0].at_start.remove("iosched/slice_idle");
+    let found = causes(&run);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].code, "C-UNKNOWN");
+    let evidence = found[0].evidence.join("\n");
+    for said in [
+        "ruled out C-CPU: the CPUs were idle 60.0 %",
+        "ruled out C-KNOB-DRIFT",
+        "ruled out C-REQUEST-POOL: the workloads keep 32 requests",
+        "ruled out C-LOW-LATENCY: `iosched/low_latency` reads 0",
+        "not looked at C-SLICE-IDLE: `iosched/slice_idle` was not recorded",
+    ] {
+        assert!(evidence.contains(said), "{said}\n{evidence}");
+    }
+}
+
+#[test]
+fn a_failed_gate_proves_its_cause_without_the_word_suspected() {
+    let mut drifted = collapsed().run();
+    drifted.repeat().knobs[0].at_end = Available::Value("1".to_owned());
+    let mut other = collapsed().run();
+    other.repeat().queues[0].scheduler_at_start = "none".to_owned();
+    let mut buffered = collapsed().run();
+    let io = &mut buffered.trial().groups[0].workloads[0].io;
+    (io.direct, io.writes) = (false, true);
+    let mut failed = collapsed().run();
+    failed.repeat().workloads[0].failure = Some("killed".to_owned());
+    let mut cached = collapsed().run();
+    *cached.repeat().workloads[0].metrics.get_mut("read_bytes").unwrap() *= 3.0;
+    for (run, code) in [
+        (Scenario { idle: 0.01, ..collapsed() }.run(), "C-CPU"),
+        (Scenario { mean_queue: 1.0, ..collapsed() }.run(), "C-NOT-BACKLOGGED"),
+        (drifted, "C-KNOB-DRIFT"),
+        (other, "C-SCHEDULER"),
+        (buffered, "C-BUFFERED"),
+        (failed, "C-WORKLOAD"),
+        (cached, "C-PAGE-CACHE"),
+    ] {
+        let found = causes(&run);
+        assert_eq!(run.promise().verdict, Verdict::Void);
+        assert_eq!(codes(&run), [code]);
+        assert!(!found[0].summary.contains("suspected") && !found[0].evidence.is_empty());
+    }
+}

@@ -1,0 +1,99 @@
+//! Several repeats, lost samples, warm-up.
+
+use assay_judge::{RepeatSamples, Verdict};
+use assay_record::{Fault, WarmUpRecord};
+
+use crate::synthetic::{Run, Scenario, Server};
+
+const LADDER: [u32; 4] = [100, 200, 400, 800];
+
+fn three() -> Run {
+    Scenario { repeats: 3, ..Scenario::new(&LADDER) }.run()
+}
+
+fn fault() -> Option<Fault> {
+    Some(Fault { kind: "interrupted".to_owned(), message: "the user pressed Ctrl-C".to_owned() })
+}
+
+#[test]
+fn three_repeats_are_judged_together() {
+    let trial = three().judge().trials.remove(0);
+    assert_eq!((trial.repeats, trial.verdict), (3, Verdict::Kept), "{}", trial.promises[0].reason);
+    assert!((trial.window_s - 59.7).abs() < 0.2, "{}", trial.window_s);
+    assert!((trial.observer_cpu - 0.003).abs() < 1e-9);
+}
+
+#[test]
+fn repeats_that_contradict_each_other_do_not_keep_a_promise() {
+    let mut run = three();
+    // The second repeat collapses; each repeat by itself is as precise as before.
+    let collapsed = Scenario::new(&LADDER).shares(&[0.25; 4]).run();
+    run.samples.repeats[0][1] = collapsed.samples.repeats[0][0].clone();
+    run.manifest.trials[0].repeats[1].workloads =
+        collapsed.manifest.trials[0].repeats[0].workloads.clone();
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Undecided, "{}", promise.reason);
+}
+
+#[test]
+fn an_interrupted_repeat_is_left_out_and_said_so() {
+    let mut run = three();
+    run.trial().repeats[1].fault = fault();
+    let trial = run.judge().trials.remove(0);
+    assert_eq!((trial.repeats, trial.verdict), (2, Verdict::Kept), "{}", trial.promises[0].reason);
+    assert!(trial.validity[0].ok);
+    assert!(
+        trial.validity[0].evidence.contains("2 of 3 started repeats count; repeat 2 left out"),
+        "{}",
+        trial.validity[0].evidence
+    );
+}
+
+#[test]
+fn no_whole_repeat_is_void_and_still_shows_what_was_seen() {
+    let mut run = Scenario::new(&LADDER).run();
+    run.repeat().fault = fault();
+    let trial = run.judge().trials.remove(0);
+    assert_eq!((trial.repeats, trial.verdict), (0, Verdict::Void));
+    assert!(trial.promises[0].reason.contains("Ctrl-C"), "{}", trial.promises[0].reason);
+    assert_eq!(trial.promises[0].groups.len(), 4);
+}
+
+#[test]
+fn a_trial_that_never_ran_is_void() {
+    let mut run = Scenario::new(&LADDER).run();
+    run.trial().repeats.clear();
+    run.samples.repeats[0].clear();
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Void);
+    assert_eq!(promise.reason, "`repeats`: no repeat of this trial was started");
+}
+
+#[test]
+fn lost_samples_are_void_and_not_zero() {
+    let mut run = Scenario::new(&LADDER).run();
+    run.samples.repeats[0][0] = RepeatSamples::default();
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Void);
+    assert!(promise.reason.contains("the samples of this repeat are lost"), "{}", promise.reason);
+    assert!(promise.groups.is_empty() && promise.worst_error.is_none());
+}
+
+#[test]
+fn a_fixed_warm_up_is_obeyed() {
+    let warm_up = WarmUpRecord::Seconds(5.0);
+    let trial = Scenario { warm_up, ..Scenario::new(&LADDER) }.run().judge().trials.remove(0);
+    assert_eq!(trial.warm_up_s, 5.0);
+    assert!((trial.window_s - 14.9).abs() < 0.11, "{}", trial.window_s);
+}
+
+#[test]
+fn a_warm_up_found_in_the_data_never_takes_more_than_half() {
+    for seed in 0..20 {
+        let server = Server::Noise { deviation: 0.5, correlation: 0.9 };
+        let scenario =
+            Scenario { server, seed, warm_up: WarmUpRecord::Auto, ..Scenario::new(&LADDER) };
+        let trial = scenario.run().judge().trials.remove(0);
+        assert!(trial.warm_up_s <= 10.0 && trial.window_s >= 9.8, "{}", trial.window_s);
+    }
+}

@@ -1,0 +1,164 @@
+//! One test for each verdict and each relation.
+
+use assay_judge::Verdict;
+use assay_record::RelationRecord;
+
+use crate::synthetic::{Scenario, Server};
+
+const LADDER: [u32; 4] = [100, 200, 400, 800];
+
+#[test]
+fn shares_that_follow_the_weights_keep_the_promise() {
+    let promise = Scenario::new(&LADDER).run().promise();
+    assert_eq!(promise.verdict, Verdict::Kept, "{}", promise.reason);
+    let worst = promise.worst_error.unwrap();
+    assert!(worst.low <= worst.value && worst.value <= worst.high && worst.high <= 0.1);
+    assert!(promise.causes.is_empty() && promise.needs_s.is_none());
+    assert!(promise.jain.unwrap() > 0.999);
+    assert!((promise.total_rate.unwrap() / 400e6 - 1.0).abs() < 0.02);
+    assert_eq!(promise.groups[3].knob, Some(800.0));
+    assert!(promise.groups.iter().all(|group| group.verdict == Verdict::Kept));
+}
+
+#[test]
+fn a_collapse_to_equal_shares_breaks_the_promise() {
+    let promise = Scenario::new(&LADDER).shares(&[0.25; 4]).run().promise();
+    assert_eq!(promise.verdict, Verdict::Broken);
+    let worst = promise.worst_error.unwrap();
+    assert!((worst.value - 2.75).abs() < 0.1 && worst.low > 0.1, "{worst:?}");
+    assert!((promise.jain.unwrap() - 0.662).abs() < 0.01);
+    assert!(promise.reason.starts_with("`task1` got 24.9"), "{}", promise.reason);
+    assert!(promise.groups.iter().all(|group| group.verdict == Verdict::Broken));
+}
+
+#[test]
+fn one_group_that_is_off_breaks_the_promise_and_the_others_keep_theirs() {
+    let shares = [1.4 / 15.0, 1.6 / 15.0, 4.0 / 15.0, 8.0 / 15.0];
+    let promise = Scenario::new(&LADDER).shares(&shares).run().promise();
+    assert_eq!(promise.verdict, Verdict::Broken);
+    let verdicts: Vec<_> = promise.groups.iter().map(|group| group.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Broken, Verdict::Broken, Verdict::Kept, Verdict::Kept]);
+}
+
+#[test]
+fn noise_as_wide_as_the_margin_leaves_it_undecided_and_says_how_long_it_takes() {
+    let server = Server::Noise { deviation: 0.5, correlation: 0.6 };
+    let promise = Scenario { server, seed: 3, ..Scenario::new(&LADDER) }.run().promise();
+    assert_eq!(promise.verdict, Verdict::Undecided, "{}", promise.reason);
+    assert!(promise.needs_s.is_none_or(|needs| needs > 20.0), "{:?}", promise.needs_s);
+    // A seed whose estimates do not sit on the margin gives a number.
+    let promise = Scenario { server, seed: 4, ..Scenario::new(&LADDER) }.run().promise();
+    assert_eq!(promise.verdict, Verdict::Undecided);
+    assert!(promise.needs_s.unwrap() > 20.0);
+}
+
+#[test]
+fn a_window_with_few_blocks_is_undecided_however_narrow_the_interval() {
+    let promise = Scenario { seconds: 3.0, ..Scenario::new(&LADDER) }.run().promise();
+    assert_eq!(promise.verdict, Verdict::Undecided, "{}", promise.reason);
+    assert!(promise.reason.contains("independent blocks"), "{}", promise.reason);
+    assert!(promise.needs_s.unwrap() > 4.0);
+}
+
+#[test]
+fn a_group_that_is_never_served_breaks_the_promise() {
+    let promise = Scenario::new(&LADDER).shares(&[0.0, 0.2, 0.3, 0.5]).run().promise();
+    assert_eq!(promise.verdict, Verdict::Broken, "{}", promise.reason);
+    let starved = &promise.groups[0];
+    assert_eq!((starved.share, starved.low, starved.verdict), (0.0, 0.0, Verdict::Broken));
+    assert!(starved.high > 0.0);
+}
+
+#[test]
+fn a_turn_that_may_still_come_is_no_proof_of_starvation() {
+    // 64 groups in turns of 100 ms each: 20 s hold three rounds, 4 s not even one.
+    let server = Server::Turns { round_s: 6.4, jitter: 0.0 };
+    let scenario = Scenario { server, seconds: 4.0, ..Scenario::new(&[100; 64]) };
+    let promise = scenario.run().promise();
+    assert!(promise.groups.iter().any(|group| group.share == 0.0));
+    assert_eq!(promise.verdict, Verdict::Undecided, "{}", promise.reason);
+}
+
+#[test]
+fn equal_means_the_same_for_all_whatever_the_weights() {
+    let equal = |shares: &[f64; 4]| {
+        let scenario = Scenario::new(&LADDER).shares(shares);
+        scenario.promise("io.ios", RelationRecord::Equal).run().promise()
+    };
+    let promise = equal(&[0.25; 4]);
+    assert_eq!((promise.verdict, promise.is.as_str()), (Verdict::Kept, "equal"));
+    assert_eq!(promise.groups[0].expected_share, 0.25);
+    assert_eq!(equal(&[0.1, 0.3, 0.3, 0.3]).verdict, Verdict::Broken);
+}
+
+#[test]
+fn a_limit_is_kept_below_broken_above_and_void_where_nobody_reached_it() {
+    let limit = |bytes: f64| {
+        let relation = RelationRecord::AtMost(bytes);
+        Scenario::new(&[100, 100]).promise("io.bytes", relation).run().promise()
+    };
+    // Each of two groups gets 200 MB/s.
+    let kept = limit(202e6);
+    assert_eq!(kept.verdict, Verdict::Kept, "{}", kept.reason);
+    assert_eq!(kept.to.as_deref(), Some("202000000"));
+    assert!((kept.groups[0].share / 200e6 - 1.0).abs() < 0.05 && kept.jain.is_none());
+    assert_eq!(limit(150e6).verdict, Verdict::Broken);
+    let void = limit(400e6);
+    assert_eq!(void.verdict, Verdict::Void);
+    assert!(void.reason.contains("never bound"), "{}", void.reason);
+}
+
+#[test]
+fn a_protection_is_kept_above_and_broken_below() {
+    let floor = |bytes: f64| {
+        let relation = RelationRecord::AtLeast(bytes);
+        Scenario::new(&[100, 100]).promise("io.bytes", relation).run().promise().verdict
+    };
+    assert_eq!(floor(150e6), Verdict::Kept);
+    assert_eq!(floor(300e6), Verdict::Broken);
+}
+
+#[test]
+fn cpu_time_is_judged_in_cpus() {
+    let relation = RelationRecord::Proportional("io.weight".to_owned());
+    let scenario = Scenario { idle: 0.01, ..Scenario::new(&LADDER) };
+    let promise = scenario.promise("cpu.time", relation).run().promise();
+    assert_eq!(promise.verdict, Verdict::Kept, "{}", promise.reason);
+    assert!((promise.total_rate.unwrap() - 2.0).abs() < 0.05);
+}
+
+#[test]
+fn the_share_follows_the_value_read_back_and_not_the_one_asked() {
+    let mut run = Scenario::new(&LADDER).run();
+    run.trial().groups[3].knobs[0].asked = "8000".to_owned();
+    let promise = run.promise();
+    assert_eq!((promise.verdict, promise.groups[3].knob), (Verdict::Kept, Some(800.0)));
+}
+
+#[test]
+fn a_measure_that_no_source_gives_is_void() {
+    let promise =
+        Scenario::new(&LADDER).promise("net.bytes", RelationRecord::Equal).run().promise();
+    assert_eq!(promise.verdict, Verdict::Void);
+    assert!(promise.reason.contains("`net.bytes`"));
+}
+
+#[test]
+fn the_same_run_gives_the_same_document_and_another_seed_hardly_another() {
+    let mut run = Scenario::new(&LADDER).run();
+    let first = run.judge();
+    assert_eq!(first, run.judge());
+    run.manifest.seed = 43;
+    let other = run.judge();
+    assert_ne!(first, other);
+    assert_eq!(first.verdict, other.verdict);
+}
+
+#[test]
+fn the_worst_verdict_is_that_of_the_study() {
+    use Verdict::{Broken, Kept, Undecided, Void};
+    assert_eq!(Verdict::worst([Kept, Undecided, Void, Broken]), Broken);
+    assert_eq!(Verdict::worst([Kept, Undecided, Void]), Void);
+    assert_eq!(Verdict::worst([Kept, Undecided]), Undecided);
+    assert_eq!(Verdict::worst([]), Kept);
+}

@@ -1,0 +1,74 @@
+//! Block devices by number, and opening them so that nobody else can be using them.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use crate::error::Error;
+
+/// Major and minor number of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Numbers {
+    /// The driver's number.
+    pub major: u32,
+    /// The device's number below it.
+    pub minor: u32,
+}
+
+impl Numbers {
+    fn of(device: u64) -> Self {
+        Self { major: rustix::fs::major(device), minor: rustix::fs::minor(device) }
+    }
+}
+
+impl std::fmt::Display for Numbers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.major, self.minor)
+    }
+}
+
+/// The numbers of the block device that the node at `path` stands for; an error when it is not
+/// a block device.
+pub fn numbers(path: &Path) -> Result<Numbers, Error> {
+    let found = fs::metadata(path).map_err(|cause| Error::new("stat", path, &cause))?;
+    if !found.file_type().is_block_device() {
+        return Err(Error::unexpected("use", path, "it is not a block device"));
+    }
+    Ok(Numbers::of(found.rdev()))
+}
+
+/// The numbers of the device that holds the file system in which `path` lies (`st_dev`).
+pub fn holding(path: &Path) -> Result<Numbers, Error> {
+    let found = fs::metadata(path).map_err(|cause| Error::new("stat", path, &cause))?;
+    Ok(Numbers::of(found.dev()))
+}
+
+/// Opens a block device for reading and writing with O_EXCL: the kernel answers EBUSY when it,
+/// or for a disk one of its partitions, is mounted, swapped to or part of another device.
+pub fn open_exclusive(path: &Path) -> Result<File, Error> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_EXCL)
+        .open(path)
+        .map_err(|cause| Error::new("open exclusively", path, &cause))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_regular_file_is_no_block_device() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(numbers(file.path()).is_err());
+    }
+
+    #[test]
+    fn a_file_and_its_directory_lie_on_the_same_device() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        fs::write(&file, "").unwrap();
+        assert_eq!(holding(&file).unwrap(), holding(directory.path()).unwrap());
+    }
+}

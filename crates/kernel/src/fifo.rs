@@ -1,0 +1,72 @@
+//! Named pipes.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use crate::error::Error;
+
+/// A FIFO that this process reads without ever waiting.
+#[derive(Debug)]
+pub struct Fifo {
+    file: File,
+    path: PathBuf,
+    partial: String,
+}
+
+impl Fifo {
+    /// Makes the FIFO and opens it. It is opened for writing too, so that reading never ends
+    /// just because no writer is there at the moment.
+    pub fn make(path: &Path) -> Result<Self, Error> {
+        mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
+            .map_err(|cause| Error::new("mkfifo", path, &cause.into()))?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open(path)
+            .map_err(|cause| Error::new("open", path, &cause))?;
+        Ok(Self { file, path: path.to_owned(), partial: String::new() })
+    }
+
+    /// Whole lines that have come since the last call.
+    pub fn lines(&mut self) -> Result<Vec<String>, Error> {
+        let mut buffer = [0; 4096];
+        loop {
+            match self.file.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => self.partial.push_str(&String::from_utf8_lossy(&buffer[..count])),
+                Err(cause) if cause.kind() == ErrorKind::WouldBlock => break,
+                Err(cause) if cause.kind() == ErrorKind::Interrupted => {}
+                Err(cause) => return Err(Error::new("read", &self.path, &cause)),
+            }
+        }
+        let end = self.partial.rfind('\n').map_or(0, |at| at + 1);
+        let rest = self.partial.split_off(end);
+        let whole = std::mem::replace(&mut self.partial, rest);
+        Ok(whole.lines().map(str::to_owned).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn only_whole_lines_are_handed_out() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("gate");
+        let mut fifo = Fifo::make(&path).unwrap();
+        assert!(fifo.lines().unwrap().is_empty());
+        let mut writer = OpenOptions::new().write(true).open(&path).unwrap();
+        writer.write_all(b"12\n34").unwrap();
+        assert_eq!(fifo.lines().unwrap(), ["12"]);
+        writer.write_all(b"5\n").unwrap();
+        drop(writer);
+        assert_eq!(fifo.lines().unwrap(), ["345"]);
+    }
+}

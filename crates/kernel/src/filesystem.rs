@@ -1,0 +1,60 @@
+//! What the standard library does not say of files: free space, and locks that end with their
+//! holder.
+
+use std::fs::File;
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, StatVfs, flock, statvfs};
+use rustix::io::Errno;
+
+use crate::error::Error;
+
+/// Bytes that an unprivileged writer may still fill in the file system at `path`.
+pub fn free_space(path: &Path) -> Result<u64, Error> {
+    let found: StatVfs =
+        statvfs(path).map_err(|cause| Error::new("statvfs", path, &cause.into()))?;
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+/// Locks `file` (flock(2)) and waits for it as long as it takes. The lock ends when the last
+/// descriptor of this opening is closed, in particular with the process.
+pub fn lock(file: &File, path: &Path) -> Result<(), Error> {
+    loop {
+        match flock(file, FlockOperation::LockExclusive) {
+            Err(Errno::INTR) => {}
+            done => return done.map_err(|cause| Error::new("lock", path, &cause.into())),
+        }
+    }
+}
+
+/// Locks `file` if nobody else has; says whether it is locked now.
+pub fn try_lock(file: &File, path: &Path) -> Result<bool, Error> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(cause) => Err(Error::new("lock", path, &cause.into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_holds_against_another_opening_and_ends_with_the_file() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let first = File::open(file.path()).unwrap();
+        let second = File::open(file.path()).unwrap();
+        assert!(try_lock(&first, file.path()).unwrap());
+        assert!(!try_lock(&second, file.path()).unwrap());
+        drop(first);
+        assert!(try_lock(&second, file.path()).unwrap());
+    }
+
+    #[test]
+    fn free_space_of_a_directory_is_that_of_its_file_system() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(free_space(directory.path()).unwrap() > 0);
+        assert!(free_space(Path::new("/nonexistent")).is_err());
+    }
+}

@@ -1,0 +1,7 @@
+//! Pure parsers of what kernel files and a few system files say.
+
+pub mod cgroups;
+pub mod choice;
+pub mod cpuinfo;
+pub mod keyed;
+pub mod mountinfo;

@@ -1,0 +1,42 @@
+//! /proc/cpuinfo (proc_cpuinfo(5)).
+
+/// What the processors call themselves.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CpuInfo {
+    /// `model name` on x86, `cpu` on POWER, `Processor` on old ARM; `None` where there is none.
+    pub model: Option<String>,
+    /// Whether the flag `hypervisor` is set: this is a virtual machine (x86 only).
+    pub hypervisor: bool,
+}
+
+/// Reads the first processor's description.
+#[must_use]
+pub fn parse(text: &str) -> CpuInfo {
+    let fields =
+        || text.lines().filter_map(|line| line.split_once(':')).map(|(k, v)| (k.trim(), v.trim()));
+    let named = |name: &str| fields().find(|(key, _)| *key == name).map(|(_, value)| value);
+    CpuInfo {
+        model: ["model name", "cpu", "Processor"]
+            .into_iter()
+            .find_map(named)
+            .filter(|model| !model.is_empty())
+            .map(str::to_owned),
+        hypervisor: named("flags")
+            .is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_model_and_whether_a_hypervisor_runs_it() {
+        let text =
+            "processor\t: 0\nmodel\t\t: 17\nmodel name\t: AMD EPYC\nflags\t\t: fpu hypervisor\n";
+        let info = parse(text);
+        assert_eq!(info.model.as_deref(), Some("AMD EPYC"));
+        assert!(info.hypervisor);
+        assert_eq!(parse("processor : 0\nBogoMIPS : 100\n"), CpuInfo::default());
+    }
+}

@@ -1,0 +1,108 @@
+//! Processes that are inside their control groups before they run a single instruction of their
+//! own program.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::error::Error;
+use crate::root::Root;
+
+/// The `cgroup.procs` files of the groups that a process is to be born into, opened beforehand:
+/// one on cgroup v2, one a hierarchy on v1.
+#[derive(Debug)]
+pub struct Membership(Vec<(PathBuf, File)>);
+
+impl Membership {
+    /// Opens `cgroup.procs` in each of these group directories.
+    pub fn open(root: &Root, groups: &[PathBuf]) -> Result<Self, Error> {
+        groups
+            .iter()
+            .map(|group| {
+                let path = group.join("cgroup.procs");
+                File::options()
+                    .write(true)
+                    .open(root.resolve(&path))
+                    .map(|file| (path.clone(), file))
+                    .map_err(|cause| Error::new("open", &path, &cause))
+            })
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+
+    /// Starts `command` inside the groups and in a process group of its own, so that a Ctrl-C at
+    /// the terminal reaches Assay alone, which then ends the workloads in order.
+    ///
+    /// The child writes `0`, which stands for itself, into each `cgroup.procs` between fork and
+    /// exec: this works on v1 and v2 alike, where clone3(CLONE_INTO_CGROUP) knows only v2.
+    pub fn spawn(&self, command: &mut Command) -> Result<Child, Error> {
+        let descriptors: Vec<i32> = self.0.iter().map(|(_, file)| file.as_raw_fd()).collect();
+        let enter = move || {
+            for descriptor in &descriptors {
+                // SAFETY: the descriptor belongs to a file in `self`, which outlives the spawn
+                // below, and write(2) is async-signal-safe, as code between fork and exec must be.
+                let written = unsafe { libc::write(*descriptor, c"0".as_ptr().cast(), 1) };
+                if written != 1 {
+                    return Err(io::Error::last_os_error());
+                }
+            }
+            Ok(())
+        };
+        // SAFETY: `enter` allocates nothing and calls only write(2).
+        unsafe { command.pre_exec(enter) };
+        let program = PathBuf::from(command.get_program());
+        command.process_group(0).spawn().map_err(|cause| self.explain(&program, &cause))
+    }
+
+    fn explain(&self, program: &Path, cause: &io::Error) -> Error {
+        let error = Error::new("start", program, cause);
+        match cause.kind() {
+            io::ErrorKind::NotFound => error.with_hint("the program is not installed"),
+            _ => {
+                let groups: Vec<String> =
+                    self.0.iter().map(|(path, _)| path.display().to_string()).collect();
+                error.with_hint(format!("it was to enter {}", groups.join(", ")))
+            }
+        }
+    }
+}
+
+/// Sends `signal` to one process by its id.
+pub fn send(pid: u32, signal: Signal) -> Result<(), Error> {
+    let path = PathBuf::from(format!("/proc/{pid}"));
+    let id = i32::try_from(pid)
+        .ok()
+        .and_then(Pid::from_raw)
+        .ok_or_else(|| Error::unexpected("signal", &path, "no such process id"))?;
+    kill_process(id, signal).map_err(|cause| Error::new("signal", &path, &cause.into()))
+}
+
+/// The state letter of a process (`R`, `S`, `T`, ...), or `None` when it is gone.
+pub fn state(root: &Root, pid: u32) -> Option<char> {
+    let stat = root.read(format!("/proc/{pid}/stat")).ok()?;
+    // The command name stands in parentheses and may itself contain any of them.
+    stat.rsplit_once(')')?.1.trim_start().chars().next()
+}
+
+/// Runs `body` with the calling thread at the lowest real-time priority, so that a burst of
+/// wake-ups that it causes cannot preempt it half-way. Where the host forbids that (no
+/// CAP_SYS_NICE, a group without real-time budget) the body runs all the same.
+pub fn undisturbed<T>(body: impl FnOnce() -> T) -> T {
+    let raised = set_policy(libc::SCHED_FIFO, 1);
+    let result = body();
+    if raised {
+        set_policy(libc::SCHED_OTHER, 0);
+    }
+    result
+}
+
+fn set_policy(policy: i32, priority: i32) -> bool {
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: pid 0 is the calling thread and `parameters` lives through the call.
+    unsafe { libc::sched_setscheduler(0, policy, &parameters) == 0 }
+}

@@ -1,0 +1,135 @@
+//! Where the kernel's files are looked for.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::kept::KeptFile;
+
+/// A directory below which /proc, /sys and /dev are looked for: `/` on a host, a fake tree in a
+/// test. Every path given to its methods is absolute as the host knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root(PathBuf);
+
+impl Root {
+    /// The host itself.
+    #[must_use]
+    pub fn real() -> Self {
+        Self(PathBuf::from("/"))
+    }
+
+    /// A tree that stands in for a host.
+    #[must_use]
+    pub fn at(directory: &Path) -> Self {
+        Self(directory.to_owned())
+    }
+
+    /// Whether this is the host itself, where system calls make sense.
+    #[must_use]
+    pub fn is_real(&self) -> bool {
+        self.0 == Path::new("/")
+    }
+
+    /// The place in this tree that stands for `path` on the host.
+    pub fn resolve(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = path.as_ref();
+        self.0.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// The whole file as text. Bytes that are not UTF-8 are replaced, since kernel files may
+    /// carry names that users chose.
+    pub fn read(&self, path: impl AsRef<Path>) -> Result<String, Error> {
+        let path = path.as_ref();
+        fs::read(self.resolve(path))
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .map_err(|cause| Error::new("read", path, &cause))
+    }
+
+    /// The file's text without white space at its ends.
+    pub fn read_trimmed(&self, path: impl AsRef<Path>) -> Result<String, Error> {
+        self.read(path).map(|text| text.trim().to_owned())
+    }
+
+    /// Writes `value` with one write(2), as interface files demand. The file must exist: a
+    /// misspelt attribute is an error and never a new file.
+    pub fn write(&self, path: impl AsRef<Path>, value: &str) -> Result<(), Error> {
+        let path = path.as_ref();
+        let wrong = |cause: &io::Error| Error::new("write", path, cause).with_value(value);
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .truncate(!self.is_real())
+            .open(self.resolve(path))
+            .map_err(|cause| wrong(&cause))?;
+        let written = file.write(value.as_bytes()).map_err(|cause| wrong(&cause))?;
+        if written != value.len() {
+            return Err(Error::unexpected(
+                "write",
+                path,
+                "the kernel took only a part of the value",
+            )
+            .with_value(value));
+        }
+        Ok(())
+    }
+
+    /// Whether there is something at `path`.
+    pub fn exists(&self, path: impl AsRef<Path>) -> bool {
+        self.resolve(path).exists()
+    }
+
+    /// Names in a directory, sorted.
+    pub fn list(&self, path: impl AsRef<Path>) -> Result<Vec<String>, Error> {
+        let path = path.as_ref();
+        let wrong = |cause: &io::Error| Error::new("list", path, cause);
+        let mut names = Vec::new();
+        for entry in fs::read_dir(self.resolve(path)).map_err(|cause| wrong(&cause))? {
+            let entry = entry.map_err(|cause| wrong(&cause))?;
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Makes one directory; its parent must exist.
+    pub fn make_dir(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let path = path.as_ref();
+        fs::create_dir(self.resolve(path)).map_err(|cause| Error::new("mkdir", path, &cause))
+    }
+
+    /// Removes one empty directory. A control group counts as empty although it shows files.
+    pub fn remove_dir(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let path = path.as_ref();
+        fs::remove_dir(self.resolve(path)).map_err(|cause| Error::new("rmdir", path, &cause))
+    }
+
+    /// Opens a file to be read again and again.
+    pub fn keep(&self, path: impl AsRef<Path>) -> Result<KeptFile, Error> {
+        let path = path.as_ref();
+        KeptFile::open(&self.resolve(path)).map_err(|cause| Error::new("open", path, &cause))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_attribute_is_an_error_and_never_a_new_file() {
+        let tree = tempfile::tempdir().unwrap();
+        let root = Root::at(tree.path());
+        let error = root.write("/sys/block/loop0/queue/shceduler", "bfq").unwrap_err();
+        assert!(error.is(rustix::io::Errno::NOENT));
+        assert!(error.to_string().contains("(value `bfq`)"), "{error}");
+        assert!(!root.exists("/sys/block/loop0/queue/shceduler"));
+    }
+
+    #[test]
+    fn a_shorter_value_replaces_a_longer_one_in_a_fake_tree() {
+        let tree = tempfile::tempdir().unwrap();
+        fs::write(tree.path().join("scheduler"), "mq-deadline\n").unwrap();
+        let root = Root::at(tree.path());
+        root.write("/scheduler", "bfq").unwrap();
+        assert_eq!(root.read("/scheduler").unwrap(), "bfq");
+    }
+}

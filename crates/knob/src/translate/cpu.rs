@@ -1,0 +1,47 @@
+//! CPU weights and bandwidth.
+
+use super::{Translation, Untranslatable, Version};
+use crate::knob::{Knob, cpu_bandwidth};
+
+/// Default weight on v2; v1's default of 1024 shares means the same.
+const DEFAULT_WEIGHT: u64 = 100;
+
+/// Default shares on v1.
+const DEFAULT_SHARES: u64 = 1_024;
+
+/// The factor of the kernel's own conversion (sched_weight_from_cgroup, kernel/sched/core.c),
+/// which keeps ratios between groups, unlike the linear map that container runtimes use.
+pub(super) fn weight(knob: &Knob, value: &str, version: Version) -> Translation {
+    let (Version::V1, Ok(weight)) = (version, value.parse::<u64>()) else {
+        return Translation::new(version, knob, knob.name, value);
+    };
+    let scaled = weight * DEFAULT_SHARES;
+    let shares = (scaled + DEFAULT_WEIGHT / 2) / DEFAULT_WEIGHT;
+    let note = if scaled.is_multiple_of(DEFAULT_WEIGHT) {
+        format!("weight {weight} is {shares} shares")
+    } else {
+        let exact = scaled as f64 / DEFAULT_WEIGHT as f64;
+        let error = (shares as f64 / exact - 1.0) * 100.0;
+        format!("weight {weight} would be {exact} shares, rounded to {shares} ({error:+.2} %)")
+    };
+    Translation::new(version, knob, "cpu.shares", shares.to_string()).note(note)
+}
+
+/// v1 splits the limit into two files. The quota goes first: a new group has the default
+/// period, under which any quota is accepted.
+pub(super) fn max(
+    knob: &Knob,
+    value: &str,
+    version: Version,
+) -> Result<Translation, Untranslatable> {
+    if version == Version::V2 {
+        return Ok(Translation::new(version, knob, knob.name, value));
+    }
+    let (quota, period) = cpu_bandwidth(value).ok_or_else(|| {
+        Untranslatable::new(format!("`{value}` is no CPU bandwidth"), "write `QUOTA PERIOD`")
+    })?;
+    let quota = quota.map_or_else(|| "-1".to_owned(), |quota| quota.to_string());
+    let mut translation = Translation::new(version, knob, "cpu.cfs_quota_us", quota);
+    translation.also.push(("cpu.cfs_period_us".to_owned(), period.to_string()));
+    Ok(translation.note("v1 keeps quota and period in two files"))
+}

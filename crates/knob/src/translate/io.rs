@@ -1,0 +1,113 @@
+//! I/O weights: who obeys them depends on the scheduler of the disk.
+
+use super::{DiskQueue, RootSetting, Translation, Untranslatable, Version};
+use crate::knob::Knob;
+
+/// BFQ's largest weight (block/bfq-iosched.h: BFQ_MAX_WEIGHT).
+const LARGEST_BFQ_WEIGHT: u64 = 1_000;
+
+/// CFQ's weights (block/cfq-iosched.c: CFQ_WEIGHT_LEGACY_MIN and _MAX).
+const CFQ_WEIGHTS: std::ops::RangeInclusive<u64> = 10..=1_000;
+
+pub(super) fn weight(
+    knob: &Knob,
+    value: &str,
+    version: Version,
+    disk: Option<&DiskQueue>,
+) -> Result<Translation, Untranslatable> {
+    let scheduler = disk.map(|disk| disk.scheduler.as_str()).ok_or_else(no_queue)?;
+    match (version, scheduler) {
+        (_, "bfq") => bfq_translation(knob, value, version),
+        (Version::V1, "cfq") => cfq_translation(knob, value),
+        (Version::V1, other) => Err(Untranslatable::new(
+            format!(
+                "`io` is on cgroup v1 here, where the scheduler `{other}` does not obey weights"
+            ),
+            "set `scheduler = \"bfq\"` on the disk",
+        )),
+        (Version::V2, _) => Ok(iocost_translation(knob, value)),
+    }
+}
+
+pub(super) fn bfq_weight(
+    knob: &Knob,
+    value: &str,
+    version: Version,
+    disk: Option<&DiskQueue>,
+) -> Result<Translation, Untranslatable> {
+    match disk {
+        Some(disk) if disk.scheduler != "bfq" => Err(Untranslatable::new(
+            format!("`{}` has no effect under the scheduler `{}`", knob.name, disk.scheduler),
+            "set `scheduler = \"bfq\"` on the disk",
+        )),
+        Some(_) => bfq_translation(knob, value, version),
+        None => bfq_translation(knob, value, version)
+            .map(|found| found.note("the scheduler of the disk is not known to the study")),
+    }
+}
+
+pub(super) fn cfq_weight(
+    knob: &Knob,
+    value: &str,
+    disk: Option<&DiskQueue>,
+) -> Result<Translation, Untranslatable> {
+    match disk {
+        Some(disk) if disk.scheduler != "cfq" => Err(Untranslatable::new(
+            format!("`{}` has no effect under the scheduler `{}`", knob.name, disk.scheduler),
+            "write `io.weight`, which is translated for the scheduler that the disk has",
+        )),
+        _ => cfq_translation(knob, value),
+    }
+}
+
+fn no_queue() -> Untranslatable {
+    Untranslatable::new(
+        "who obeys `io.weight` depends on the scheduler, and these groups use no disk whose \
+         queue is known",
+        "give the groups a disk with `use = \"loop\"` or `use = \"block\"`",
+    )
+}
+
+/// A weight above the range is refused rather than scaled: the kernel would be tested with
+/// other weights than the study promises.
+fn bfq_translation(
+    knob: &Knob,
+    value: &str,
+    version: Version,
+) -> Result<Translation, Untranslatable> {
+    if value.parse::<u64>().is_ok_and(|weight| weight > LARGEST_BFQ_WEIGHT) {
+        return Err(Untranslatable::new(
+            format!("the scheduler bfq holds weights from 1 to 1000, not `{value}`"),
+            "scale the whole ladder of weights so that the largest is at most 1000",
+        ));
+    }
+    let file = match version {
+        Version::V1 => "blkio.bfq.weight",
+        Version::V2 => "io.bfq.weight",
+    };
+    Ok(Translation::new(version, knob, file, value).obeyed_by("bfq"))
+}
+
+fn cfq_translation(knob: &Knob, value: &str) -> Result<Translation, Untranslatable> {
+    if value.parse::<u64>().is_ok_and(|weight| !CFQ_WEIGHTS.contains(&weight)) {
+        return Err(Untranslatable::new(
+            format!("the scheduler cfq holds weights from 10 to 1000, not `{value}`"),
+            "scale the whole ladder of weights into 10 to 1000",
+        ));
+    }
+    Ok(Translation::new(Version::V1, knob, "blkio.weight", value).obeyed_by("cfq"))
+}
+
+/// Without `enable=1` iocost stores weights and ignores them (Documentation/admin-guide/
+/// cgroup-v2.rst, io.cost.qos).
+fn iocost_translation(knob: &Knob, value: &str) -> Translation {
+    let enable = RootSetting {
+        file: "io.cost.qos".to_owned(),
+        value_template: "{device} enable=1".to_owned(),
+    };
+    let mut translation = Translation::new(Version::V2, knob, "io.weight", value)
+        .obeyed_by("iocost")
+        .note("obeyed by iocost, which is enabled for this disk at the root of the hierarchy");
+    translation.root_settings.push(enable);
+    translation
+}

@@ -1,0 +1,164 @@
+//! What each knob becomes on each layout.
+
+use std::collections::BTreeMap;
+
+use assay_facts::{Controller, Layout};
+use proptest::prelude::*;
+
+use super::*;
+
+fn layout(hierarchy: &Hierarchy) -> CgroupLayout {
+    let controllers: BTreeMap<String, Controller> = ["io", "cpu", "memory", "pids", "cpuset"]
+        .into_iter()
+        .map(|name| {
+            let home = Controller { hierarchy: hierarchy.clone(), own_group: "/".to_owned() };
+            (name.to_owned(), home)
+        })
+        .collect();
+    CgroupLayout { layout: Layout::Hybrid, v2_mount: None, controllers }
+}
+
+fn v1() -> CgroupLayout {
+    layout(&Hierarchy::V1("/sys/fs/cgroup/x".into()))
+}
+
+fn v2() -> CgroupLayout {
+    layout(&Hierarchy::V2("/sys/fs/cgroup".into()))
+}
+
+fn queue(scheduler: &str) -> Option<DiskQueue> {
+    Some(DiskQueue { scheduler: scheduler.to_owned() })
+}
+
+fn files(knob: &str, value: &str, layout: &CgroupLayout, scheduler: &str) -> (String, String) {
+    let found = translate(knob, value, layout, queue(scheduler).as_ref()).unwrap();
+    (found.file, found.written)
+}
+
+fn pair(file: &str, written: &str) -> (String, String) {
+    (file.to_owned(), written.to_owned())
+}
+
+#[test]
+fn an_io_weight_becomes_the_weight_that_the_scheduler_obeys() {
+    assert_eq!(files("io.weight", "200", &v1(), "bfq"), pair("blkio.bfq.weight", "200"));
+    assert_eq!(files("io.weight", "200", &v1(), "cfq"), pair("blkio.weight", "200"));
+    assert_eq!(files("io.weight", "200", &v2(), "bfq"), pair("io.bfq.weight", "200"));
+    assert_eq!(files("io.weight", "200", &v2(), "none"), pair("io.weight", "200"));
+}
+
+#[test]
+fn iocost_is_enabled_at_the_root_and_bfq_needs_nothing_there() {
+    let iocost = translate("io.weight", "100", &v2(), queue("mq-deadline").as_ref()).unwrap();
+    assert_eq!(iocost.obeyed_by.as_deref(), Some("iocost"));
+    assert_eq!(iocost.root_settings[0].file, "io.cost.qos");
+    assert!(iocost.root_settings[0].value_template.starts_with("{device} enable=1"));
+    let bfq = translate("io.weight", "100", &v2(), queue("bfq").as_ref()).unwrap();
+    assert_eq!((bfq.obeyed_by.as_deref(), bfq.root_settings.len()), (Some("bfq"), 0));
+}
+
+#[test]
+fn a_scheduler_that_ignores_weights_is_refused_with_the_remedy() {
+    let refused = translate("io.weight", "100", &v1(), queue("mq-deadline").as_ref()).unwrap_err();
+    assert!(refused.reason.contains("mq-deadline"), "{refused}");
+    assert!(refused.remedy.contains("scheduler = \"bfq\""), "{refused}");
+    assert!(translate("io.bfq.weight", "100", &v2(), queue("none").as_ref()).is_err());
+    assert!(translate("io.weight", "100", &v2(), None).is_err());
+}
+
+#[test]
+fn a_ladder_that_bfq_cannot_hold_is_refused_and_never_scaled() {
+    for (weight, held) in [(100, true), (800, true), (1_000, true), (1_600, false)] {
+        let found = translate("io.weight", &weight.to_string(), &v2(), queue("bfq").as_ref());
+        assert_eq!(found.is_ok(), held, "{weight}");
+        assert!(found.is_ok() || found.unwrap_err().remedy.contains("scale"), "{weight}");
+    }
+    assert_eq!(files("io.weight", "1600", &v2(), "none"), pair("io.weight", "1600"));
+}
+
+#[test]
+fn cfq_starts_at_ten() {
+    assert!(translate("io.weight", "9", &v1(), queue("cfq").as_ref()).is_err());
+    assert_eq!(files("io.weight", "10", &v1(), "cfq"), pair("blkio.weight", "10"));
+}
+
+#[test]
+fn cpu_weights_become_shares_with_the_rounding_said() {
+    assert_eq!(files("cpu.weight", "100", &v1(), "none"), pair("cpu.shares", "1024"));
+    assert_eq!(files("cpu.weight", "100", &v2(), "none"), pair("cpu.weight", "100"));
+    let rounded = translate("cpu.weight", "1", &v1(), None).unwrap();
+    assert_eq!(rounded.written, "10");
+    assert!(rounded.note.unwrap().contains("-2.34 %"));
+}
+
+#[test]
+fn a_cpu_limit_takes_two_files_on_v1() {
+    let found = translate("cpu.max", "50000 200000", &v1(), None).unwrap();
+    assert_eq!(pair(&found.file, &found.written), pair("cpu.cfs_quota_us", "50000"));
+    assert_eq!(found.also, [pair("cpu.cfs_period_us", "200000")]);
+    let unlimited = translate("cpu.max", "max", &v1(), None).unwrap();
+    assert_eq!(unlimited.written, "-1");
+    assert_eq!(files("cpu.max", "max 100000", &v2(), "none"), pair("cpu.max", "max 100000"));
+}
+
+#[test]
+fn memory_limits_are_written_in_bytes_and_max_is_spelt_for_the_version() {
+    assert_eq!(
+        files("memory.max", "64 MiB", &v1(), "none"),
+        pair("memory.limit_in_bytes", "67108864")
+    );
+    assert_eq!(files("memory.max", "max", &v1(), "none"), pair("memory.limit_in_bytes", "-1"));
+    assert_eq!(files("memory.max", "max", &v2(), "none"), pair("memory.max", "max"));
+    let uneven = translate("memory.max", "5000", &v2(), None).unwrap();
+    assert!(uneven.note.unwrap().contains("rounded down"));
+}
+
+#[test]
+fn knobs_of_the_other_version_are_refused() {
+    assert!(translate("memory.high", "1g", &v1(), None).unwrap_err().reason.contains("v2 only"));
+    let shares = translate("cpu.shares", "1024", &v2(), None).unwrap_err();
+    assert!(shares.remedy.contains("cpu.weight"), "{shares}");
+}
+
+#[test]
+fn a_missing_controller_gives_its_reason() {
+    let none = layout(&Hierarchy::Absent("disabled at boot".to_owned()));
+    let refused = translate("pids.max", "64", &none, None).unwrap_err();
+    assert!(refused.reason.contains("disabled at boot"), "{refused}");
+}
+
+#[test]
+fn an_unknown_knob_and_a_value_out_of_range_are_refused() {
+    assert!(translate("io.wieght", "1", &v2(), None).unwrap_err().remedy.contains("io.weight"));
+    assert!(translate("cpu.weight", "0", &v2(), None).unwrap_err().reason.contains("1 to 10000"));
+}
+
+proptest! {
+    #[test]
+    fn ratios_of_cpu_weights_survive_the_way_to_shares(a in 1u64..=10_000, b in 1u64..=10_000) {
+        let shares = |weight: u64| -> f64 {
+            translate("cpu.weight", &weight.to_string(), &v1(), None)
+                .unwrap().written.parse().unwrap()
+        };
+        let (wanted, got) = (a as f64 / b as f64, shares(a) / shares(b));
+        // Half a share is the most that rounding may cost each of the two.
+        let allowed = wanted * (0.5 / shares(a) + 0.5 / shares(b)) * 1.1;
+        prop_assert!((got - wanted).abs() <= allowed, "{wanted} became {got}");
+    }
+
+    #[test]
+    fn what_a_knob_accepts_some_host_can_be_asked_for(weight in 0u64..20_000) {
+        let text = weight.to_string();
+        let fits = find("io.weight").unwrap().check(&text).is_ok();
+        prop_assert_eq!(translate("io.weight", &text, &v2(), queue("none").as_ref()).is_ok(), fits);
+        let bfq = translate("io.weight", &text, &v2(), queue("bfq").as_ref());
+        prop_assert_eq!(bfq.is_ok(), (1..=1_000).contains(&weight));
+    }
+
+    #[test]
+    fn no_text_makes_a_check_panic(knob in 0usize..12, value in ".*") {
+        let knob = &crate::all()[knob];
+        let _ = knob.check(&value);
+        let _ = crate::numeric_reading(knob.name, &value);
+    }
+}

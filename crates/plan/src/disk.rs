@@ -1,0 +1,192 @@
+//! Scratch disks of a trial, and how they are shared out among workloads.
+
+use assay_facts::{Disk as DiskFacts, HostFacts};
+use assay_study::{Bindings, Disk, DiskSource, Format, FromScalar, Study, Templated};
+use assay_units::Bytes;
+
+use crate::refusal::Refusal;
+use crate::trial::{DiskPlan, Part, PlacePlan};
+
+/// Pieces begin at a multiple of this, as partitions do.
+const ALIGNMENT: u64 = 1 << 20;
+
+/// What a file system leaves for data: journal, inode tables and reserved blocks of a small ext4
+/// take about a seventh (mke2fs.conf(5) defaults), and a full file system measures its allocator.
+const USABLE_PERCENT: u64 = 80;
+
+/// mkfs.xfs refuses smaller file systems since xfsprogs 5.19.
+const SMALLEST_XFS: Bytes = Bytes::mebi(300);
+
+pub(crate) fn plan_disks(
+    study: &Study,
+    facts: &HostFacts,
+    factors: &Bindings,
+    refusals: &mut Vec<Refusal>,
+) -> Vec<DiskPlan> {
+    study
+        .disks
+        .iter()
+        .filter_map(|(name, disk)| {
+            plan_disk(name, disk, facts, factors).map_err(|refusal| refusals.push(refusal)).ok()
+        })
+        .collect()
+}
+
+fn plan_disk(
+    name: &str,
+    disk: &Disk,
+    facts: &HostFacts,
+    factors: &Bindings,
+) -> Result<DiskPlan, Refusal> {
+    let named = match &disk.source {
+        DiskSource::Block { device, .. } => Some(find(device, facts)?),
+        _ => None,
+    };
+    let plan = DiskPlan {
+        name: name.to_owned(),
+        source: disk.source.clone(),
+        size: match (&disk.size, named) {
+            (Some(size), _) => value(size, factors)?,
+            (None, Some(device)) => device.size,
+            (None, None) => Bytes::mebi(1024),
+        },
+        format: value(&disk.format, factors)?,
+        partitions: value(&disk.partitions, factors)?,
+        scheduler: disk.scheduler.as_ref().map(|text| value(text, factors)).transpose()?,
+        queue: disk
+            .queue
+            .iter()
+            .map(|(attribute, text)| {
+                let scalar = value(text, factors)?;
+                Ok((attribute.clone(), scalar.to_string()))
+            })
+            .collect::<Result<_, Refusal>>()?,
+    };
+    refuse_unknown_scheduler(&plan, facts)?;
+    refuse_small_xfs(&plan)?;
+    Ok(plan)
+}
+
+fn find<'f>(device: &str, facts: &'f HostFacts) -> Result<&'f DiskFacts, Refusal> {
+    let name = device.strip_prefix("/dev/").unwrap_or(device);
+    facts.disks.iter().find(|disk| disk.name == name).ok_or_else(|| {
+        let known: Vec<&str> = facts.disks.iter().map(|disk| disk.name.as_str()).collect();
+        Refusal::new(
+            format!("there is no disk `{device}` (a partition is not enough)"),
+            format!("name one of: {}", known.join(", ")),
+        )
+    })
+}
+
+fn refuse_unknown_scheduler(disk: &DiskPlan, facts: &HostFacts) -> Result<(), Refusal> {
+    match &disk.scheduler {
+        Some(wanted) if !facts.schedulers.contains(wanted) => Err(Refusal::new(
+            format!("no disk of this host offers the scheduler `{wanted}`"),
+            format!(
+                "load it (modprobe {wanted}) or choose one of: {}",
+                facts.schedulers.join(", ")
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn refuse_small_xfs(disk: &DiskPlan) -> Result<(), Refusal> {
+    let part = part_size(disk);
+    if disk.format == Format::Xfs && part < SMALLEST_XFS {
+        return Err(Refusal::new(
+            format!("xfs needs {SMALLEST_XFS}, and a part of disk `{}` has {part}", disk.name),
+            "give the disk a larger `size`, or use format = \"ext4\"",
+        ));
+    }
+    Ok(())
+}
+
+fn value<T: FromScalar>(templated: &Templated<T>, factors: &Bindings) -> Result<T, Refusal> {
+    templated
+        .resolve(factors)
+        .map_err(|why| Refusal::new(why, "`assay check` names the place in the study file"))
+}
+
+/// The size of one partition, or of the whole disk when it has none. The first mebibyte holds
+/// the partition table.
+fn part_size(disk: &DiskPlan) -> Bytes {
+    match u64::from(disk.partitions) {
+        0 => disk.size,
+        count => {
+            let table = ALIGNMENT;
+            Bytes::new(align(disk.size.get().saturating_sub(2 * table) / count))
+        }
+    }
+}
+
+/// The piece of the `index`-th of `count` workloads that use this disk.
+pub(crate) fn piece(disk: &DiskPlan, index: usize, count: usize) -> PlacePlan {
+    let parts = (disk.partitions as usize).max(1);
+    let part = index % parts;
+    // With fewer partitions than workloads, partitions are shared in turn.
+    let sharers = (count - part).div_ceil(parts).max(1) as u64;
+    let nth = (index / parts) as u64;
+    let whole = part_size(disk).get();
+    if let DiskSource::Directory { .. } = disk.source {
+        let size = Bytes::new(align(disk.size.get() / count.max(1) as u64));
+        return PlacePlan { part: Part::Directory, offset: Bytes::new(0), size };
+    }
+    if disk.format == Format::None {
+        let size = align(whole / sharers);
+        let part = if disk.partitions == 0 { Part::Device } else { Part::Partition(part) };
+        return PlacePlan { part, offset: Bytes::new(nth * size), size: Bytes::new(size) };
+    }
+    let size = align(whole / 100 * USABLE_PERCENT / sharers);
+    PlacePlan { part: Part::Mount(part), offset: Bytes::new(0), size: Bytes::new(size) }
+}
+
+fn align(bytes: u64) -> u64 {
+    bytes / ALIGNMENT * ALIGNMENT
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn disk(format: Format, partitions: u32) -> DiskPlan {
+        DiskPlan {
+            name: "scratch".to_owned(),
+            source: DiskSource::Loop,
+            size: Bytes::mebi(1024),
+            format,
+            partitions,
+            scheduler: None,
+            queue: vec![],
+        }
+    }
+
+    #[test]
+    fn pieces_of_a_raw_disk_do_not_overlap_and_fill_it() {
+        let disk = disk(Format::None, 0);
+        let pieces: Vec<PlacePlan> = (0..4).map(|index| piece(&disk, index, 4)).collect();
+        for (index, piece) in pieces.iter().enumerate() {
+            assert_eq!(piece.offset, Bytes::mebi(256 * index as u64));
+            assert_eq!(piece.size, Bytes::mebi(256));
+        }
+    }
+
+    #[test]
+    fn a_partition_each_where_there_are_enough_and_shared_in_turn_where_not() {
+        let own = piece(&disk(Format::Ext4, 4), 2, 4);
+        assert_eq!(own.part, Part::Mount(2));
+        assert_eq!(own.size, Bytes::mebi(204), "80 percent of 255 MiB, aligned");
+
+        let shared = disk(Format::None, 2);
+        let pieces: Vec<PlacePlan> = (0..4).map(|index| piece(&shared, index, 4)).collect();
+        assert_eq!(pieces[2].part, Part::Partition(0));
+        assert_eq!(pieces[2].offset, pieces[0].size, "behind the first sharer");
+    }
+
+    #[test]
+    fn one_mount_for_all_is_divided_by_size_alone() {
+        let piece = piece(&disk(Format::Ext4, 0), 7, 8);
+        assert_eq!(piece.part, Part::Mount(0));
+        assert_eq!(piece.size, Bytes::mebi(102));
+    }
+}

@@ -1,0 +1,202 @@
+//! Groups with their knobs and workloads, counted out and named.
+
+use std::collections::BTreeMap;
+
+use assay_facts::HostFacts;
+use assay_knob::{DiskQueue, translate};
+use assay_record::KnobRecord;
+use assay_study::{Bindings, Group, Study};
+use assay_workload::fio::io_class;
+
+use crate::disk::piece;
+use crate::refusal::Refusal;
+use crate::trial::{DiskPlan, GroupPlan, KnobPlan, Part, WorkloadPlan};
+use crate::workload::{Recipe, recipe};
+
+pub(crate) fn plan_groups(
+    study: &Study,
+    facts: &HostFacts,
+    factors: &Bindings,
+    disks: &[DiskPlan],
+    refusals: &mut Vec<Refusal>,
+) -> Vec<GroupPlan> {
+    let mut recipes = BTreeMap::new();
+    for (name, workload) in &study.workloads {
+        match recipe(name, workload, factors, study.design.at_most) {
+            Ok(recipe) => {
+                recipes.insert(name.as_str(), recipe);
+            }
+            Err(refusal) => refusals.push(refusal),
+        }
+    }
+    let mut planner = Planner { facts, factors, disks, recipes, refusals, groups: Vec::new() };
+    planner.add(&study.groups, None);
+    let mut groups = planner.groups;
+    share_out(&mut groups, disks, refusals);
+    groups
+}
+
+struct Planner<'p> {
+    facts: &'p HostFacts,
+    factors: &'p Bindings,
+    disks: &'p [DiskPlan],
+    recipes: BTreeMap<&'p str, Recipe>,
+    refusals: &'p mut Vec<Refusal>,
+    groups: Vec<GroupPlan>,
+}
+
+impl Planner<'_> {
+    fn add(&mut self, groups: &[Group], outer: Option<&str>) {
+        for group in groups {
+            let count = group.count.resolve(self.factors).unwrap_or(1) as usize;
+            for index in 0..count {
+                let own = if count > 1 {
+                    format!("{}{}", group.name, index + 1)
+                } else {
+                    group.name.clone()
+                };
+                let name = outer.map_or_else(|| own.clone(), |outer| format!("{outer}/{own}"));
+                let planned = self.member(group, &name, &own, index);
+                self.groups.push(planned);
+                self.add(&group.groups, Some(&name));
+            }
+        }
+    }
+
+    fn member(&mut self, group: &Group, name: &str, own: &str, index: usize) -> GroupPlan {
+        let disk = self.disk_of(group);
+        GroupPlan {
+            name: name.to_owned(),
+            measured: group.measured,
+            is_inner: !group.groups.is_empty(),
+            knobs: self.knobs(group, index, disk),
+            workloads: self.workloads(group, name, own, index),
+            disk,
+        }
+    }
+
+    /// The disk a group names, or the only one there is.
+    fn disk_of(&self, group: &Group) -> Option<usize> {
+        match &group.disk {
+            Some(name) => self.disks.iter().position(|disk| disk.name == *name),
+            None => (self.disks.len() == 1).then_some(0),
+        }
+    }
+
+    fn knobs(&mut self, group: &Group, index: usize, disk: Option<usize>) -> Vec<KnobPlan> {
+        let queue = disk.map(|disk| self.queue(disk));
+        let mut planned = Vec::new();
+        for (knob, values) in &group.knobs {
+            let value = values[index % values.len()].resolve(self.factors);
+            let asked = value.map(|value| value.to_string()).unwrap_or_default();
+            match translate(knob, &asked, &self.facts.cgroup, queue.as_ref()) {
+                Ok(translation) => planned.push(KnobPlan {
+                    record: KnobRecord {
+                        knob: knob.clone(),
+                        asked,
+                        file: translation.file.clone(),
+                        written: translation.written.clone(),
+                        note: translation.note.clone(),
+                        obeyed_by: translation.obeyed_by.clone(),
+                    },
+                    translation,
+                }),
+                Err(why) => self.refusals.push(Refusal::new(
+                    format!("`{knob} = {asked}` of group `{}`: {}", group.name, why.reason),
+                    why.remedy,
+                )),
+            }
+        }
+        planned
+    }
+
+    /// The scheduler that will be active: the one the study sets, or the one found. A fresh loop
+    /// or null_blk device has none.
+    fn queue(&self, disk: usize) -> DiskQueue {
+        let disk = &self.disks[disk];
+        let found = match &disk.source {
+            assay_study::DiskSource::Block { device, .. } => self
+                .facts
+                .disks
+                .iter()
+                .find(|known| Some(known.name.as_str()) == device.strip_prefix("/dev/"))
+                .and_then(|known| known.scheduler.as_ref())
+                .map(|scheduler| scheduler.active.clone()),
+            _ => None,
+        };
+        let scheduler = disk.scheduler.clone().or(found).unwrap_or_else(|| "none".to_owned());
+        DiskQueue { scheduler }
+    }
+
+    fn workloads(&self, group: &Group, name: &str, own: &str, index: usize) -> Vec<WorkloadPlan> {
+        let mut planned = Vec::new();
+        for workload in &group.run {
+            let Some(recipe) = self.recipes.get(workload.as_str()) else { continue };
+            let (job, taken_over) = recipe.job(own, index);
+            planned.push(WorkloadPlan {
+                name: format!("{}.{workload}", name.replace('/', ".")),
+                io: io_class(&job),
+                job,
+                taken_over,
+                place: None,
+            });
+        }
+        planned
+    }
+}
+
+/// Gives every workload its piece of its disk.
+fn share_out(groups: &mut [GroupPlan], disks: &[DiskPlan], refusals: &mut Vec<Refusal>) {
+    for (index, disk) in disks.iter().enumerate() {
+        let mut users: Vec<&mut WorkloadPlan> = groups
+            .iter_mut()
+            .filter(|group| group.disk == Some(index))
+            .flat_map(|group| &mut group.workloads)
+            .collect();
+        let count = users.len();
+        for (nth, workload) in users.iter_mut().enumerate() {
+            let place = piece(disk, nth, count);
+            if let Err(refusal) = fits(workload, disk, &place) {
+                refusals.push(refusal);
+            }
+            if workload.job.option("directory").is_some()
+                || workload.job.option("filename").is_some()
+            {
+                let found = workload.job.option("directory").or(workload.job.option("filename"));
+                let note = format!("{} -> a part of disk `{}`", found.unwrap_or(""), disk.name);
+                workload.taken_over.push(note);
+            }
+            workload.place = Some(place);
+        }
+    }
+}
+
+/// A job's own size must fit into its piece, and its piece must hold at least one block.
+fn fits(
+    workload: &WorkloadPlan,
+    disk: &DiskPlan,
+    place: &crate::trial::PlacePlan,
+) -> Result<(), Refusal> {
+    let asked = workload.job.option("size");
+    let wanted = asked.and_then(|text| assay_workload::fio::size_of(text, place.size));
+    let wanted = wanted.unwrap_or(place.size).get().max(workload.io.block_size.unwrap_or(512));
+    if wanted <= place.size.get() {
+        return Ok(());
+    }
+    let where_ = match place.part {
+        Part::Device => "a piece of the device",
+        Part::Partition(_) => "its partition",
+        Part::Mount(_) => "its share of the file system",
+        Part::Directory => "its share of the directory",
+    };
+    Err(Refusal::new(
+        format!(
+            "workload `{}` wants {} on disk `{}`, and {where_} has {}",
+            workload.name,
+            assay_units::Bytes::new(wanted),
+            disk.name,
+            place.size
+        ),
+        "give the disk a larger `size`, or the workload a smaller one",
+    ))
+}

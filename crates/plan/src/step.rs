@@ -1,0 +1,136 @@
+//! The steps of a trial in order, each with its inverse, in words.
+//!
+//! The engine carries them out one by one; `assay check` prints them.
+
+use assay_study::{DiskSource, Format};
+
+use crate::trial::{GroupPlan, Trial};
+
+/// One thing that is done to the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Bring the disk with this index into being: device, partitions, file systems, queue.
+    SetUpDisk(usize),
+    /// Make the run's own top group in every hierarchy.
+    MakeTop,
+    /// Make the group with this index in every hierarchy.
+    MakeGroup(usize),
+    /// Write one knob: group, knob.
+    WriteKnob(usize, usize),
+    /// Start one workload inside its group, held back before its first I/O: group, workload.
+    Start(usize, usize),
+    /// Release all workloads at once, sample, stop them.
+    Measure,
+}
+
+/// What is done in a repeat of `trial`, in order.
+#[must_use]
+pub fn steps(trial: &Trial) -> Vec<Step> {
+    let mut steps: Vec<Step> = (0..trial.disks.len()).map(Step::SetUpDisk).collect();
+    steps.push(Step::MakeTop);
+    for (index, group) in trial.groups.iter().enumerate() {
+        steps.push(Step::MakeGroup(index));
+        steps.extend((0..group.knobs.len()).map(|knob| Step::WriteKnob(index, knob)));
+    }
+    for (index, group) in trial.groups.iter().enumerate() {
+        steps.extend((0..group.workloads.len()).map(|workload| Step::Start(index, workload)));
+    }
+    steps.push(Step::Measure);
+    steps
+}
+
+impl Step {
+    /// What it changes on the host, in words; empty for a step that changes no setting.
+    #[must_use]
+    pub fn changes(&self, trial: &Trial) -> Vec<String> {
+        match self {
+            Self::SetUpDisk(index) => disk_changes(trial, *index),
+            Self::MakeTop => trial
+                .homes
+                .iter()
+                .map(|home| format!("mkdir {}/assay-<run>", home.mount.display()))
+                .collect(),
+            Self::MakeGroup(index) => {
+                let name = &trial.groups[*index].name;
+                trial
+                    .homes
+                    .iter()
+                    .map(|home| format!("mkdir {}/assay-<run>/{name}", home.mount.display()))
+                    .collect()
+            }
+            Self::WriteKnob(group, knob) => knob_changes(&trial.groups[*group], *knob),
+            Self::Start(group, workload) => {
+                let group = &trial.groups[*group];
+                vec![format!(
+                    "start fio `{}` inside {}",
+                    group.workloads[*workload].name, group.name
+                )]
+            }
+            Self::Measure => vec![],
+        }
+    }
+
+    /// How it is taken back.
+    #[must_use]
+    pub const fn inverse(&self) -> &'static str {
+        match self {
+            Self::SetUpDisk(_) => {
+                "queue settings as found, unmount, remove partitions, detach, delete the image"
+            }
+            Self::MakeTop | Self::MakeGroup(_) => "rmdir, when empty",
+            Self::WriteKnob(..) => "goes with its group",
+            Self::Start(..) | Self::Measure => "stop by process id",
+        }
+    }
+}
+
+fn disk_changes(trial: &Trial, index: usize) -> Vec<String> {
+    let disk = &trial.disks[index];
+    let mut changes = match &disk.source {
+        DiskSource::Loop => vec![
+            format!("write {} of incompressible data into an image file", disk.size),
+            "attach it to a free loop device, direct I/O".to_owned(),
+        ],
+        DiskSource::Block { device, erase: None } => {
+            vec![format!("use {device}, which must be blank")]
+        }
+        DiskSource::Block { device, erase: Some(_) } => vec![format!("ERASE and use {device}")],
+        DiskSource::Directory { path } => vec![format!("make a folder in {path}")],
+        DiskSource::NullBlk => vec![format!("make a null_blk device of {}", disk.size)],
+    };
+    if disk.partitions > 0 {
+        changes.push(format!("divide it into {} partitions", disk.partitions));
+    }
+    match disk.format {
+        Format::None => {}
+        Format::Ext4 => {
+            changes.push("mkfs.ext4 and mount below the run folder, by UUID".to_owned())
+        }
+        Format::Xfs => changes.push("mkfs.xfs and mount below the run folder, by UUID".to_owned()),
+    }
+    if let Some(scheduler) = &disk.scheduler {
+        changes.push(format!("write `{scheduler}` to its queue/scheduler"));
+    }
+    for (attribute, value) in &disk.queue {
+        changes.push(format!("write `{value}` to its queue/{attribute}"));
+    }
+    changes
+}
+
+fn knob_changes(group: &GroupPlan, index: usize) -> Vec<String> {
+    let knob = &group.knobs[index];
+    let mut changes = vec![format!(
+        "write `{}` to {} of {}",
+        knob.translation.written, knob.translation.file, group.name
+    )];
+    for (file, value) in &knob.translation.also {
+        changes.push(format!("write `{value}` to {file} of {}", group.name));
+    }
+    for setting in &knob.translation.root_settings {
+        changes.push(format!(
+            "write `{}` to {} of the root group",
+            setting.value_template, setting.file
+        ));
+    }
+    changes
+}

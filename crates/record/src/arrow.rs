@@ -1,0 +1,94 @@
+//! Tables as Arrow: the one shape that both files of samples have.
+//!
+//! Columns are `time_ns: uint64`, `subject: utf8`, then one nullable `uint64` a counter. A
+//! counter that could not be read is null, never zero.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+
+use crate::table::{Column, Table};
+
+/// The schema of a source with these counters.
+pub(crate) fn schema(columns: &[String]) -> SchemaRef {
+    let fixed = [
+        Field::new("time_ns", DataType::UInt64, false),
+        Field::new("subject", DataType::Utf8, false),
+    ];
+    let counters = columns.iter().map(|name| Field::new(name, DataType::UInt64, true));
+    Arc::new(Schema::new(fixed.into_iter().chain(counters).collect::<Vec<_>>()))
+}
+
+/// The rows of `table` as one batch.
+pub(crate) fn to_batch(table: &Table, schema: SchemaRef) -> Result<RecordBatch, ArrowError> {
+    let subjects = table.subject.iter().map(|index| table.subjects[*index as usize].as_str());
+    let mut columns: Vec<ArrayRef> = vec![
+        Arc::new(UInt64Array::from_iter_values(table.time_ns.iter().copied())),
+        Arc::new(StringArray::from_iter_values(subjects)),
+    ];
+    for column in &table.columns {
+        columns.push(Arc::new(UInt64Array::from_iter(column.values.iter().copied())));
+    }
+    RecordBatch::try_new(schema, columns)
+}
+
+/// Builds one table from many batches.
+#[derive(Debug, Default)]
+pub(crate) struct Assembler {
+    table: Table,
+    known: HashMap<String, u32>,
+}
+
+impl Assembler {
+    pub(crate) fn new(source: &str) -> Self {
+        Self {
+            table: Table { source: source.to_owned(), ..Table::default() },
+            known: HashMap::new(),
+        }
+    }
+
+    /// Appends a batch. One of another shape is refused.
+    pub(crate) fn append(&mut self, batch: &RecordBatch) -> Result<(), String> {
+        let numbers = |index: usize| {
+            batch.column(index).as_any().downcast_ref::<UInt64Array>().ok_or_else(|| {
+                format!("column {} is not uint64", batch.schema().field(index).name())
+            })
+        };
+        let subjects = batch
+            .column(1)
+            .as_any()
+            .downcast_ref::<StringArray>()
+            .ok_or("the second column is not text")?;
+        if self.table.columns.is_empty() {
+            self.table.columns = batch.schema().fields()[2..]
+                .iter()
+                .map(|field| Column { name: field.name().clone(), values: Vec::new() })
+                .collect();
+        }
+        self.table.time_ns.extend(numbers(0)?.values());
+        for row in 0..batch.num_rows() {
+            let index = self.subject(subjects.value(row));
+            self.table.subject.push(index);
+        }
+        for (index, column) in self.table.columns.iter_mut().enumerate() {
+            column.values.extend(numbers(index + 2)?.iter());
+        }
+        Ok(())
+    }
+
+    fn subject(&mut self, name: &str) -> u32 {
+        if let Some(index) = self.known.get(name) {
+            return *index;
+        }
+        let index = u32::try_from(self.known.len()).unwrap_or(u32::MAX);
+        self.known.insert(name.to_owned(), index);
+        self.table.subjects.push(name.to_owned());
+        index
+    }
+
+    pub(crate) fn finish(self) -> Table {
+        self.table
+    }
+}

@@ -1,0 +1,54 @@
+//! What went wrong with a run folder.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A failed operation on a file of a run folder.
+#[derive(Debug)]
+pub struct Error {
+    /// The verb: `create`, `write`, `read`.
+    pub operation: &'static str,
+    /// The file.
+    pub path: PathBuf,
+    /// Why, in the words of the system or of the format's reader.
+    pub cause: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Error {
+    pub(crate) fn new(operation: &'static str, path: &Path, cause: &dyn fmt::Display) -> Self {
+        Self { operation, path: path.to_owned(), cause: cause.to_string(), hint: None }
+    }
+
+    /// An error of the system, with the remedy for those that users can mend.
+    pub(crate) fn io(operation: &'static str, path: &Path, cause: &io::Error) -> Self {
+        let hint = match cause.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some(
+                "the disk of the run folder is full; free space there or choose another with --out",
+            ),
+            io::ErrorKind::PermissionDenied => Some("choose a run folder that you own with --out"),
+            io::ErrorKind::ReadOnlyFilesystem => Some("choose a writable run folder with --out"),
+            _ => None,
+        };
+        Self { hint: hint.map(str::to_owned), ..Self::new(operation, path, cause) }
+    }
+
+    pub(crate) fn with_hint(mut self, hint: &str) -> Self {
+        self.hint = Some(hint.to_owned());
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot {} {}: {}", self.operation, self.path.display(), self.cause)?;
+        if let Some(hint) = &self.hint {
+            write!(f, "\n  hint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}

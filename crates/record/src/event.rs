@@ -1,0 +1,82 @@
+//! `events.jsonl`: what happened when, written as it happens.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+
+/// One line of `events.jsonl`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// CLOCK_MONOTONIC nanoseconds.
+    pub time_ns: u64,
+    /// What kind of thing happened: `phase`, `change`, `start`, `release`, `stop`, `end`, `fault`.
+    pub kind: String,
+    /// Index of the trial it belongs to, if any.
+    pub trial: Option<usize>,
+    /// The repeat it belongs to, if any.
+    pub repeat: Option<u32>,
+    /// One line of text.
+    pub text: String,
+}
+
+/// The file that events are appended to.
+#[derive(Debug)]
+pub struct EventLog {
+    file: File,
+    path: PathBuf,
+}
+
+impl EventLog {
+    /// Opens the log of a run folder.
+    pub fn create(folder: &Path) -> Result<Self, Error> {
+        let path = folder.join("events.jsonl");
+        let file = File::options()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .map_err(|cause| Error::io("create", &path, &cause))?;
+        Ok(Self { file, path })
+    }
+
+    /// Appends one event with a single write, so that a killed run leaves whole lines.
+    pub fn append(&mut self, event: &Event) -> Result<(), Error> {
+        let mut line = serde_json::to_string(event)
+            .map_err(|cause| Error::new("write", &self.path, &cause))?;
+        line.push('\n');
+        self.file.write_all(line.as_bytes()).map_err(|cause| Error::io("write", &self.path, &cause))
+    }
+}
+
+/// Reads the events of a run folder. A torn last line, as a full disk leaves it, is passed over.
+pub fn read_events(folder: &Path) -> Result<Vec<Event>, Error> {
+    let path = folder.join("events.jsonl");
+    let text = std::fs::read_to_string(&path).map_err(|cause| Error::io("read", &path, &cause))?;
+    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torn_last_line_costs_only_itself() {
+        let place = tempfile::tempdir().unwrap();
+        let event = Event {
+            time_ns: 5,
+            kind: "phase".to_owned(),
+            trial: Some(0),
+            repeat: None,
+            text: "prepare".to_owned(),
+        };
+        EventLog::create(place.path()).unwrap().append(&event).unwrap();
+        let path = place.path().join("events.jsonl");
+        let mut text = std::fs::read_to_string(&path).unwrap();
+        text.push_str("{\"time_ns\": 6, \"ki");
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(read_events(place.path()).unwrap(), [event]);
+    }
+}

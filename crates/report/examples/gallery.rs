@@ -1,0 +1,31 @@
+//! Writes the reports of synthetic runs into a folder, to be looked at:
+//! `cargo run -p assay-report --example gallery -- FOLDER`
+
+#[path = "../tests/report/cases.rs"]
+mod cases;
+#[path = "../tests/report/fixture.rs"]
+mod fixture;
+
+use std::path::PathBuf;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("."), PathBuf::from);
+    let all: [(&str, fn() -> fixture::Run); 8] = [
+        ("kept", cases::kept),
+        ("broken", cases::broken),
+        ("undecided", cases::undecided),
+        ("void", cases::void),
+        ("interrupted", cases::interrupted),
+        ("without-samples", cases::without_samples),
+        ("large", cases::large),
+        ("series", cases::series),
+    ];
+    for (name, case) in all {
+        let run = case();
+        let html = assay_report::html(&run.manifest, &run.judgement, &run.samples)?;
+        std::fs::write(folder.join(format!("{name}.html")), html)?;
+        let text = assay_report::text(&run.manifest, &run.judgement, 100, true);
+        std::fs::write(folder.join(format!("{name}.txt")), text)?;
+    }
+    Ok(())
+}

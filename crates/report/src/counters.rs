@@ -1,0 +1,122 @@
+//! Cumulative counters of a table, one curve for each subject.
+
+use std::collections::BTreeMap;
+
+use assay_record::Table;
+
+/// A cumulative counter over time, in the order of time.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Curve {
+    points: Vec<(u64, f64)>,
+}
+
+impl Curve {
+    /// The counter at an instant, on the straight line between its neighbours; `None` outside of
+    /// what was sampled.
+    pub(crate) fn at(&self, time_ns: u64) -> Option<f64> {
+        let after = self.points.partition_point(|(time, _)| *time < time_ns);
+        let (late, high) = *self.points.get(after)?;
+        if late == time_ns {
+            return Some(high);
+        }
+        let (early, low) = *self.points.get(after.checked_sub(1)?)?;
+        let part = (time_ns - early) as f64 / (late - early) as f64;
+        Some(low + (high - low) * part)
+    }
+
+    /// The mean rate per second between two instants; `None` where the counter was not sampled
+    /// or ran backwards, which only a replaced group or device does.
+    pub(crate) fn rate(&self, from_ns: u64, to_ns: u64) -> Option<f64> {
+        let seconds = to_ns.checked_sub(from_ns).filter(|span| *span > 0)? as f64 / 1e9;
+        let grown = self.at(to_ns)? - self.at(from_ns)?;
+        (grown >= 0.0).then_some(grown / seconds)
+    }
+
+    /// The mean of the values themselves between two instants, for a gauge such as `in_flight`.
+    pub(crate) fn mean(&self, from_ns: u64, to_ns: u64) -> Option<f64> {
+        let first = self.points.partition_point(|(time, _)| *time < from_ns);
+        let last = self.points.partition_point(|(time, _)| *time < to_ns);
+        let within = &self.points[first..last];
+        (!within.is_empty())
+            .then(|| within.iter().map(|(_, value)| value).sum::<f64>() / within.len() as f64)
+    }
+
+    /// Restricts an interval to what was sampled, so that the first and the last moment of a
+    /// repeat are not lost to a sample that came a millisecond late.
+    pub(crate) fn clamp(&self, from_ns: u64, to_ns: u64) -> Option<(u64, u64)> {
+        let from = from_ns.max(self.points.first()?.0);
+        let to = to_ns.min(self.points.last()?.0);
+        (from < to).then_some((from, to))
+    }
+
+    /// How many samples lie between two instants.
+    pub(crate) fn count(&self, from_ns: u64, to_ns: u64) -> usize {
+        self.points.iter().filter(|(time, _)| (from_ns..=to_ns).contains(time)).count()
+    }
+}
+
+/// The sum of some counters of a table, by subject. Rows in which one of them is missing are left
+/// out. One pass over the table: 128 groups for ten minutes are 768 000 rows.
+pub(crate) fn curves(table: &Table, columns: &[&str]) -> BTreeMap<String, Curve> {
+    let Some(columns) = columns.iter().map(|name| table.column(name)).collect::<Option<Vec<_>>>()
+    else {
+        return BTreeMap::new();
+    };
+    let mut curves = vec![Curve::default(); table.subjects.len()];
+    for (row, (time, subject)) in table.time_ns.iter().zip(&table.subject).enumerate() {
+        let sum: Option<u64> = columns
+            .iter()
+            .map(|column| column.values.get(row).copied().flatten())
+            .try_fold(0u64, |sum, value| Some(sum.saturating_add(value?)));
+        if let (Some(sum), Some(curve)) = (sum, curves.get_mut(*subject as usize)) {
+            curve.points.push((*time, sum as f64));
+        }
+    }
+    let named = table.subjects.iter().cloned().zip(curves);
+    named.filter(|(_, curve)| !curve.points.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_record::Column;
+
+    fn table() -> Table {
+        Table {
+            source: "io".to_owned(),
+            time_ns: vec![0, 0, 1_000_000_000, 1_000_000_000, 2_000_000_000],
+            subject: vec![0, 1, 0, 1, 0],
+            subjects: vec!["a".to_owned(), "b".to_owned()],
+            columns: vec![
+                Column {
+                    name: "read_bytes".to_owned(),
+                    values: vec![Some(0), Some(5), Some(100), None, Some(300)],
+                },
+                Column {
+                    name: "write_bytes".to_owned(),
+                    values: vec![Some(0), Some(0), Some(10), Some(0), Some(10)],
+                },
+            ],
+        }
+    }
+
+    #[test]
+    fn rates_are_differences_of_the_sum_and_never_guessed_beyond_the_samples() {
+        let curves = curves(&table(), &["read_bytes", "write_bytes"]);
+        assert_eq!(curves["a"].rate(0, 1_000_000_000), Some(110.0));
+        assert_eq!(curves["a"].rate(500_000_000, 2_000_000_000), Some((310.0 - 55.0) / 1.5));
+        assert_eq!(curves["a"].rate(0, 3_000_000_000), None);
+        assert_eq!(curves["b"].rate(0, 1_000_000_000), None, "its second sample is missing");
+    }
+
+    #[test]
+    fn a_counter_that_ran_backwards_gives_no_rate() {
+        let curve = Curve { points: vec![(0, 10.0), (1_000_000_000, 5.0)] };
+        assert_eq!(curve.rate(0, 1_000_000_000), None);
+    }
+
+    #[test]
+    fn a_table_without_the_column_gives_no_curve() {
+        assert!(curves(&table(), &["read_ios"]).is_empty());
+    }
+}

@@ -1,0 +1,94 @@
+//! Figures: Vega-Lite specs as data, each complete in itself, or the reason why there is none.
+
+mod bars;
+mod cpu;
+mod device;
+mod latency;
+mod over_time;
+mod overview;
+mod spec;
+
+use minijinja::Value as Markup;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::trial::Trial;
+
+pub(crate) use overview::overview;
+
+/// One figure of the page, or its empty place with the reason.
+#[derive(Serialize)]
+pub(crate) struct Figure {
+    /// Name of its element; its spec is `<id>-spec`.
+    id: String,
+    title: String,
+    /// How to read it, in one or two sentences.
+    reading: String,
+    /// The spec as JSON that may stand inside a `<script>` element.
+    spec: Option<Markup>,
+    /// Why there is no spec.
+    not_available: Option<String>,
+    /// Whether it shows numbers that prove nothing.
+    greyed: bool,
+    /// Whether it needs the full width of the page.
+    wide: bool,
+}
+
+/// What a figure shows and how it is drawn, before it is given its place in the page.
+struct Drawing {
+    part: &'static str,
+    title: String,
+    reading: String,
+    wide: bool,
+    spec: Result<Value, String>,
+}
+
+impl Figure {
+    fn new(id: String, drawing: Drawing, greyed: bool) -> Result<Self, Error> {
+        let (spec, not_available) = match drawing.spec {
+            Ok(spec) => (Some(for_script_element(&id, &spec)?), None),
+            Err(reason) => (None, Some(reason)),
+        };
+        let greyed = greyed && spec.is_some();
+        let Drawing { title, reading, wide, .. } = drawing;
+        Ok(Self { id, title, reading, spec, not_available, greyed, wide })
+    }
+}
+
+/// The figures that show what each group got.
+pub(crate) fn outcome(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
+    let drawings = [
+        bars::bars(trial, &bars::BANDWIDTH),
+        bars::bars(trial, &bars::IOS),
+        over_time::over_time(trial, &bars::BANDWIDTH),
+        over_time::over_time(trial, &bars::IOS),
+        latency::latency(trial),
+    ];
+    place(trial, drawings, trial.is_void())
+}
+
+/// The figures that show the machine meanwhile.
+pub(crate) fn machine(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
+    place(trial, [device::in_flight(trial), cpu::cpu(trial)], false)
+}
+
+fn place<const N: usize>(
+    trial: &Trial<'_>,
+    drawings: [Drawing; N],
+    greyed: bool,
+) -> Result<Vec<Figure>, Error> {
+    let placed = drawings.into_iter().map(|drawing| {
+        let id = trial.anchor(drawing.part);
+        Figure::new(id, drawing, greyed)
+    });
+    placed.collect()
+}
+
+/// JSON in which no text of a user can end the element that it stands in: `<` appears only
+/// inside strings, where JSON allows to write it as an escape.
+fn for_script_element(id: &str, spec: &Value) -> Result<Markup, Error> {
+    let json = serde_json::to_string(spec)
+        .map_err(|cause| Error::new(format!("write figure {id} as JSON"), cause))?;
+    Ok(Markup::from_safe_string(json.replace('<', "\\u003c")))
+}

@@ -1,0 +1,310 @@
+//! Bars of what each group got against what it was promised.
+
+use std::collections::BTreeMap;
+
+use assay_judge::{GroupJudgement, PromiseJudgement};
+use serde_json::{Value, json};
+
+use super::Drawing;
+use super::spec::{base, colour_by_weight, knob_name, steps};
+use crate::number::{self, Unit};
+use crate::subjects;
+use crate::timeline;
+use crate::trial::Trial;
+use crate::wording;
+
+/// Up to this many bars bear their error above them, and up to four times as many their name
+/// below.
+const LABELLED: usize = 12;
+
+/// Something that is drawn for every group.
+pub(super) struct Quantity {
+    /// What promises call it.
+    pub(super) measure: &'static str,
+    /// What people call it.
+    pub(super) word: &'static str,
+    /// The source that has it.
+    pub(super) source: &'static str,
+    /// The counters that are summed.
+    pub(super) columns: &'static [&'static str],
+    /// Name of the bars in the page.
+    bars: &'static str,
+    /// Name of the curves in the page.
+    pub(super) curves: &'static str,
+}
+
+impl Quantity {
+    /// `bandwidth, MB/s`; the unit of requests says what it counts by itself.
+    pub(super) fn axis_title(&self, of_whom: &str, unit: Unit) -> String {
+        if unit.label.ends_with(self.word) {
+            format!("{}{of_whom}", unit.label)
+        } else {
+            format!("{}{of_whom}, {}", self.word.to_lowercase(), unit.label)
+        }
+    }
+}
+
+/// Bytes per second.
+pub(super) const BANDWIDTH: Quantity = Quantity {
+    measure: "io.bytes",
+    word: "Bandwidth",
+    source: "io",
+    columns: &["read_bytes", "write_bytes"],
+    bars: "bandwidth",
+    curves: "bandwidth-over-time",
+};
+
+/// Requests per second.
+pub(super) const IOS: Quantity = Quantity {
+    measure: "io.ios",
+    word: "IOPS",
+    source: "io",
+    columns: &["read_ios", "write_ios"],
+    bars: "iops",
+    curves: "iops-over-time",
+};
+
+/// One bar.
+struct Bar {
+    group: String,
+    weight: String,
+    rate: f64,
+    promised: Option<f64>,
+    interval: Option<(f64, f64)>,
+    margin: Option<(f64, f64)>,
+    verdict: Option<&'static str>,
+}
+
+/// Bars of one quantity.
+pub(super) fn bars(trial: &Trial<'_>, quantity: &Quantity) -> Drawing {
+    let judged = trial.promise(quantity.measure).filter(|promise| !promise.groups.is_empty());
+    let (bars, basis) = match judged {
+        Some(promise) => (judged_bars(trial, promise), Basis::Judged),
+        None => measured_bars(trial, quantity),
+    };
+    let spec = if bars.is_empty() {
+        Err(trial.why_missing(quantity.source))
+    } else {
+        Ok(spec(trial, quantity, &bars))
+    };
+    Drawing {
+        part: quantity.bars,
+        title: format!("{} per group", quantity.word),
+        reading: reading(quantity, &basis, judged),
+        wide: trial.subjects.0.len() > LABELLED,
+        spec,
+    }
+}
+
+/// Where promise and interval of the bars come from.
+enum Basis {
+    Judged,
+    /// Ticks show the promised share of another measure.
+    Borrowed(String),
+    Unpromised,
+}
+
+fn reading(quantity: &Quantity, basis: &Basis, judged: Option<&PromiseJudgement>) -> String {
+    match basis {
+        Basis::Judged => format!(
+            "Bars are what each group got, the heavy tick what it was promised with its margin \
+             as a shaded band, the thin line the {} % interval of the measurement.",
+            number::plain(judged.map_or(0.95, |promise| promise.confidence) * 100.0)
+        ),
+        Basis::Borrowed(other) => format!(
+            "No promise on {}: bars are measured, the tick is the share promised for {other} \
+             applied to the total, for comparison. Interval: none.",
+            quantity.measure
+        ),
+        Basis::Unpromised => {
+            format!("No promise on {}: bars are measured. Interval: none.", quantity.measure)
+        }
+    }
+}
+
+fn judged_bars(trial: &Trial<'_>, promise: &PromiseJudgement) -> Vec<Bar> {
+    // Shares become rates by the total over all groups; other relations speak of rates already.
+    let scale = if wording::speaks_of_shares(promise) {
+        let sum = || promise.groups.iter().map(|group| group.rate).sum();
+        promise.total_rate.unwrap_or_else(sum)
+    } else {
+        1.0
+    };
+    let weights: BTreeMap<&str, String> =
+        trial.subjects.0.iter().map(|s| (s.name.as_str(), s.class())).collect();
+    let bar = |group: &GroupJudgement| {
+        let promised = group.expected_share * scale;
+        let margin = match promise.is.as_str() {
+            "at_most" => (0.0, promised * (1.0 + promise.within)),
+            "at_least" => (promised * (1.0 - promise.within), promised),
+            _ => (promised * (1.0 - promise.within), promised * (1.0 + promise.within)),
+        };
+        Bar {
+            group: group.name.clone(),
+            weight: weights.get(group.name.as_str()).cloned().unwrap_or_default(),
+            rate: group.rate,
+            promised: Some(promised),
+            interval: Some((group.low * scale, group.high * scale)),
+            margin: (promise.is != "at_most").then_some(margin),
+            verdict: Some(wording::verdict(group.verdict)),
+        }
+    };
+    subjects::ordered(promise).into_iter().map(bar).collect()
+}
+
+fn measured_bars(trial: &Trial<'_>, quantity: &Quantity) -> (Vec<Bar>, Basis) {
+    let rates = timeline::mean_rates(trial, quantity.source, quantity.columns);
+    let total: f64 = trial.subjects.0.iter().filter_map(|s| rates.get(&s.name)).sum();
+    let promises = trial.judgement.map_or(&[][..], |judgement| &judgement.promises);
+    let io = |p: &&PromiseJudgement| p.measure.starts_with("io.") && wording::speaks_of_shares(p);
+    let borrowed = promises.iter().find(io);
+    let shares: BTreeMap<&str, f64> = borrowed.map_or_else(BTreeMap::new, |promise| {
+        promise.groups.iter().map(|g| (g.name.as_str(), g.expected_share)).collect()
+    });
+    let bar = |subject: &subjects::Subject| {
+        Some(Bar {
+            group: subject.name.clone(),
+            weight: subject.class(),
+            rate: *rates.get(&subject.name)?,
+            promised: shares.get(subject.name.as_str()).map(|share| share * total),
+            interval: None,
+            margin: None,
+            verdict: None,
+        })
+    };
+    let bars = trial.subjects.0.iter().filter_map(bar).collect();
+    let basis = match borrowed {
+        Some(promise) if !shares.is_empty() => Basis::Borrowed(promise.measure.clone()),
+        _ => Basis::Unpromised,
+    };
+    (bars, basis)
+}
+
+fn row(bar: &Bar) -> Value {
+    let mut row = json!({"group": bar.group, "weight": bar.weight, "rate": bar.rate});
+    let mut set = |name: &str, value: Option<f64>| {
+        if let (Some(value), Value::Object(fields)) = (value, &mut row) {
+            fields.insert(name.to_owned(), json!(value));
+        }
+    };
+    set("promised", bar.promised);
+    set("low", bar.interval.map(|(low, _)| low));
+    set("high", bar.interval.map(|(_, high)| high));
+    set("margin_low", bar.margin.map(|(low, _)| low));
+    set("margin_high", bar.margin.map(|(_, high)| high));
+    if let Some(promised) = bar.promised.filter(|promised| *promised > 0.0) {
+        row["error"] = json!(format!("{} %", number::signed_percent(bar.rate / promised - 1.0)));
+    }
+    if let Some(verdict) = bar.verdict {
+        row["verdict"] = json!(verdict);
+    }
+    row
+}
+
+fn spec(trial: &Trial<'_>, quantity: &Quantity, bars: &[Bar]) -> Value {
+    let highest = |bar: &Bar| {
+        let others = [bar.promised, bar.interval.map(|i| i.1)];
+        others.into_iter().flatten().fold(bar.rate, f64::max)
+    };
+    let unit = Unit::of_rate(quantity.measure, bars.iter().map(highest).fold(0.0, f64::max));
+    let mut spec = base(
+        &format!("{} of each group against its promise, trial {}", quantity.word, trial.number),
+        280,
+        steps(&trial.subjects),
+    );
+    spec["data"] = json!({"values": bars.iter().map(row).collect::<Vec<_>>()});
+    spec["transform"] = json!(scaled(unit, bars));
+    spec["encoding"] = json!({"x": group_axis(trial, bars.len())});
+    spec["layer"] = json!(layers(trial, unit, quantity, bars));
+    spec
+}
+
+/// The data are in base units; only what is drawn is in the unit of the axis.
+fn scaled(unit: Unit, bars: &[Bar]) -> Vec<Value> {
+    let mut fields = vec!["rate"];
+    fields.extend(bars.iter().any(|bar| bar.promised.is_some()).then_some("promised"));
+    if bars.iter().any(|bar| bar.interval.is_some()) {
+        fields.extend(["low", "high"]);
+    }
+    if bars.iter().any(|bar| bar.margin.is_some()) {
+        fields.extend(["margin_low", "margin_high"]);
+    }
+    let shown = |field| json!({"calculate": format!("datum.{field} / {}", unit.scale), "as": format!("{field}_shown")});
+    fields.into_iter().map(shown).collect()
+}
+
+fn group_axis(trial: &Trial<'_>, count: usize) -> Value {
+    if count > LABELLED * 4 {
+        let title = format!("{count} groups, ordered by {}", knob_name(trial));
+        return json!({"field": "group", "type": "nominal", "sort": null, "title": title,
+            "axis": {"labels": false, "ticks": false}});
+    }
+    json!({"field": "group", "type": "nominal", "sort": null, "title": null,
+        "axis": {"labelAngle": if count > LABELLED { -45 } else { 0 }, "labelOverlap": true,
+            "ticks": false}})
+}
+
+fn layers(trial: &Trial<'_>, unit: Unit, quantity: &Quantity, bars: &[Bar]) -> Vec<Value> {
+    let axis = json!({"title": quantity.axis_title("", unit), "tickCount": 5});
+    let y = |field: &str| json!({"field": field, "type": "quantitative", "axis": axis, "title": axis["title"]});
+    let dense = bars.len() > LABELLED * 4;
+    let mut layers = vec![json!({
+        "mark": {"type": "bar", "tooltip": true, "width": {"band": if dense { 0.9 } else { 0.66 }}},
+        "encoding": {"y": y("rate_shown"), "color": colour_by_weight(trial), "tooltip": tooltip(unit, bars)},
+    })];
+    if bars.iter().any(|bar| bar.margin.is_some()) {
+        layers.push(json!({
+            "mark": {"type": "bar", "color": "#8a8f98", "opacity": 0.38, "width": {"band": if dense { 1.0 } else { 0.86 }}},
+            "encoding": {"y": y("margin_low_shown"), "y2": {"field": "margin_high_shown"}},
+        }));
+    }
+    if bars.iter().any(|bar| bar.promised.is_some()) {
+        layers.push(json!({
+            "mark": {"type": "tick", "style": "promise", "thickness": 2.5,
+                "strokeWidth": if dense { 0 } else { 1 }, "width": {"band": if dense { 1.0 } else { 0.86 }}},
+            "encoding": {"y": y("promised_shown")},
+        }));
+    }
+    if bars.iter().any(|bar| bar.interval.is_some()) {
+        layers.push(json!({
+            "mark": {"type": "rule", "style": "interval", "strokeWidth": if dense { 1.0 } else { 1.5 }},
+            "encoding": {"y": y("low_shown"), "y2": {"field": "high_shown"}},
+        }));
+    }
+    if bars.len() <= LABELLED && bars.iter().any(|bar| bar.promised.is_some()) {
+        let top = if bars.iter().any(|bar| bar.interval.is_some()) {
+            "max(datum.rate_shown, datum.promised_shown, datum.high_shown, datum.margin_high_shown || 0)"
+        } else {
+            "max(datum.rate_shown, datum.promised_shown)"
+        };
+        layers.push(json!({
+            "transform": [{"calculate": top, "as": "top_shown"}],
+            "mark": {"type": "text", "style": "error", "dy": -8, "fontSize": 11},
+            "encoding": {"y": y("top_shown"), "text": {"field": "error"}},
+        }));
+    }
+    layers
+}
+
+fn tooltip(unit: Unit, bars: &[Bar]) -> Vec<Value> {
+    let format = format!(".{}f", unit.decimals);
+    let number = |field: &str, title: &str| {
+        json!({"field": field, "type": "quantitative", "format": format,
+            "title": format!("{title}, {}", unit.label)})
+    };
+    let mut fields = vec![
+        json!({"field": "group", "title": "group"}),
+        json!({"field": "weight", "title": "weight"}),
+        number("rate_shown", "measured"),
+    ];
+    if bars.iter().any(|bar| bar.promised.is_some()) {
+        fields.push(number("promised_shown", "promised"));
+        fields.push(json!({"field": "error", "title": "error"}));
+    }
+    if bars.iter().any(|bar| bar.interval.is_some()) {
+        fields.push(number("low_shown", "low"));
+        fields.push(number("high_shown", "high"));
+        fields.push(json!({"field": "verdict", "title": "verdict"}));
+    }
+    fields
+}

@@ -1,0 +1,101 @@
+//! What the CPUs of the host did meanwhile.
+
+use serde_json::{Value, json};
+
+use super::Drawing;
+use super::spec::{base, csv_number, only_chosen, repeat_choice, seconds};
+use crate::counters::{Curve, curves};
+use crate::timeline::Bins;
+use crate::trial::Trial;
+
+/// Points of one state in one repeat at the most.
+const POINTS: usize = 150;
+
+/// States of a CPU as they are drawn, from the bottom up, with the counters they sum. `idle` is
+/// what remains up to 100 %.
+const STATES: [(&str, &[&str]); 5] = [
+    ("user", &["user_ns", "nice_ns"]),
+    ("system", &["system_ns"]),
+    ("interrupts", &["irq_ns", "softirq_ns"]),
+    ("waiting for I/O", &["iowait_ns"]),
+    ("stolen by the hypervisor", &["steal_ns"]),
+];
+
+const ALL: [&str; 8] =
+    ["user_ns", "nice_ns", "system_ns", "idle_ns", "iowait_ns", "irq_ns", "softirq_ns", "steal_ns"];
+
+/// Shares of CPU time over time.
+pub(super) fn cpu(trial: &Trial<'_>) -> Drawing {
+    let (csv, repeats) = csv(trial);
+    let spec = if repeats.is_empty() {
+        Err(trial.why_missing("host_cpu"))
+    } else {
+        Ok(spec(trial, &csv, &repeats))
+    };
+    Drawing {
+        part: "cpu",
+        title: "CPUs of the host".to_owned(),
+        reading: "Time of all CPUs together. A disk can only be shared out by its weights while \
+                  the CPUs keep it busy: at the top of this figure, CPU time is divided instead. \
+                  Waiting for I/O is idle time."
+            .to_owned(),
+        wide: false,
+        spec,
+    }
+}
+
+fn csv(trial: &Trial<'_>) -> (String, Vec<usize>) {
+    let mut csv = String::from("repeat,seconds,state,order,percent\n");
+    let mut repeats = Vec::new();
+    for (number, repeat, table) in trial.tables("host_cpu") {
+        let Some(total) = host(curves(table, &ALL)) else { continue };
+        let Some(bins) = Bins::of(repeat, &total, POINTS) else { continue };
+        for (order, (state, columns)) in STATES.iter().enumerate() {
+            let Some(curve) = host(curves(table, columns)) else { continue };
+            for (seconds, from, to) in bins.iter() {
+                let (Some(part), Some(all)) = (curve.rate(from, to), total.rate(from, to)) else {
+                    continue;
+                };
+                if all > 0.0 {
+                    let percent = csv_number(part / all * 100.0);
+                    csv.push_str(&format!("{number},{seconds:.2},{state},{order},{percent}\n"));
+                    repeats.push(number);
+                }
+            }
+        }
+    }
+    repeats.dedup();
+    (csv, repeats)
+}
+
+/// The table has one subject, the host.
+fn host(curves: std::collections::BTreeMap<String, Curve>) -> Option<Curve> {
+    curves.into_values().next()
+}
+
+fn spec(trial: &Trial<'_>, csv: &str, repeats: &[usize]) -> Value {
+    let mut spec = base(&format!("CPU time of the host, trial {}", trial.number), 180, 1);
+    spec["data"] = json!({
+        "values": csv,
+        "format": {"type": "csv", "parse": {"repeat": "number", "seconds": "number",
+            "state": "string", "order": "number", "percent": "number"}},
+    });
+    spec["params"] = repeat_choice(repeats);
+    spec["transform"] = only_chosen(repeats);
+    spec["mark"] = json!({"type": "area", "tooltip": true, "opacity": 0.9});
+    let names: Vec<&str> = STATES.iter().map(|(name, _)| *name).collect();
+    spec["encoding"] = json!({
+        "x": seconds(),
+        "y": {"field": "percent", "type": "quantitative", "stack": "zero",
+            "title": "CPU time, %", "scale": {"domain": [0, 100]}, "axis": {"tickCount": 5}},
+        "order": {"field": "order", "type": "quantitative"},
+        "color": {"field": "state", "type": "nominal", "scale": {"domain": names},
+            "legend": {"title": null, "orient": "top", "columns": 3}},
+        "tooltip": [
+            {"field": "state"},
+            {"field": "seconds", "type": "quantitative", "format": ".1f"},
+            {"field": "percent", "type": "quantitative", "format": ".1f"},
+        ],
+    });
+    spec
+}

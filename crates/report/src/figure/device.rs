@@ -1,0 +1,99 @@
+//! How many requests the scratch disks had in flight.
+
+use serde_json::{Value, json};
+
+use super::Drawing;
+use super::spec::{base, csv_number, csv_text, only_chosen, repeat_choice, seconds, warm_up};
+use crate::counters::curves;
+use crate::timeline::Bins;
+use crate::trial::Trial;
+
+/// Points of one device in one repeat at the most.
+const POINTS: usize = 200;
+
+/// Requests in flight of each device over time.
+pub(super) fn in_flight(trial: &Trial<'_>) -> Drawing {
+    let (csv, repeats) = csv(trial);
+    let spec = if repeats.is_empty() {
+        Err(trial.why_missing("disk"))
+    } else {
+        Ok(spec(trial, &csv, &repeats))
+    };
+    Drawing {
+        part: "in-flight",
+        title: "Requests in flight at the disk".to_owned(),
+        reading: "Requests that the device driver holds, as the kernel counts them. The dashed \
+                  line is nr_requests, the size of the pool from which requests of all groups \
+                  come."
+            .to_owned(),
+        wide: false,
+        spec,
+    }
+}
+
+fn csv(trial: &Trial<'_>) -> (String, Vec<usize>) {
+    let mut csv = String::from("repeat,seconds,device,in_flight\n");
+    let mut repeats = Vec::new();
+    for (number, repeat, table) in trial.tables("disk") {
+        for (device, curve) in curves(table, &["in_flight"]) {
+            let Some(bins) = Bins::of(repeat, &curve, POINTS) else { continue };
+            for (seconds, from, to) in bins.iter() {
+                if let Some(mean) = curve.mean(from, to) {
+                    let (device, mean) = (csv_text(&device), csv_number(mean));
+                    csv.push_str(&format!("{number},{seconds:.2},{device},{mean}\n"));
+                    repeats.push(number);
+                }
+            }
+        }
+    }
+    repeats.dedup();
+    (csv, repeats)
+}
+
+/// The pool of every device that a reading is known of.
+fn pools(trial: &Trial<'_>) -> Vec<Value> {
+    let queues = trial.record.repeats.iter().flat_map(|repeat| &repeat.queues);
+    let mut pools: Vec<Value> = queues
+        .filter_map(|queue| {
+            let pool: f64 = queue.at_start.get("nr_requests")?.trim().parse().ok()?;
+            Some(json!({"device": queue.device, "nr_requests": pool}))
+        })
+        .collect();
+    pools.dedup();
+    pools
+}
+
+fn spec(trial: &Trial<'_>, csv: &str, repeats: &[usize]) -> Value {
+    let mut spec = base(&format!("Requests in flight over time, trial {}", trial.number), 180, 1);
+    let colour = json!({"field": "device", "type": "nominal",
+        "legend": {"title": "device", "orient": "top"}});
+    spec["data"] = json!({
+        "values": csv,
+        "format": {"type": "csv", "parse": {"repeat": "number", "seconds": "number",
+            "device": "string", "in_flight": "number"}},
+    });
+    spec["params"] = repeat_choice(repeats);
+    let mut layers = vec![
+        warm_up(trial, "disk", repeats),
+        json!({
+            "transform": only_chosen(repeats),
+            "mark": {"type": "line", "strokeWidth": 1.6, "tooltip": true},
+            "encoding": {
+                "x": seconds(),
+                "y": {"field": "in_flight", "type": "quantitative", "title": "requests in flight",
+                    "axis": {"tickCount": 5}},
+                "color": colour,
+            },
+        }),
+    ];
+    let pools = pools(trial);
+    if !pools.is_empty() {
+        layers.push(json!({
+            "data": {"values": pools},
+            "mark": {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1.2, "tooltip": true},
+            "encoding": {"y": {"field": "nr_requests", "type": "quantitative"}, "color": colour},
+        }));
+    }
+    spec["layer"] = json!(layers);
+    spec
+}

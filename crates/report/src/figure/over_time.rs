@@ -1,0 +1,118 @@
+//! What each group got over time.
+
+use serde_json::{Value, json};
+
+use super::Drawing;
+use super::bars::Quantity;
+use super::spec::{
+    base, colour_by_weight, csv_number, csv_text, only_chosen, repeat_choice, seconds, steps,
+    warm_up,
+};
+use crate::number::Unit;
+use crate::timeline::{self, Point};
+use crate::trial::Trial;
+
+/// Curves of one quantity.
+pub(super) fn over_time(trial: &Trial<'_>, quantity: &Quantity) -> Drawing {
+    let points = timeline::rates(trial, quantity.source, quantity.columns);
+    let reading = if trial.subjects.gathered() {
+        "One curve for each weight: the mean over its groups, with the middle 80 % of the groups \
+         shaded. The grey part at the beginning is warm-up and not judged."
+    } else {
+        "One curve for each group. The grey part at the beginning is warm-up and not judged."
+    };
+    let spec = if points.is_empty() {
+        Err(trial.why_missing(quantity.source))
+    } else {
+        Ok(spec(trial, quantity, &points))
+    };
+    Drawing {
+        part: quantity.curves,
+        title: format!("{} over time", quantity.word),
+        reading: reading.to_owned(),
+        wide: false,
+        spec,
+    }
+}
+
+fn spec(trial: &Trial<'_>, quantity: &Quantity, points: &[Point]) -> Value {
+    let highest = points.iter().map(|point| point.value).fold(0.0, f64::max);
+    let unit = Unit::of_rate(quantity.measure, highest);
+    let mut repeats: Vec<usize> = points.iter().map(|point| point.repeat).collect();
+    repeats.dedup();
+    let description = format!("{} of each group over time, trial {}", quantity.word, trial.number);
+    let mut spec = base(&description, 260, steps(&trial.subjects));
+    spec["data"] = json!({
+        "values": csv(points, trial.subjects.gathered()),
+        "format": {"type": "csv", "parse": {"repeat": "number", "seconds": "number",
+            "group": "string", "weight": "string", "rate": "number", "low": "number",
+            "high": "number"}},
+    });
+    spec["params"] = repeat_choice(&repeats);
+    spec["layer"] = json!(layers(trial, quantity, unit, &repeats));
+    spec
+}
+
+/// Tidy rows, so that whoever lifts the data out can read them without this program.
+fn csv(points: &[Point], gathered: bool) -> String {
+    let mut csv = String::from(if gathered {
+        "repeat,seconds,group,weight,rate,low,high\n"
+    } else {
+        "repeat,seconds,group,weight,rate\n"
+    });
+    for point in points {
+        csv.push_str(&format!(
+            "{},{:.2},{},{},{}",
+            point.repeat,
+            point.seconds,
+            csv_text(&point.series),
+            csv_text(&point.class),
+            csv_number(point.value)
+        ));
+        if let Some((low, high)) = point.spread {
+            csv.push_str(&format!(",{},{}", csv_number(low), csv_number(high)));
+        }
+        csv.push('\n');
+    }
+    csv
+}
+
+fn layers(trial: &Trial<'_>, quantity: &Quantity, unit: Unit, repeats: &[usize]) -> Vec<Value> {
+    let gathered = trial.subjects.gathered();
+    let mut transform = match only_chosen(repeats) {
+        Value::Array(steps) => steps,
+        _ => vec![],
+    };
+    let fields: &[&str] = if gathered { &["rate", "low", "high"] } else { &["rate"] };
+    transform.extend(fields.iter().map(|field| {
+        json!({"calculate": format!("datum.{field} / {}", unit.scale), "as": format!("{field}_shown")})
+    }));
+    let title = quantity.axis_title(if gathered { " of a group" } else { "" }, unit);
+    let y = |field: &str| json!({"field": field, "type": "quantitative", "title": title, "axis": {"tickCount": 5}});
+    let mut layers = vec![warm_up(trial, quantity.source, repeats)];
+    if gathered {
+        layers.push(json!({
+            "transform": transform,
+            "mark": {"type": "area", "opacity": 0.22},
+            "encoding": {"x": seconds(), "y": y("low_shown"), "y2": {"field": "high_shown"},
+                "color": colour_by_weight(trial)},
+        }));
+    }
+    layers.push(json!({
+        "transform": transform,
+        "mark": {"type": "line", "strokeWidth": 1.6, "strokeJoin": "round", "tooltip": true},
+        "encoding": {
+            "x": seconds(),
+            "y": y("rate_shown"),
+            "detail": {"field": "group", "type": "nominal"},
+            "color": colour_by_weight(trial),
+            "tooltip": [
+                {"field": "group", "title": if gathered { "weight" } else { "group" }},
+                {"field": "seconds", "type": "quantitative", "format": ".1f", "title": "seconds"},
+                {"field": "rate_shown", "type": "quantitative",
+                    "format": format!(".{}f", unit.decimals), "title": unit.label},
+            ],
+        },
+    }));
+    layers
+}

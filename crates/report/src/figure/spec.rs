@@ -1,0 +1,143 @@
+//! What all specs have in common.
+
+use serde_json::{Value, json};
+
+use crate::subjects::Subjects;
+use crate::trial::Trial;
+
+/// A spec of this height and the full width of its place.
+///
+/// `usermeta.weights` tells the page how many steps the ordered palette needs; another viewer
+/// ignores it and uses its own colours.
+pub(super) fn base(description: &str, height: u32, steps: usize) -> Value {
+    json!({
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "description": description,
+        "width": "container",
+        "height": height,
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "usermeta": {"weights": steps},
+    })
+}
+
+/// Colour by weight, an ordered sequence; no legend where all groups weigh the same.
+pub(super) fn colour_by_weight(trial: &Trial<'_>) -> Value {
+    let classes = trial.subjects.classes();
+    let legend = if classes.len() > 1 {
+        json!({"title": knob_name(trial), "orient": "top", "direction": "horizontal",
+            "symbolOpacity": 1})
+    } else {
+        Value::Null
+    };
+    json!({
+        "field": "weight",
+        "type": "ordinal",
+        "scale": {"domain": classes},
+        "legend": legend,
+    })
+}
+
+/// How many steps the palette needs.
+pub(super) fn steps(subjects: &Subjects) -> usize {
+    subjects.classes().len()
+}
+
+/// The knob that weights come from, as the study calls it.
+pub(super) fn knob_name(trial: &Trial<'_>) -> String {
+    let promises = trial.judgement.map_or(&[][..], |judgement| &judgement.promises);
+    let knob = promises.iter().find(|promise| promise.is == "proportional");
+    knob.and_then(|promise| promise.to.clone()).unwrap_or_else(|| "weight".to_owned())
+}
+
+/// A control that chooses one of several repeats; nothing where there is only one.
+pub(super) fn repeat_choice(repeats: &[usize]) -> Value {
+    match repeats.first() {
+        Some(first) if repeats.len() > 1 => json!([{
+            "name": "shown_repeat",
+            "value": first,
+            "bind": {"input": "radio", "options": repeats, "name": "Repeat "},
+        }]),
+        _ => json!([]),
+    }
+}
+
+/// The transform that keeps the chosen repeat.
+pub(super) fn only_chosen(repeats: &[usize]) -> Value {
+    if repeats.len() > 1 { json!([{"filter": "datum.repeat == shown_repeat"}]) } else { json!([]) }
+}
+
+/// The part of each repeat that is not judged, as a layer behind the curves.
+pub(super) fn warm_up(trial: &Trial<'_>, source: &str, repeats: &[usize]) -> Value {
+    let tables = trial.tables(source);
+    let spans: Vec<Value> = tables
+        .iter()
+        .map(|(number, repeat, _)| {
+            json!({"repeat": number, "from": 0, "to": trial.lead_s(repeat), "says": "not judged"})
+        })
+        .collect();
+    json!({
+        "data": {"values": spans},
+        "transform": only_chosen(repeats),
+        "mark": {"type": "rect", "color": "#8a8f98", "opacity": 0.16, "tooltip": true},
+        "encoding": {
+            "x": {"field": "from", "type": "quantitative"},
+            "x2": {"field": "to"},
+            "tooltip": [
+                {"field": "says", "title": "warm-up"},
+                {"field": "to", "type": "quantitative", "title": "until, s", "format": ".1f"},
+            ],
+        },
+    })
+}
+
+/// The time axis.
+pub(super) fn seconds() -> Value {
+    json!({
+        "field": "seconds",
+        "type": "quantitative",
+        "title": "seconds after the start",
+        "scale": {"nice": false},
+        "axis": {"grid": false},
+    })
+}
+
+/// A number for CSV: six significant digits are more than any screen shows.
+pub(super) fn csv_number(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return "0".to_owned();
+    }
+    let digits = 5 - value.abs().log10().floor() as i32;
+    if digits <= 0 {
+        return format!("{value:.0}");
+    }
+    let text = format!("{value:.*}", digits.min(12) as usize);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A text for CSV (RFC 4180): in quotation marks where it has to be.
+pub(super) fn csv_text(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_six_digits_and_lose_no_magnitude() {
+        assert_eq!(csv_number(12_345_678.9), "12345679");
+        assert_eq!(csv_number(0.000_123_456_789), "0.000123457");
+        assert_eq!(csv_number(1.5), "1.5");
+        assert_eq!(csv_number(0.0), "0");
+    }
+
+    #[test]
+    fn texts_that_would_break_a_row_are_quoted() {
+        assert_eq!(csv_text("outer/inner"), "outer/inner");
+        assert_eq!(csv_text("a,\"b\""), "\"a,\"\"b\"\"\"");
+    }
+}

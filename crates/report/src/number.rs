@@ -1,0 +1,162 @@
+//! Numbers as people read them: one unit and one count of decimals for a whole column, so that
+//! the decimal points of a table stand below each other.
+
+/// Stands where there is no number.
+pub(crate) const NONE: &str = "\u{2013}";
+
+/// A unit for all values of one column or axis.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Unit {
+    /// `MB/s`, `kIOPS`.
+    pub(crate) label: &'static str,
+    /// Base units in one of these.
+    pub(crate) scale: f64,
+    /// Decimals that give the largest value three significant digits or more.
+    pub(crate) decimals: usize,
+}
+
+impl Unit {
+    /// The unit in which the largest of some rates of `measure` reads well.
+    pub(crate) fn of_rate(measure: &str, largest: f64) -> Self {
+        let ladder: &[(f64, f64, &'static str)] = match measure {
+            "io.bytes" => {
+                &[(1e9, 1e9, "GB/s"), (1e6, 1e6, "MB/s"), (1e3, 1e3, "kB/s"), (0.0, 1.0, "B/s")]
+            }
+            "io.ios" => &[(1e4, 1e3, "kIOPS"), (0.0, 1.0, "IOPS")],
+            // Seconds of CPU time a second are CPUs kept busy.
+            "cpu.time" => &[(0.0, 1.0, "CPUs")],
+            _ => &[(1e6, 1e6, "M/s"), (1e4, 1e3, "k/s"), (0.0, 1.0, "/s")],
+        };
+        let (scale, label) = ladder
+            .iter()
+            .find(|(from, _, _)| largest >= *from)
+            .map_or((1.0, "/s"), |(_, scale, label)| (*scale, *label));
+        Self { label, scale, decimals: decimals_of(largest / scale) }
+    }
+
+    /// The unit in which the largest of some latencies in nanoseconds reads well.
+    pub(crate) fn of_latency(largest_ns: f64) -> Self {
+        let (scale, label) = if largest_ns >= 1e9 {
+            (1e9, "s")
+        } else if largest_ns >= 1e6 {
+            (1e6, "ms")
+        } else {
+            (1e3, "\u{b5}s")
+        };
+        Self { label, scale, decimals: decimals_of(largest_ns / scale) }
+    }
+
+    /// The number alone, for a column whose heading bears the unit.
+    pub(crate) fn number(self, value: f64) -> String {
+        fixed(value / self.scale, self.decimals)
+    }
+
+    /// The number with its unit.
+    pub(crate) fn with_label(self, value: f64) -> String {
+        format!("{} {}", self.number(value), self.label)
+    }
+}
+
+fn decimals_of(largest: f64) -> usize {
+    if largest >= 1000.0 {
+        0
+    } else if largest >= 100.0 {
+        1
+    } else if largest >= 10.0 {
+        2
+    } else {
+        3
+    }
+}
+
+/// A number with this many decimals and a true minus sign; a dash where it is not finite.
+pub(crate) fn fixed(value: f64, decimals: usize) -> String {
+    if !value.is_finite() {
+        return NONE.to_owned();
+    }
+    let text = format!("{value:.decimals$}");
+    let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
+    match text.strip_prefix('-') {
+        Some(rest) if is_zero => rest.to_owned(),
+        Some(rest) => format!("\u{2212}{rest}"),
+        None => text,
+    }
+}
+
+/// A number with as few digits as are needed to tell it: `100`, `0.5`, `3.142`.
+pub(crate) fn plain(value: f64) -> String {
+    let text = fixed(value, 3);
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+/// Decimals that percentages of a column need so that its smallest entry keeps two digits.
+pub(crate) fn percent_decimals(smallest_fraction: f64) -> usize {
+    if smallest_fraction >= 0.01 {
+        2
+    } else if smallest_fraction >= 0.001 {
+        3
+    } else {
+        4
+    }
+}
+
+/// A fraction as percentage, without the sign.
+pub(crate) fn percent(fraction: f64, decimals: usize) -> String {
+    fixed(fraction * 100.0, decimals)
+}
+
+/// A relative error as percentage with a sign in front, always.
+pub(crate) fn signed_percent(fraction: f64) -> String {
+    let text = percent(fraction, 1);
+    if fraction > 0.0 && text != "0.0" { format!("+{text}") } else { text }
+}
+
+/// Seconds, in minutes from two minutes on.
+pub(crate) fn seconds(seconds: f64) -> String {
+    if seconds >= 120.0 {
+        format!("{} min", fixed(seconds / 60.0, 1))
+    } else {
+        format!("{} s", fixed(seconds, 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_takes_the_unit_of_the_largest_of_its_column() {
+        let unit = Unit::of_rate("io.bytes", 52_345_678.0);
+        assert_eq!(unit.with_label(52_345_678.0), "52.35 MB/s");
+        assert_eq!(unit.number(1_000_000.0), "1.00");
+        assert_eq!(Unit::of_rate("io.ios", 6_594.2).with_label(6_594.2), "6594 IOPS");
+        assert_eq!(Unit::of_rate("io.ios", 52_700.0).with_label(13_113.0), "13.11 kIOPS");
+        assert_eq!(Unit::of_rate("io.bytes", 0.0).with_label(0.0), "0.000 B/s");
+    }
+
+    #[test]
+    fn percentages_keep_two_digits_of_the_smallest_share() {
+        assert_eq!(percent(0.002_083, percent_decimals(0.002_083)), "0.208");
+        assert_eq!(percent(0.5333, percent_decimals(0.0667)), "53.33");
+    }
+
+    #[test]
+    fn signs_are_explicit_and_zero_has_none() {
+        assert_eq!(signed_percent(0.012), "+1.2");
+        assert_eq!(signed_percent(-0.012), "\u{2212}1.2");
+        assert_eq!(signed_percent(-0.0001), "0.0");
+        assert_eq!(fixed(f64::NAN, 2), NONE);
+        assert_eq!(fixed(-10.0, 0), "\u{2212}10");
+    }
+
+    #[test]
+    fn plain_numbers_carry_no_needless_digits() {
+        assert_eq!(plain(100.0), "100");
+        assert_eq!(plain(0.5), "0.5");
+        assert_eq!(plain(1000.0), "1000");
+    }
+}

@@ -1,0 +1,116 @@
+//! The HTML page: everything that templates need as plain data, and the rendering itself.
+
+mod changes;
+mod cost;
+mod headline;
+mod host;
+mod knobs;
+mod queues;
+mod shares;
+mod trial;
+mod workloads;
+
+use assay_judge::Judgement;
+use assay_record::Manifest;
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value as Markup};
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::figure::{self, Figure};
+use crate::vendor::{self, Library};
+use crate::{Samples, trial as trials_of_run};
+
+/// A label with its value, for lists of facts.
+#[derive(Serialize)]
+struct Fact {
+    label: String,
+    value: String,
+}
+
+impl Fact {
+    fn new(label: &str, value: impl Into<String>) -> Self {
+        Self { label: label.to_owned(), value: value.into() }
+    }
+}
+
+/// Everything that stands on the page.
+#[derive(Serialize)]
+struct Page<'a> {
+    title: &'a str,
+    study: &'a str,
+    question: Option<&'a str>,
+    started_at: &'a str,
+    headline: headline::Headline,
+    overview: Option<Figure>,
+    trials: Vec<trial::TrialView>,
+    host: host::Host,
+    cost: cost::Cost,
+    changes: changes::Changes,
+    study_text: &'a str,
+    origin: Vec<Fact>,
+    style: Markup,
+    script: Markup,
+    libraries: [Library; 3],
+}
+
+/// The whole page.
+pub(crate) fn render(
+    manifest: &Manifest,
+    judgement: &Judgement,
+    samples: &Samples,
+) -> Result<String, Error> {
+    let trials = trials_of_run::trials(manifest, judgement, samples);
+    let views: Result<Vec<_>, Error> = trials.iter().map(trial::TrialView::of).collect();
+    let page = Page {
+        title: &manifest.title,
+        study: &manifest.study,
+        question: manifest.question.as_deref(),
+        started_at: &manifest.started_at,
+        headline: headline::Headline::of(manifest, judgement, &trials),
+        overview: figure::overview(&trials)?,
+        trials: views?,
+        host: host::Host::of(&manifest.host),
+        cost: cost::Cost::of(&trials),
+        changes: changes::Changes::of(manifest, judgement),
+        study_text: &manifest.study_text,
+        origin: origin(manifest),
+        style: Markup::from_safe_string(include_str!("templates/style.css").to_owned()),
+        script: Markup::from_safe_string(include_str!("templates/script.js").to_owned()),
+        libraries: vendor::libraries(),
+    };
+    environment()
+        .and_then(|environment| environment.get_template("report.html")?.render(page))
+        .map_err(|cause| Error::new("render the page", cause))
+}
+
+fn environment() -> Result<Environment<'static>, minijinja::Error> {
+    let mut environment = Environment::new();
+    // A misspelt field must fail in tests instead of leaving a hole in a report.
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    // Whatever a template is called: texts of users never become markup.
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_trim_blocks(true);
+    environment.set_lstrip_blocks(true);
+    for (name, text) in [
+        ("report.html", include_str!("templates/report.html")),
+        ("macros.html", include_str!("templates/macros.html")),
+        ("trial.html", include_str!("templates/trial.html")),
+        ("shares.html", include_str!("templates/shares.html")),
+        ("details.html", include_str!("templates/details.html")),
+        ("host.html", include_str!("templates/host.html")),
+    ] {
+        environment.add_template(name, text)?;
+    }
+    Ok(environment)
+}
+
+/// What is needed to make this run again, or to judge it again.
+fn origin(manifest: &Manifest) -> Vec<Fact> {
+    vec![
+        Fact::new("Recorded by", format!("assay {}", manifest.assay)),
+        Fact::new("Started", manifest.started_at.clone()),
+        Fact::new("Seed", manifest.seed.to_string()),
+        Fact::new("Command", manifest.command.join(" ")),
+        Fact::new("Manifest format", manifest.schema.to_string()),
+    ]
+}

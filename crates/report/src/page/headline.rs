@@ -1,0 +1,87 @@
+//! The first screen: the verdict, and one sentence for every trial.
+
+use assay_judge::{Judgement, Verdict};
+use assay_record::Manifest;
+use serde::Serialize;
+
+use crate::trial::Trial;
+use crate::wording;
+
+/// The verdict of the run.
+#[derive(Serialize)]
+pub(super) struct Headline {
+    verdict: &'static str,
+    mark: &'static str,
+    meaning: &'static str,
+    /// `2 of 6 trials kept, 4 broken`, where there is more than one.
+    tally: Option<String>,
+    /// Why the run ended before its last trial.
+    ended_early: Option<String>,
+    lines: Vec<Line>,
+}
+
+/// One trial in one sentence.
+#[derive(Serialize)]
+struct Line {
+    anchor: String,
+    factors: String,
+    verdict: &'static str,
+    mark: &'static str,
+    reason: String,
+}
+
+impl Headline {
+    pub(super) fn of(manifest: &Manifest, judgement: &Judgement, trials: &[Trial<'_>]) -> Self {
+        Self {
+            verdict: wording::verdict(judgement.verdict),
+            mark: wording::mark(judgement.verdict),
+            meaning: if trials.iter().all(|trial| trial.judgement.is_some()) {
+                wording::meaning(judgement.verdict)
+            } else {
+                wording::meaning_in_part(judgement.verdict)
+            },
+            tally: (trials.len() > 1).then(|| tally(trials)),
+            ended_early: manifest.ended_early.as_deref().map(wording::sentence),
+            lines: trials.iter().map(line).collect(),
+        }
+    }
+}
+
+fn line(trial: &Trial<'_>) -> Line {
+    let (verdict, mark, reason) = match trial.judgement {
+        Some(judged) => (
+            wording::verdict(judged.verdict),
+            wording::mark(judged.verdict),
+            wording::trial_reason(judged),
+        ),
+        None => ("not judged", wording::mark(Verdict::Void), why_not_judged(trial)),
+    };
+    let factors = wording::factors(&trial.record.factors);
+    let reason = wording::unbroken(&reason);
+    Line { anchor: format!("trial-{}", trial.number), factors, verdict, mark, reason }
+}
+
+/// Why a trial has no judgement, from its own record.
+pub(super) fn why_not_judged(trial: &Trial<'_>) -> String {
+    let fault = trial.record.repeats.iter().find_map(|repeat| repeat.fault.as_ref());
+    match fault {
+        Some(fault) => wording::sentence(&fault.message),
+        None if trial.record.repeats.is_empty() => "This trial did not take place.".to_owned(),
+        None => "The judgement has no entry for this trial; judge the run again.".to_owned(),
+    }
+}
+
+fn tally(trials: &[Trial<'_>]) -> String {
+    let judged = [Verdict::Kept, Verdict::Broken, Verdict::Undecided, Verdict::Void];
+    let counted = judged.into_iter().filter_map(|verdict| {
+        let is_one = |trial: &&Trial<'_>| trial.judgement.is_some_and(|t| t.verdict == verdict);
+        let count = trials.iter().filter(is_one).count();
+        (count > 0).then(|| format!("{count} {}", wording::verdict(verdict)))
+    });
+    let mut parts: Vec<String> = counted.collect();
+    let missing = trials.iter().filter(|trial| trial.judgement.is_none()).count();
+    if missing > 0 {
+        parts.push(format!("{missing} not judged"));
+    }
+    format!("{} trials: {}", trials.len(), parts.join(", "))
+}

@@ -1,0 +1,175 @@
+//! The table of what each group was promised and got.
+
+use std::collections::BTreeMap;
+
+use assay_judge::{GroupJudgement, PromiseJudgement};
+use serde::Serialize;
+
+use crate::number::{self, NONE, Unit};
+use crate::subjects::{self, SHOWN_SINGLY};
+use crate::trial::Trial;
+use crate::{timeline, wording};
+
+/// The shares of one promise.
+#[derive(Serialize)]
+pub(super) struct Shares {
+    /// Headings with their units, in the order of the cells of a row.
+    headings: Vec<String>,
+    rows: Vec<Row>,
+    /// One row for each weight, where there are many groups.
+    classes: Vec<ClassRow>,
+    /// Whether the rows of single groups are folded away.
+    folded: bool,
+    /// Why there are no rows.
+    not_available: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    cells: Vec<String>,
+    verdict: &'static str,
+    mark: &'static str,
+}
+
+/// All groups of one weight.
+#[derive(Serialize)]
+struct ClassRow {
+    weight: String,
+    groups: usize,
+    promised: String,
+    share: String,
+    worst: String,
+    worst_group: String,
+    tally: String,
+}
+
+impl Shares {
+    pub(super) fn of(trial: &Trial<'_>, promise: &PromiseJudgement) -> Self {
+        let groups = subjects::ordered(promise);
+        let columns = Columns::of(trial, promise, &groups);
+        let folded = groups.len() > SHOWN_SINGLY;
+        Self {
+            headings: columns.headings(promise),
+            rows: groups.iter().map(|group| columns.row(group)).collect(),
+            classes: if folded { classes(&groups, &columns) } else { vec![] },
+            folded,
+            not_available: groups.is_empty().then(|| wording::sentence(&promise.reason)),
+        }
+    }
+}
+
+/// How shares (or rates) of one promise are written.
+struct Columns {
+    is_share: bool,
+    decimals: usize,
+    rate: Unit,
+    ios: Option<(Unit, BTreeMap<String, f64>)>,
+    cpu: Option<BTreeMap<String, f64>>,
+    has_knob: bool,
+}
+
+impl Columns {
+    fn of(trial: &Trial<'_>, promise: &PromiseJudgement, groups: &[&GroupJudgement]) -> Self {
+        let highest = |of: fn(&GroupJudgement) -> f64| {
+            groups.iter().map(|group| of(group)).fold(0.0, f64::max)
+        };
+        let rate = Unit::of_rate(&promise.measure, highest(|group| group.rate));
+        let smallest = groups.iter().map(|g| g.expected_share).fold(f64::INFINITY, f64::min);
+        let ios = (promise.measure == "io.bytes")
+            .then(|| timeline::mean_rates(trial, "io", &["read_ios", "write_ios"]))
+            .filter(|rates| !rates.is_empty())
+            .map(|rates| {
+                let highest = groups.iter().filter_map(|g| rates.get(&g.name)).copied();
+                (Unit::of_rate("io.ios", highest.fold(0.0, f64::max)), rates)
+            });
+        let cpu = timeline::mean_rates(trial, "cpu", &["usage_ns"]);
+        Self {
+            is_share: wording::speaks_of_shares(promise),
+            decimals: number::percent_decimals(smallest),
+            rate,
+            ios,
+            cpu: (!cpu.is_empty() && promise.measure != "cpu.time").then_some(cpu),
+            has_knob: groups.iter().any(|group| group.knob.is_some()),
+        }
+    }
+
+    fn headings(&self, promise: &PromiseJudgement) -> Vec<String> {
+        let unit = if self.is_share { "%" } else { self.rate.label };
+        let mut headings = Vec::new();
+        if self.has_knob {
+            headings.push(promise.to.clone().unwrap_or_else(|| "knob".to_owned()));
+        }
+        headings.push(format!("Promised, {unit}"));
+        headings.push(format!("{}, {unit}", if self.is_share { "Share" } else { "Rate" }));
+        headings.push(format!("Interval, {unit}"));
+        headings.push("Error, %".to_owned());
+        if self.is_share {
+            headings.push(format!("Rate, {}", self.rate.label));
+        }
+        if let Some((unit, _)) = &self.ios {
+            headings.push(format!("Requests, {}", unit.label));
+        }
+        if self.cpu.is_some() {
+            headings.push("CPU, %".to_owned());
+        }
+        headings
+    }
+
+    /// A share as percentage or a rate in the unit of the column.
+    fn value(&self, value: f64) -> String {
+        if self.is_share { number::percent(value, self.decimals) } else { self.rate.number(value) }
+    }
+
+    fn row(&self, group: &GroupJudgement) -> Row {
+        let mut cells = Vec::new();
+        if self.has_knob {
+            cells.push(group.knob.map_or_else(|| NONE.to_owned(), number::plain));
+        }
+        cells.push(self.value(group.expected_share));
+        cells.push(self.value(group.share));
+        cells.push(format!("{} to {}", self.value(group.low), self.value(group.high)));
+        cells.push(number::signed_percent(subjects::error(group)));
+        if self.is_share {
+            cells.push(self.rate.number(group.rate));
+        }
+        if let Some((unit, rates)) = &self.ios {
+            let rate = rates.get(&group.name);
+            cells.push(rate.map_or_else(|| NONE.to_owned(), |rate| unit.number(*rate)));
+        }
+        if let Some(rates) = &self.cpu {
+            let rate = rates.get(&group.name);
+            cells.push(rate.map_or_else(|| NONE.to_owned(), |ns| number::percent(ns / 1e9, 1)));
+        }
+        Row {
+            name: group.name.clone(),
+            cells,
+            verdict: wording::verdict(group.verdict),
+            mark: wording::mark(group.verdict),
+        }
+    }
+}
+
+/// Groups are in the order of their weights already.
+fn classes(groups: &[&GroupJudgement], columns: &Columns) -> Vec<ClassRow> {
+    groups
+        .chunk_by(|a, b| a.knob == b.knob)
+        .map(|class| {
+            let sum = |of: fn(&GroupJudgement) -> f64| class.iter().map(|group| of(group)).sum();
+            let worst = class
+                .iter()
+                .max_by(|a, b| subjects::error(a).abs().total_cmp(&subjects::error(b).abs()));
+            ClassRow {
+                weight: class[0].knob.map_or_else(|| NONE.to_owned(), number::plain),
+                groups: class.len(),
+                promised: columns.value(sum(|group| group.expected_share)),
+                share: columns.value(sum(|group| group.share)),
+                worst: worst.map_or_else(String::new, |group| {
+                    number::signed_percent(subjects::error(group))
+                }),
+                worst_group: worst.map_or_else(String::new, |group| group.name.clone()),
+                tally: wording::tally(class),
+            }
+        })
+        .collect()
+}

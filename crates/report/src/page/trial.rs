@@ -1,0 +1,154 @@
+//! One trial as templates need it.
+
+use assay_judge::{Cause, Check, PromiseJudgement, TrialJudgement};
+use serde::Serialize;
+
+use super::headline::why_not_judged;
+use super::{Fact, knobs, queues, shares, workloads};
+use crate::error::Error;
+use crate::figure::{self, Figure};
+use crate::number::{self, NONE};
+use crate::trial::Trial;
+use crate::wording;
+
+/// One trial.
+#[derive(Serialize)]
+pub(super) struct TrialView {
+    anchor: String,
+    number: usize,
+    factors: String,
+    short: String,
+    verdict: &'static str,
+    mark: &'static str,
+    /// What to know before looking at any number: why it is void, what went wrong.
+    warnings: Vec<String>,
+    promises: Vec<PromiseView>,
+    window: Vec<Fact>,
+    outcome: Vec<Figure>,
+    checks: Vec<CheckView>,
+    failed_checks: usize,
+    knobs: knobs::Knobs,
+    queues: Vec<queues::QueueView>,
+    machine: Vec<Figure>,
+    workloads: workloads::Workloads,
+}
+
+/// One promise with its numbers.
+#[derive(Serialize)]
+struct PromiseView {
+    says: String,
+    verdict: &'static str,
+    mark: &'static str,
+    reason: String,
+    needs: Option<String>,
+    numbers: Vec<Fact>,
+    shares: shares::Shares,
+    causes: Vec<Cause>,
+}
+
+#[derive(Serialize)]
+struct CheckView {
+    check: String,
+    ok: bool,
+    evidence: String,
+}
+
+impl TrialView {
+    pub(super) fn of(trial: &Trial<'_>) -> Result<Self, Error> {
+        let judged = trial.judgement;
+        let promises = judged.map_or_else(Vec::new, |judged| {
+            judged.promises.iter().map(|p| PromiseView::of(trial, judged, p)).collect()
+        });
+        let checks: Vec<CheckView> = judged
+            .map_or_else(Vec::new, |judged| judged.validity.iter().map(CheckView::of).collect());
+        Ok(Self {
+            anchor: format!("trial-{}", trial.number),
+            number: trial.number,
+            factors: wording::factors(&trial.record.factors),
+            short: trial.short.clone(),
+            verdict: judged.map_or("not judged", |judged| wording::verdict(judged.verdict)),
+            mark: judged.map_or(NONE, |judged| wording::mark(judged.verdict)),
+            warnings: warnings(trial),
+            promises,
+            window: window(trial),
+            outcome: figure::outcome(trial)?,
+            failed_checks: checks.iter().filter(|check| !check.ok).count(),
+            checks,
+            knobs: knobs::Knobs::of(trial),
+            queues: queues::queues(trial),
+            machine: figure::machine(trial)?,
+            workloads: workloads::Workloads::of(trial),
+        })
+    }
+}
+
+impl PromiseView {
+    fn of(trial: &Trial<'_>, judged: &TrialJudgement, promise: &PromiseJudgement) -> Self {
+        Self {
+            says: wording::unbroken(&wording::promise(promise)),
+            verdict: wording::verdict(promise.verdict),
+            mark: wording::mark(promise.verdict),
+            reason: wording::unbroken(&wording::sentence(&promise.reason)),
+            needs: wording::needs(promise, judged.window_s),
+            numbers: numbers(promise),
+            shares: shares::Shares::of(trial, promise),
+            causes: promise.causes.clone(),
+        }
+    }
+}
+
+impl CheckView {
+    fn of(check: &Check) -> Self {
+        Self { check: check.check.clone(), ok: check.ok, evidence: check.evidence.clone() }
+    }
+}
+
+fn numbers(promise: &PromiseJudgement) -> Vec<Fact> {
+    let mut numbers = Vec::new();
+    if let Some(worst) = promise.worst_error {
+        numbers.push(Fact::new("Worst error", wording::error_interval(worst)));
+    }
+    if let Some(total) = wording::total_rate(promise) {
+        numbers.push(Fact::new("Total", total));
+    }
+    if let Some(jain) = promise.jain {
+        numbers.push(Fact::new("Weighted Jain index", number::fixed(jain, 4)));
+    }
+    numbers
+}
+
+/// The window and the repeats behind every number of the trial.
+fn window(trial: &Trial<'_>) -> Vec<Fact> {
+    let Some(judged) = trial.judgement else { return vec![] };
+    vec![
+        Fact::new("Window judged", number::seconds(judged.window_s)),
+        Fact::new("Repeats", format!("{} of {}", judged.repeats, trial.record.repeats.len())),
+        Fact::new("Warm-up cut", number::seconds(judged.warm_up_s)),
+        Fact::new("Cost of sampling", cores(judged.observer_cpu)),
+    ]
+}
+
+fn cores(cores: f64) -> String {
+    format!("{} % of one CPU", number::percent(cores, 2))
+}
+
+fn warnings(trial: &Trial<'_>) -> Vec<String> {
+    let mut warnings = Vec::new();
+    match trial.judgement {
+        // A fault is told with its repeat below.
+        None if trial.record.repeats.iter().any(|repeat| repeat.fault.is_some()) => {}
+        None => warnings.push(why_not_judged(trial)),
+        Some(judged) if trial.is_void() => warnings.push(format!(
+            "Void: {} What was measured is shown in grey below; it proves nothing.",
+            wording::trial_reason(judged)
+        )),
+        Some(_) => {}
+    }
+    for (index, repeat) in trial.record.repeats.iter().enumerate() {
+        if let Some(fault) = &repeat.fault {
+            let message = wording::sentence(&fault.message);
+            warnings.push(format!("Repeat {} ({}): {message}", index + 1, fault.kind));
+        }
+    }
+    warnings
+}

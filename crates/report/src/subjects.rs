@@ -1,0 +1,85 @@
+//! The measured groups of a trial with their weights, in the order in which they are shown.
+
+use std::collections::BTreeMap;
+
+use assay_judge::{GroupJudgement, PromiseJudgement, TrialJudgement};
+use assay_record::TrialRecord;
+
+use crate::number;
+
+/// Up to this many groups are shown one by one; more are gathered by weight.
+pub(crate) const SHOWN_SINGLY: usize = 16;
+
+/// A measured group.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Subject {
+    /// Its name.
+    pub(crate) name: String,
+    /// The knob's value as read back, where a promise refers to a knob.
+    pub(crate) weight: Option<f64>,
+}
+
+impl Subject {
+    /// The weight as it stands in legends; `all groups` where no promise has a knob.
+    pub(crate) fn class(&self) -> String {
+        self.weight.map_or_else(|| "all groups".to_owned(), number::plain)
+    }
+}
+
+/// The measured groups, light ones first, otherwise in the order of the study.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Subjects(pub(crate) Vec<Subject>);
+
+impl Subjects {
+    /// Takes weights from the judgement, since what was read back counts and not what was asked.
+    pub(crate) fn of(record: &TrialRecord, judgement: Option<&TrialJudgement>) -> Self {
+        let mut weights: BTreeMap<&str, f64> = BTreeMap::new();
+        let promises = judgement.map_or(&[][..], |trial| &trial.promises);
+        for group in promises.iter().flat_map(|promise| &promise.groups) {
+            if let Some(knob) = group.knob {
+                weights.entry(&group.name).or_insert(knob);
+            }
+        }
+        let measured = record.groups.iter().filter(|group| group.measured);
+        let mut subjects: Vec<Subject> = measured
+            .map(|group| Subject {
+                name: group.name.clone(),
+                weight: weights.get(group.name.as_str()).copied(),
+            })
+            .collect();
+        subjects.sort_by(|a, b| by_weight(a.weight, b.weight));
+        Self(subjects)
+    }
+
+    /// Whether there are so many that curves are drawn for each weight instead.
+    pub(crate) fn gathered(&self) -> bool {
+        self.0.len() > SHOWN_SINGLY
+    }
+
+    /// The weights that occur, light ones first, as they stand in legends.
+    pub(crate) fn classes(&self) -> Vec<String> {
+        let mut classes: Vec<String> = self.0.iter().map(Subject::class).collect();
+        classes.dedup();
+        classes
+    }
+}
+
+fn by_weight(a: Option<f64>, b: Option<f64>) -> std::cmp::Ordering {
+    match (a, b) {
+        (Some(a), Some(b)) => a.total_cmp(&b),
+        // Groups without a weight come last: there is nothing to order them by.
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    }
+}
+
+/// The groups of a promise, light ones first, otherwise in the order of the study.
+pub(crate) fn ordered(promise: &PromiseJudgement) -> Vec<&GroupJudgement> {
+    let mut groups: Vec<&GroupJudgement> = promise.groups.iter().collect();
+    groups.sort_by(|a, b| by_weight(a.knob, b.knob));
+    groups
+}
+
+/// How far a group's share (or rate) lies from the promised one, relative to it.
+pub(crate) fn error(group: &GroupJudgement) -> f64 {
+    if group.expected_share == 0.0 { f64::NAN } else { group.share / group.expected_share - 1.0 }
+}

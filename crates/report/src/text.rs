@@ -1,0 +1,72 @@
+//! The judgement for a terminal.
+
+mod groups;
+mod layout;
+mod paint;
+mod trial;
+
+use assay_judge::Judgement;
+use assay_record::Manifest;
+
+use crate::trial as trials_of_run;
+use crate::wording;
+use layout::wrap;
+use paint::Paint;
+
+/// Narrower than this a table cannot be read whatever is done to it.
+const NARROWEST: usize = 40;
+
+/// The whole text, with a line feed at its end.
+pub(crate) fn render(
+    manifest: &Manifest,
+    judgement: &Judgement,
+    width: usize,
+    color: bool,
+) -> String {
+    let width = width.max(NARROWEST);
+    let paint = Paint { color };
+    let mut lines: Vec<String> = Vec::new();
+    lines.extend(wrap(&manifest.title, width, "").iter().map(|line| paint.bold(line)));
+    let trials = trials_of_run::trials(manifest, judgement, &[]);
+    let word = wording::verdict(judgement.verdict);
+    let in_part = trials.iter().any(|trial| trial.judgement.is_none());
+    lines.push(format!(
+        "{}  {}",
+        paint.verdict(judgement.verdict, &format!("{} {}", wording::mark(judgement.verdict), word)),
+        if in_part {
+            wording::meaning_in_part(judgement.verdict)
+        } else {
+            wording::meaning(judgement.verdict)
+        }
+    ));
+    if let Some(reason) = &manifest.ended_early {
+        lines.extend(wrap(&format!("ended early: {reason}"), width, "  "));
+    }
+    for trial in trials {
+        lines.push(String::new());
+        lines.extend(trial::lines(&trial, width, paint));
+    }
+    lines.push(String::new());
+    lines.extend(restored(judgement.restored.or(manifest.restored), width, paint));
+    let mut text = lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n");
+    text.push('\n');
+    text
+}
+
+fn restored(restored: Option<bool>, width: usize, paint: Paint) -> Vec<String> {
+    match restored {
+        Some(true) => vec![format!("restored: {}", paint.good("yes"))],
+        Some(false) => {
+            vec![format!(
+                "restored: {}, run `assay restore` to take back what is left",
+                paint.bad("no")
+            )]
+        }
+        None => wrap(
+            "restored: not known, the run never said; run `assay restore`, which does nothing \
+             where nothing is left",
+            width,
+            "  ",
+        ),
+    }
+}

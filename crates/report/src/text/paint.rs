@@ -1,0 +1,42 @@
+//! Colours of a terminal. A verdict is always a word as well: colours only help.
+
+use assay_judge::Verdict;
+
+/// Whether to colour.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Paint {
+    pub(super) color: bool,
+}
+
+impl Paint {
+    fn with(self, code: &str, text: &str) -> String {
+        if self.color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+
+    pub(super) fn bold(self, text: &str) -> String {
+        self.with("1", text)
+    }
+
+    pub(super) fn faint(self, text: &str) -> String {
+        self.with("2", text)
+    }
+
+    pub(super) fn good(self, text: &str) -> String {
+        self.with("32", text)
+    }
+
+    pub(super) fn bad(self, text: &str) -> String {
+        self.with("1;31", text)
+    }
+
+    /// A text in the colour of a verdict.
+    pub(super) fn verdict(self, verdict: Verdict, text: &str) -> String {
+        let code = match verdict {
+            Verdict::Kept => "1;32",
+            Verdict::Broken => "1;31",
+            Verdict::Undecided => "1;33",
+            Verdict::Void => "1;35",
+        };
+        self.with(code, text)
+    }
+}

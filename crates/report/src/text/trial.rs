@@ -1,0 +1,116 @@
+//! One trial as text: heading, promises with their groups, checks that failed.
+
+use assay_judge::{PromiseJudgement, TrialJudgement};
+
+use super::groups;
+use super::layout::{columns, wrap};
+use super::paint::Paint;
+use crate::number;
+use crate::trial::Trial;
+use crate::wording;
+
+/// All lines of a trial.
+pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String> {
+    let factors = wording::factors(&trial.record.factors);
+    let Some(judged) = trial.judgement else {
+        return vec![heading(&factors, "not judged", "not judged", width, paint)];
+    };
+    let word = format!("{} {}", wording::mark(judged.verdict), wording::verdict(judged.verdict));
+    let painted = paint.verdict(judged.verdict, &word);
+    let mut lines = vec![heading(&factors, &word, &painted, width, paint)];
+    for promise in &judged.promises {
+        lines.extend(promise_lines(judged, promise, width, paint));
+    }
+    if judged.promises.is_empty() {
+        lines.push(format!("  {}", wording::trial_reason(judged)));
+    }
+    lines.extend(checks(judged, width, paint));
+    for (index, repeat) in trial.record.repeats.iter().enumerate() {
+        if let Some(fault) = &repeat.fault {
+            let text = format!("  repeat {} ({}): {}", index + 1, fault.kind, fault.message);
+            lines.extend(wrap(&text, width, "    "));
+        }
+    }
+    lines
+}
+
+/// Factors at the left, the verdict at the right, a line between them.
+fn heading(factors: &str, word: &str, painted: &str, width: usize, paint: Paint) -> String {
+    let taken = columns(factors) + columns(word) + 2;
+    let line = "\u{2500}".repeat(width.min(100).saturating_sub(taken).max(2));
+    format!("{} {} {painted}", paint.bold(factors), paint.faint(&line))
+}
+
+fn promise_lines(
+    judged: &TrialJudgement,
+    promise: &PromiseJudgement,
+    width: usize,
+    paint: Paint,
+) -> Vec<String> {
+    let mut says = format!("  {}", wording::promise(promise));
+    if judged.promises.len() > 1 {
+        says.push_str(&format!(": {}", wording::verdict(promise.verdict)));
+    }
+    let mut lines = wrap(&says, width, "    ");
+    lines.extend(wrap(&format!("  {}", wording::sentence(&promise.reason)), width, "  "));
+    let groups = groups::lines(promise, width, paint);
+    if !groups.is_empty() {
+        lines.push(String::new());
+        lines.extend(groups);
+        lines.push(String::new());
+    }
+    lines.extend(wrap(&format!("  {}", numbers(judged, promise)), width, "  "));
+    if let Some(needs) = wording::needs(promise, judged.window_s) {
+        lines.extend(wrap(&format!("  {needs}"), width, "  "));
+    }
+    for cause in &promise.causes {
+        let text = format!("  cause {}: {}", cause.code, cause.summary);
+        lines.extend(wrap(&text, width, "    "));
+        for evidence in &cause.evidence {
+            lines.extend(wrap(&format!("    - {evidence}"), width, "      "));
+        }
+    }
+    lines
+}
+
+/// No number without the window and the repeats behind it.
+fn numbers(judged: &TrialJudgement, promise: &PromiseJudgement) -> String {
+    let mut parts = Vec::new();
+    if let Some(worst) = promise.worst_error {
+        parts.push(format!("worst error {}", wording::error_interval(worst)));
+    }
+    if let Some(total) = wording::total_rate(promise) {
+        parts.push(format!("total {total}"));
+    }
+    if let Some(jain) = promise.jain {
+        parts.push(format!("Jain {}", number::fixed(jain, 4)));
+    }
+    parts.push(format!(
+        "window {} in {}, warm-up {} cut",
+        number::seconds(judged.window_s),
+        wording::count(judged.repeats, "repeat", "repeats"),
+        number::seconds(judged.warm_up_s)
+    ));
+    parts.push(format!("sampling {} % of a CPU", number::percent(judged.observer_cpu, 2)));
+    parts.join("; ")
+}
+
+fn checks(judged: &TrialJudgement, width: usize, paint: Paint) -> Vec<String> {
+    let failed: Vec<_> = judged.validity.iter().filter(|check| !check.ok).collect();
+    if failed.is_empty() {
+        let all = wording::count(judged.validity.len(), "check", "checks");
+        return if judged.validity.is_empty() {
+            vec!["  no validity check was made".to_owned()]
+        } else {
+            vec![format!("  {}: all hold", all)]
+        };
+    }
+    let mut lines = Vec::new();
+    for check in failed {
+        let text = format!("  check {} failed: {}", check.check, check.evidence);
+        let mut wrapped = wrap(&text, width, "    ").into_iter();
+        lines.extend(wrapped.next().map(|line| paint.bad(&line)));
+        lines.extend(wrapped);
+    }
+    lines
+}

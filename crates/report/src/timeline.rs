@@ -1,0 +1,149 @@
+//! Rates over time, thinned so that a figure stays readable and a page stays small.
+//!
+//! A counter is read at the edges of equal bins and differenced, so a point is the true mean
+//! rate over its bin: thinning loses detail but never bytes.
+
+use std::collections::BTreeMap;
+
+use assay_record::RepeatRecord;
+
+use crate::counters::{Curve, curves};
+use crate::trial::Trial;
+
+/// Points of one curve at the most: about one for every three pixels of a wide page.
+const POINTS_OF_CURVE: usize = 300;
+
+/// Points of one figure at the most, all its curves and repeats together.
+const POINTS_OF_FIGURE: usize = 6_000;
+
+/// One point of a figure over time.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Point {
+    /// Counts from 1.
+    pub(crate) repeat: usize,
+    /// Middle of the bin, seconds after the release of the first workload.
+    pub(crate) seconds: f64,
+    /// Group, or weight where groups are gathered.
+    pub(crate) series: String,
+    /// The weight as it stands in the legend.
+    pub(crate) class: String,
+    /// The rate, or the mean over the groups of one weight.
+    pub(crate) value: f64,
+    /// Tenth and ninetieth percentile over the groups of one weight.
+    pub(crate) spread: Option<(f64, f64)>,
+}
+
+/// Equal bins from the release of a repeat to its end.
+pub(crate) struct Bins {
+    origin_ns: u64,
+    edges_ns: Vec<u64>,
+}
+
+impl Bins {
+    /// As many bins as the curve has samples, but not more than `at_most`.
+    pub(crate) fn of(repeat: &RepeatRecord, curve: &Curve, at_most: usize) -> Option<Self> {
+        let (from, to) = curve.clamp(repeat.released_ns, repeat.stopped_ns)?;
+        let samples = curve.count(from, to).saturating_sub(1);
+        let bins = samples.clamp(1, at_most.clamp(1, POINTS_OF_CURVE)) as u64;
+        let edges_ns = (0..=bins).map(|edge| from + (to - from) * edge / bins).collect();
+        Some(Self { origin_ns: repeat.released_ns, edges_ns })
+    }
+
+    /// `(seconds, from_ns, to_ns)` of every bin.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (f64, u64, u64)> + '_ {
+        self.edges_ns.windows(2).map(|edges| {
+            let middle = (edges[0] + edges[1]) / 2;
+            (middle.saturating_sub(self.origin_ns) as f64 / 1e9, edges[0], edges[1])
+        })
+    }
+}
+
+/// Rates of the sum of some counters for every measured group, or for every weight when there
+/// are many groups.
+pub(crate) fn rates(trial: &Trial<'_>, source: &str, columns: &[&str]) -> Vec<Point> {
+    let tables = trial.tables(source);
+    let series = if trial.subjects.gathered() {
+        trial.subjects.classes().len()
+    } else {
+        trial.subjects.0.len()
+    };
+    let at_most = POINTS_OF_FIGURE / (series * tables.len()).max(1);
+    let mut points = Vec::new();
+    for (number, repeat, table) in tables {
+        let curves = curves(table, columns);
+        let longest =
+            curves.values().max_by_key(|c| c.count(repeat.released_ns, repeat.stopped_ns));
+        let Some(bins) = longest.and_then(|curve| Bins::of(repeat, curve, at_most)) else {
+            continue;
+        };
+        for (seconds, from, to) in bins.iter() {
+            let seen = trial.subjects.0.iter().filter_map(|subject| {
+                let rate = curves.get(&subject.name)?.rate(from, to)?;
+                Some((subject.name.clone(), subject.class(), rate))
+            });
+            let at = Point {
+                repeat: number,
+                seconds,
+                series: String::new(),
+                class: String::new(),
+                value: 0.0,
+                spread: None,
+            };
+            if trial.subjects.gathered() {
+                points.extend(gathered(&at, seen));
+            } else {
+                points.extend(seen.map(|(series, class, value)| Point {
+                    series,
+                    class,
+                    value,
+                    ..at.clone()
+                }));
+            }
+        }
+    }
+    points
+}
+
+fn gathered(at: &Point, seen: impl Iterator<Item = (String, String, f64)>) -> Vec<Point> {
+    let mut classes: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (_, class, rate) in seen {
+        classes.entry(class).or_default().push(rate);
+    }
+    let of_class = |(class, mut rates): (String, Vec<f64>)| {
+        rates.sort_by(f64::total_cmp);
+        Point {
+            series: class.clone(),
+            class,
+            value: rates.iter().sum::<f64>() / rates.len() as f64,
+            spread: Some((quantile(&rates, 0.1), quantile(&rates, 0.9))),
+            ..at.clone()
+        }
+    };
+    classes.into_iter().map(of_class).collect()
+}
+
+/// The nearest-rank quantile of sorted values, of which there is at least one.
+fn quantile(sorted: &[f64], part: f64) -> f64 {
+    sorted[((sorted.len() - 1) as f64 * part).round() as usize]
+}
+
+/// The mean rate of every measured group over the judged windows of all repeats.
+pub(crate) fn mean_rates(
+    trial: &Trial<'_>,
+    source: &str,
+    columns: &[&str],
+) -> BTreeMap<String, f64> {
+    let mut grown: BTreeMap<String, (f64, f64)> = BTreeMap::new();
+    for (_, repeat, table) in trial.tables(source) {
+        let Some((from, to)) = trial.window(repeat) else { continue };
+        for (name, curve) in curves(table, columns) {
+            let Some((from, to)) = curve.clamp(from, to) else { continue };
+            if let Some(rate) = curve.rate(from, to) {
+                let seconds = (to - from) as f64 / 1e9;
+                let sum = grown.entry(name).or_default();
+                *sum = (sum.0 + rate * seconds, sum.1 + seconds);
+            }
+        }
+    }
+    grown.into_iter().map(|(name, (sum, seconds))| (name, sum / seconds)).collect()
+}

@@ -1,0 +1,101 @@
+//! One trial with all that is known of it: what was recorded, what was judged, what was sampled.
+
+use assay_judge::{Judgement, PromiseJudgement, TrialJudgement, Verdict};
+use assay_record::{Manifest, RepeatRecord, Table, TrialRecord};
+
+use crate::Samples;
+use crate::subjects::Subjects;
+use crate::wording;
+
+/// One trial.
+pub(crate) struct Trial<'a> {
+    /// Counts from 1, as headings do.
+    pub(crate) number: usize,
+    /// The factors in which it differs from other trials, for narrow places.
+    pub(crate) short: String,
+    pub(crate) record: &'a TrialRecord,
+    /// `None` when the judgement has no entry for these factors.
+    pub(crate) judgement: Option<&'a TrialJudgement>,
+    /// One entry for each repeat that has samples.
+    samples: &'a [Vec<Table>],
+    pub(crate) subjects: Subjects,
+}
+
+/// All trials of a run in the order of the manifest.
+pub(crate) fn trials<'a>(
+    manifest: &'a Manifest,
+    judgement: &'a Judgement,
+    samples: &'a Samples,
+) -> Vec<Trial<'a>> {
+    let all: Vec<_> = manifest.trials.iter().map(|trial| &trial.factors).collect();
+    let records = manifest.trials.iter().enumerate();
+    records
+        .map(|(index, record)| {
+            let judgement = judgement.trials.iter().find(|trial| trial.factors == record.factors);
+            Trial {
+                number: index + 1,
+                short: wording::varying(&record.factors, &all),
+                record,
+                judgement,
+                samples: samples.get(index).map_or(&[], Vec::as_slice),
+                subjects: Subjects::of(record, judgement),
+            }
+        })
+        .collect()
+}
+
+impl<'a> Trial<'a> {
+    /// The name of an element of this trial in the page, `trial-1-bandwidth`.
+    pub(crate) fn anchor(&self, part: &str) -> String {
+        format!("trial-{}-{part}", self.number)
+    }
+
+    /// The promise over this measure, if there is one.
+    pub(crate) fn promise(&self, measure: &str) -> Option<&'a PromiseJudgement> {
+        self.judgement?.promises.iter().find(|promise| promise.measure == measure)
+    }
+
+    /// Whether its numbers are shown but prove nothing.
+    pub(crate) fn is_void(&self) -> bool {
+        self.judgement.is_some_and(|trial| trial.verdict == Verdict::Void)
+    }
+
+    /// The table of one source, for each repeat that took place and has it. Repeats count from 1.
+    pub(crate) fn tables(&self, source: &str) -> Vec<(usize, &'a RepeatRecord, &'a Table)> {
+        let repeats = self.record.repeats.iter().zip(self.samples).enumerate();
+        repeats
+            .filter_map(|(index, (repeat, tables))| {
+                let table = tables.iter().find(|table| table.source == source)?;
+                (!table.time_ns.is_empty()).then_some((index + 1, repeat, table))
+            })
+            .collect()
+    }
+
+    /// Why there is nothing to draw of a source.
+    pub(crate) fn why_missing(&self, source: &str) -> String {
+        if self.record.repeats.is_empty() {
+            return "no repeat of this trial took place".to_owned();
+        }
+        let host = self.record.repeats.iter().find_map(|repeat| repeat.not_available.get(source));
+        if let Some(reason) = host {
+            return reason.clone();
+        }
+        let fault = self.record.repeats.iter().find_map(|repeat| repeat.fault.as_ref());
+        match fault {
+            Some(fault) => format!("no `{source}` samples in this run; {}", fault.message),
+            None => format!("this run holds no `{source}` samples of this trial"),
+        }
+    }
+
+    /// Seconds of a repeat that are not judged, from the release of its first workload.
+    pub(crate) fn lead_s(&self, repeat: &RepeatRecord) -> f64 {
+        let barrier = repeat.all_released_ns.saturating_sub(repeat.released_ns) as f64 / 1e9;
+        barrier + self.judgement.map_or(0.0, |trial| trial.warm_up_s)
+    }
+
+    /// The judged window of a repeat, in nanoseconds; `None` when nothing is left of it.
+    pub(crate) fn window(&self, repeat: &RepeatRecord) -> Option<(u64, u64)> {
+        let from = repeat.released_ns + (self.lead_s(repeat) * 1e9) as u64;
+        (from < repeat.stopped_ns).then_some((from, repeat.stopped_ns))
+    }
+}

@@ -1,0 +1,41 @@
+//! The plotting code that travels inside every report. Origin and hashes: `vendor/README.md`.
+
+use serde::Serialize;
+
+/// One vendored library.
+#[derive(Serialize)]
+pub(crate) struct Library {
+    pub(crate) name: &'static str,
+    /// Its code, minified, for a `<script>` element.
+    pub(crate) code: minijinja::Value,
+    /// Its licence, which has to travel with the code (BSD-3-Clause, condition 2).
+    pub(crate) licence: &'static str,
+}
+
+/// All libraries in the order in which they must be loaded.
+pub(crate) fn libraries() -> [Library; 3] {
+    [
+        library(
+            "vega",
+            include_str!("../vendor/vega.min.js"),
+            include_str!("../vendor/LICENSE.vega"),
+        ),
+        library(
+            "vega-lite",
+            include_str!("../vendor/vega-lite.min.js"),
+            include_str!("../vendor/LICENSE.vega-lite"),
+        ),
+        library(
+            "vega-embed",
+            include_str!("../vendor/vega-embed.min.js"),
+            include_str!("../vendor/LICENSE.vega-embed"),
+        ),
+    ]
+}
+
+fn library(name: &'static str, code: &str, licence: &'static str) -> Library {
+    // The last line points to a source map beside the file. Inside a page there is nothing
+    // beside, and developer tools would try to load it.
+    let code = code.split("\n//# sourceMappingURL=").next().unwrap_or(code);
+    Library { name, code: minijinja::Value::from_safe_string(code.to_owned()), licence }
+}

@@ -1,0 +1,196 @@
+//! Sentences and words that page and terminal have in common.
+
+use std::collections::BTreeMap;
+
+use assay_judge::{GroupJudgement, Interval, PromiseJudgement, TrialJudgement, Verdict};
+use serde_json::Value;
+
+use crate::number::{self, Unit};
+
+/// A verdict as one word.
+pub(crate) const fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Kept => "kept",
+        Verdict::Broken => "broken",
+        Verdict::Undecided => "undecided",
+        Verdict::Void => "void",
+    }
+}
+
+/// A sign beside the word, for those who skim a column and for those who see no colours.
+pub(crate) const fn mark(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Kept => "\u{2713}",
+        Verdict::Broken => "\u{2717}",
+        Verdict::Undecided => "?",
+        Verdict::Void => "\u{2205}",
+    }
+}
+
+/// What a verdict means, for the headline.
+pub(crate) const fn meaning(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Kept => "The machine was divided as promised.",
+        Verdict::Broken => "The machine was not divided as promised.",
+        Verdict::Undecided => "More time or more repeats are needed to tell.",
+        Verdict::Void => "This run could not have shown whether the promise holds.",
+    }
+}
+
+/// The same where some trials did not take place.
+pub(crate) const fn meaning_in_part(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Kept => "In the trials that took place, the machine was divided as promised.",
+        other => meaning(other),
+    }
+}
+
+/// The factors of a trial, `groups = 8, iodepth = 32`.
+pub(crate) fn factors(factors: &BTreeMap<String, Value>) -> String {
+    let parts: Vec<String> =
+        factors.iter().map(|(name, value)| format!("{name} = {}", scalar(value))).collect();
+    if parts.is_empty() { "the only trial".to_owned() } else { parts.join(", ") }
+}
+
+/// Those factors of a trial that are not the same in all trials; all of them where none varies.
+pub(crate) fn varying(trial: &BTreeMap<String, Value>, all: &[&BTreeMap<String, Value>]) -> String {
+    let varies = |name: &str| all.iter().any(|other| other.get(name) != trial.get(name));
+    let shown: BTreeMap<String, Value> = trial
+        .iter()
+        .filter(|(name, _)| varies(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    factors(if shown.is_empty() { trial } else { &shown })
+}
+
+/// A JSON value as people write it: texts without quotation marks.
+pub(crate) fn scalar(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Whether a promise speaks of shares of the whole, or else of rates.
+pub(crate) fn speaks_of_shares(promise: &PromiseJudgement) -> bool {
+    matches!(promise.is.as_str(), "proportional" | "equal")
+}
+
+/// A promise as a sentence fragment: what, in which relation, within what margin.
+pub(crate) fn promise(promise: &PromiseJudgement) -> String {
+    let relation = match (promise.is.as_str(), promise.to.as_deref()) {
+        ("proportional", Some(knob)) => format!("proportional to {knob}"),
+        ("equal", _) => "equal for all groups".to_owned(),
+        ("at_most", Some(bound)) => format!("at most {bound} per second"),
+        ("at_least", Some(bound)) => format!("at least {bound} per second"),
+        (other, Some(to)) => format!("{other} {to}"),
+        (other, None) => other.to_owned(),
+    };
+    format!(
+        "{} {relation}, within {} %, at {} % confidence",
+        promise.measure,
+        number::plain(promise.within * 100.0),
+        number::plain(promise.confidence * 100.0)
+    )
+}
+
+/// One sentence that says what became of a trial: the reason of the promise that decided it.
+pub(crate) fn trial_reason(trial: &TrialJudgement) -> String {
+    let decisive = trial.promises.iter().find(|promise| promise.verdict == trial.verdict);
+    decisive.or(trial.promises.first()).map_or_else(
+        || "No promise was judged in this trial.".to_owned(),
+        |promise| sentence(&promise.reason),
+    )
+}
+
+/// A fragment as a sentence: a capital in front unless it begins with a name, a period behind.
+pub(crate) fn sentence(fragment: &str) -> String {
+    let trimmed = fragment.trim();
+    let first_word = trimmed.split_whitespace().next().unwrap_or_default();
+    let is_name =
+        first_word.contains(['.', '_', '/', '`']) || first_word.chars().any(|c| c.is_ascii_digit());
+    let mut text = match trimmed.chars().next() {
+        Some(first) if !is_name => first.to_uppercase().chain(trimmed.chars().skip(1)).collect(),
+        _ => trimmed.to_owned(),
+    };
+    if !text.ends_with(['.', '!', '?']) && !text.is_empty() {
+        text.push('.');
+    }
+    text
+}
+
+/// The same text in which no line ends between a number and its percent sign.
+pub(crate) fn unbroken(text: &str) -> String {
+    text.replace(" %", "\u{a0}%")
+}
+
+/// `1.2 % (0.8 to 1.9 %)`.
+pub(crate) fn error_interval(interval: Interval) -> String {
+    format!(
+        "{} % ({} to {} %)",
+        number::percent(interval.value, 1),
+        number::percent(interval.low, 1),
+        number::percent(interval.high, 1)
+    )
+}
+
+/// The total rate of a promise with its unit.
+pub(crate) fn total_rate(promise: &PromiseJudgement) -> Option<String> {
+    promise.total_rate.map(|rate| Unit::of_rate(&promise.measure, rate).with_label(rate))
+}
+
+/// What would decide an undecided promise.
+pub(crate) fn needs(promise: &PromiseJudgement, window_s: f64) -> Option<String> {
+    let needs = promise.needs_s?;
+    Some(format!(
+        "To decide it: about {} of window, of which {} are there. Raise `at_most` or `repeats` \
+         under [design].",
+        number::seconds(needs),
+        number::seconds(window_s)
+    ))
+}
+
+/// `3 repeats`, `1 repeat`.
+pub(crate) fn count(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// How many groups have which verdict: `30 kept, 2 broken`.
+pub(crate) fn tally(groups: &[&GroupJudgement]) -> String {
+    let counted = [Verdict::Kept, Verdict::Broken, Verdict::Undecided, Verdict::Void].map(|one| {
+        let count = groups.iter().filter(|group| group.verdict == one).count();
+        (count > 0).then(|| format!("{count} {}", verdict(one)))
+    });
+    counted.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Names in a row, the first few of many: `task1, task5, task9 and 29 more`.
+pub(crate) fn names(names: &[&str], shown: usize) -> String {
+    if names.len() <= shown + 1 {
+        return names.join(", ");
+    }
+    format!("{} and {} more", names[..shown].join(", "), names.len() - shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fragments_become_sentences_and_names_keep_their_spelling() {
+        assert_eq!(sentence("the window was empty"), "The window was empty.");
+        assert_eq!(sentence("io.bytes follow io.weight."), "io.bytes follow io.weight.");
+        assert_eq!(sentence("task4 got less"), "task4 got less.");
+        assert_eq!(sentence(""), "");
+    }
+
+    #[test]
+    fn many_names_are_cut_but_counted() {
+        assert_eq!(names(&["a", "b", "c"], 2), "a, b, c");
+        assert_eq!(names(&["a", "b", "c", "d"], 2), "a, b and 2 more");
+    }
+
+    #[test]
+    fn factors_read_as_in_the_study() {
+        let factors_of = [("bs".to_owned(), Value::from("4k")), ("groups".to_owned(), 8.into())];
+        assert_eq!(factors(&factors_of.into()), "bs = 4k, groups = 8");
+        assert_eq!(factors(&BTreeMap::new()), "the only trial");
+    }
+}

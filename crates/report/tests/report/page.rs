@@ -1,0 +1,242 @@
+//! The HTML page: offline, safe, complete, small.
+
+use serde_json::Value;
+
+use crate::cases;
+use crate::fixture::Run;
+
+fn html(run: &Run) -> String {
+    assay_report::html(&run.manifest, &run.judgement, &run.samples).unwrap()
+}
+
+/// The page without the code that it carries: what was written for this run.
+fn written(run: &Run) -> String {
+    let html = html(run);
+    html.split("<script data-library").next().unwrap().to_owned()
+}
+
+/// Id and content of every spec.
+fn specs(page: &str) -> Vec<(String, Value)> {
+    let opened = page.split("<script type=\"application/json\" id=\"").skip(1);
+    opened
+        .map(|rest| {
+            let (id, rest) = rest.split_once("\">").unwrap();
+            let (json, _) = rest.split_once("</script>").unwrap();
+            let spec = serde_json::from_str(json).unwrap_or_else(|error| panic!("{id}: {error}"));
+            (id.to_owned(), spec)
+        })
+        .collect()
+}
+
+fn spec(page: &str, id: &str) -> Value {
+    specs(page).into_iter().find(|(found, _)| found == id).map(|(_, spec)| spec).unwrap()
+}
+
+/// Rows of a spec's data, CSV or JSON.
+fn rows(spec: &Value) -> usize {
+    match &spec["data"]["values"] {
+        Value::Array(rows) => rows.len(),
+        Value::String(csv) => csv.lines().count() - 1,
+        other => panic!("no data: {other}"),
+    }
+}
+
+fn all_cases() -> Vec<Run> {
+    vec![
+        cases::kept(),
+        cases::broken(),
+        cases::undecided(),
+        cases::void(),
+        cases::interrupted(),
+        cases::without_samples(),
+    ]
+}
+
+#[test]
+fn loads_nothing_from_anywhere() {
+    for run in all_cases() {
+        let page = written(&run);
+        for attribute in [" src=", " srcset=", "@import", "url(", "<link", "<iframe", "<base"] {
+            assert!(!page.contains(attribute), "{attribute}");
+        }
+        for link in page.split("href=\"").skip(1) {
+            let target = link.split('"').next().unwrap();
+            assert!(target.starts_with('#') || target.starts_with("./logs/"), "{target}");
+        }
+        assert!(page.contains("default-src 'none'"), "the browser is told to hold us to it");
+        // The only addresses are names of schemas and those in licence texts.
+        for address in page.split("http").skip(1).filter(|rest| rest.starts_with("s://")) {
+            assert!(address.starts_with("s://vega.github.io/schema/"), "{}", &address[..40]);
+        }
+    }
+}
+
+#[test]
+fn every_spec_parses_and_has_data_and_every_other_figure_says_why_not() {
+    for run in all_cases() {
+        let page = written(&run);
+        let specs = specs(&page);
+        for (id, spec) in &specs {
+            assert!(rows(spec) > 0, "{id}");
+            assert!(page.contains(&format!("data-spec=\"{id}\"")), "{id} has no place");
+        }
+        let figures = page.matches("<figure id=").count();
+        let empty: Vec<&str> =
+            page.split("<figure id=").filter(|f| !f.contains("data-spec")).collect();
+        assert_eq!(figures, specs.len() + empty.len() - 1, "the text before the first figure");
+        for figure in &empty[1..] {
+            assert!(figure.contains("not available: "), "{figure}");
+        }
+    }
+}
+
+#[test]
+fn texts_of_users_never_become_markup() {
+    let evil = "</script><script>alert(1)</script><b>&\"'";
+    let mut run = cases::broken();
+    run.manifest.title = evil.to_owned();
+    run.manifest.question = Some(evil.to_owned());
+    run.manifest.study_text = evil.to_owned();
+    run.manifest.command = vec![evil.to_owned()];
+    run.manifest.host.cpus.model = evil.to_owned();
+    run.manifest.changes[0].what = evil.to_owned();
+    let trial = &mut run.judgement.trials[1];
+    trial.validity[0].evidence = evil.to_owned();
+    trial.promises[0].reason = evil.to_owned();
+    trial.promises[0].groups[0].name = evil.to_owned();
+    trial.promises[0].causes[0].evidence[0] = evil.to_owned();
+    run.manifest.trials[1].groups[0].name = evil.to_owned();
+    run.manifest.trials[1].groups[0].workloads[0].name = evil.to_owned();
+    for tables in run.samples[1].iter_mut().flatten() {
+        if tables.subjects.len() > 1 {
+            tables.subjects[0] = evil.to_owned();
+        }
+    }
+    let page = written(&run);
+    assert!(!page.contains("alert(1)</script>") && !page.contains("<script>alert"));
+    assert!(!page.contains("<b>"));
+    assert!(page.contains("&lt;script&gt;alert(1)"), "the text itself is shown");
+    let bars = spec(&page, "trial-2-bandwidth-spec");
+    let groups = bars["data"]["values"].as_array().unwrap();
+    assert!(groups.iter().any(|row| row["group"] == evil), "the data keep the name");
+    let over_time = spec(&page, "trial-2-bandwidth-over-time-spec");
+    let csv = over_time["data"]["values"].as_str().unwrap();
+    assert!(csv.contains("<b>&\"\"'\""), "quoted as CSV asks");
+}
+
+#[test]
+fn bars_show_what_the_judgement_says_in_base_units() {
+    let run = cases::kept();
+    let bars = spec(&written(&run), "trial-1-bandwidth-spec");
+    let promise = &run.judgement.trials[0].promises[0];
+    let total = promise.total_rate.unwrap();
+    for group in &promise.groups {
+        let rows = bars["data"]["values"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["group"] == group.name.as_str()).unwrap();
+        assert_eq!(row["rate"].as_f64(), Some(group.rate));
+        assert_eq!(row["promised"].as_f64(), Some(group.expected_share * total));
+        assert_eq!(row["low"].as_f64(), Some(group.low * total));
+        assert_eq!(row["verdict"], "kept");
+    }
+}
+
+#[test]
+fn requests_without_a_promise_are_measured_and_say_so() {
+    let run = cases::kept();
+    let page = written(&run);
+    let bars = spec(&page, "trial-1-iops-spec");
+    for (row, group) in bars["data"]["values"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(&run.judgement.trials[0].promises[0].groups)
+    {
+        let measured = row["rate"].as_f64().unwrap();
+        assert!((measured / (group.rate / 4096.0) - 1.0).abs() < 0.02, "{row}");
+        assert!(row.get("low").is_none(), "no interval was judged");
+    }
+    assert!(page.contains("Interval: none."));
+}
+
+#[test]
+fn curves_hold_the_bytes_of_the_samples() {
+    let run = cases::kept();
+    let over_time = spec(&written(&run), "trial-1-bandwidth-over-time-spec");
+    let csv = over_time["data"]["values"].as_str().unwrap();
+    let mut sum = 0.0;
+    let mut count = 0.0;
+    for line in
+        csv.lines().skip(1).filter(|line| line.starts_with("1,") && line.contains(",task4,"))
+    {
+        sum += line.split(',').nth(4).unwrap().parse::<f64>().unwrap();
+        count += 1.0;
+    }
+    let io = run.samples[0][0].iter().find(|table| table.source == "io").unwrap();
+    let counter: Vec<(u64, u64)> = io.series("task4", "read_bytes").collect();
+    let (first, last) = (counter[0], counter[counter.len() - 1]);
+    let mean = (last.1 - first.1) as f64 / ((last.0 - first.0) as f64 / 1e9);
+    assert!((sum / count / mean - 1.0).abs() < 1e-3, "{} against {mean}", sum / count);
+}
+
+#[test]
+fn a_void_trial_is_greyed_behind_its_reason() {
+    let page = written(&cases::void());
+    let reason = page.find("Void: The disk was idle for 62").unwrap();
+    let bars = page.find("half greyed").unwrap();
+    assert!(reason < bars);
+    assert!(page.contains("void, proves nothing"));
+    assert!(!written(&cases::kept()).contains("greyed\""));
+}
+
+#[test]
+fn an_interrupted_run_says_what_is_missing_and_what_is_left() {
+    let page = written(&cases::interrupted());
+    assert!(page.contains("The run ended before its last trial."));
+    assert!(page.contains("In the trials that took place"));
+    assert!(page.contains("stopped by SIGINT after 4.2 s") || page.contains("Stopped by SIGINT"));
+    assert!(page.contains("no repeat of this trial took place"));
+    assert!(page.contains("Restored: no.") && page.contains("EBUSY on write"));
+    assert!(page.contains("assay restore"));
+}
+
+#[test]
+fn missing_samples_give_the_reason_of_the_host() {
+    let page = written(&cases::without_samples());
+    let reason = "not available: this kernel was built without CONFIG_BLK_CGROUP";
+    assert_eq!(page.matches(reason).count(), 3, "IOPS bars and both curves");
+    assert!(page.contains("no workload of a measured group reported latency"));
+    assert!(specs(&page).iter().any(|(id, _)| id == "trial-1-bandwidth-spec"), "bars were judged");
+}
+
+#[test]
+fn a_knob_that_reads_back_otherwise_is_marked() {
+    let mut run = cases::kept();
+    assert!(!written(&run).contains("\u{2260} written"));
+    run.manifest.trials[0].repeats[1].knobs[0].at_end =
+        assay_facts::Available::Value("500".to_owned());
+    let page = written(&run);
+    assert!(page.contains("100 / 500"), "both answers are shown");
+    assert!(page.contains("\u{2260} written"));
+}
+
+#[test]
+fn a_hundred_groups_for_ten_minutes_stay_small() {
+    let run = cases::large();
+    let page = written(&run);
+    let whole = html(&run);
+    assert!(page.len() < 700_000, "{} bytes written", page.len());
+    assert!(whole.len() < 1_600_000, "{} bytes with the code", whole.len());
+    let bars = spec(&page, "trial-1-bandwidth-spec");
+    assert_eq!(rows(&bars), 128, "every group has its bar");
+    let over_time = spec(&page, "trial-1-bandwidth-over-time-spec");
+    assert!(rows(&over_time) <= 300 * 4, "four weights, 300 points each");
+    assert!(page.contains("All 128 groups"));
+}
+
+#[test]
+fn no_figure_holds_more_points_than_a_screen() {
+    let run = cases::series();
+    for (id, spec) in specs(&written(&run)) {
+        assert!(rows(&spec) <= 6_000, "{id}: {}", rows(&spec));
+    }
+}

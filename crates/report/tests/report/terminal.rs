@@ -1,0 +1,64 @@
+//! The text for the terminal.
+
+use insta::assert_snapshot;
+
+use crate::cases;
+use crate::fixture::Run;
+
+fn text(run: &Run, width: usize) -> String {
+    assay_report::text(&run.manifest, &run.judgement, width, false)
+}
+
+#[test]
+fn a_kept_run_reads_as_a_table() {
+    assert_snapshot!(text(&cases::kept(), 100));
+}
+
+#[test]
+fn a_broken_run_names_the_groups_and_the_cause() {
+    assert_snapshot!(text(&cases::broken(), 100));
+}
+
+#[test]
+fn an_undecided_run_says_what_would_decide_it() {
+    assert_snapshot!(text(&cases::undecided(), 100));
+}
+
+#[test]
+fn a_void_run_names_the_check_that_failed() {
+    assert_snapshot!(text(&cases::void(), 100));
+}
+
+#[test]
+fn an_interrupted_run_says_what_is_left() {
+    assert_snapshot!(text(&cases::interrupted(), 80));
+}
+
+#[test]
+fn many_groups_are_cut_to_the_worst_with_one_line_a_weight() {
+    assert_snapshot!(text(&cases::large(), 100));
+}
+
+#[test]
+fn no_line_of_a_table_is_wider_than_the_terminal() {
+    for width in [60, 80, 100] {
+        for line in text(&cases::broken(), width).lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+    }
+}
+
+#[test]
+fn colours_change_nothing_but_colours() {
+    let run = cases::broken();
+    let coloured = assay_report::text(&run.manifest, &run.judgement, 100, true);
+    assert!(coloured.contains("\u{1b}[1;31m"));
+    let mut bare = String::new();
+    let mut rest = coloured.as_str();
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        bare.push_str(before);
+        rest = after.split_once('m').unwrap().1;
+    }
+    bare.push_str(rest);
+    assert_eq!(bare, text(&run, 100));
+}

@@ -1,0 +1,163 @@
+//! The sampling thread.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use assay_kernel::clock::{monotonic_ns, thread_cpu_ns};
+use assay_record::{Error, SampleStream, SamplerCost};
+
+use crate::source::{Prepared, Rows, Source};
+
+/// A sampler at work. Dropping it without [`Sampler::stop`] leaves its thread to end by itself
+/// after the round it is in.
+pub struct Sampler {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Outcome>,
+}
+
+/// What a sampler leaves when it is stopped.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What it cost.
+    pub cost: SamplerCost,
+    /// Why samples are missing, if writing them failed.
+    pub failure: Option<Error>,
+}
+
+/// One source with the rows that wait and the stream they go to.
+struct Lane {
+    source: Box<dyn Source>,
+    rows: Rows,
+    stream: SampleStream,
+    cost_ns: u64,
+}
+
+/// Rows are handed to the file this often; a killed run loses no more than that.
+const FLUSH_EVERY: Duration = Duration::from_secs(1);
+
+impl Sampler {
+    /// Begins to sample into `folder`, one stream a source. The first round has been taken when
+    /// this returns, so that every series has a row from before the workloads start.
+    pub fn start(prepared: Prepared, folder: &PathBuf, interval: Duration) -> Result<Self, Error> {
+        let mut lanes = Vec::new();
+        for source in prepared.sources {
+            let stream = SampleStream::create(folder, source.name(), source.columns())?;
+            let rows = Rows::new(source.as_ref(), monotonic_ns);
+            lanes.push(Lane { source, rows, stream, cost_ns: 0 });
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let (first_round, taken) = std::sync::mpsc::channel();
+        let seen = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let mut work = Work::new(lanes, interval);
+            work.round();
+            // The starter may have given up on us, which is not this thread's trouble.
+            let _ = first_round.send(());
+            work.run_until(&seen);
+            work.finish()
+        });
+        // An error here means that the thread ended early; stop() will tell why.
+        let _ = taken.recv();
+        Ok(Self { stop, thread })
+    }
+
+    /// Takes a last round, ends the streams and returns what sampling cost.
+    #[must_use]
+    pub fn stop(self) -> Outcome {
+        self.stop.store(true, Ordering::SeqCst);
+        self.thread.thread().unpark();
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+/// The state of the sampling thread.
+struct Work {
+    lanes: Vec<Lane>,
+    interval_ns: u64,
+    began_ns: u64,
+    cpu_began_ns: u64,
+    flushed_ns: u64,
+    cost: SamplerCost,
+    failure: Option<Error>,
+}
+
+impl Work {
+    fn new(lanes: Vec<Lane>, interval: Duration) -> Self {
+        let now = monotonic_ns();
+        Self {
+            lanes,
+            interval_ns: u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX).max(1),
+            began_ns: now,
+            cpu_began_ns: thread_cpu_ns(),
+            flushed_ns: now,
+            cost: SamplerCost { interval_s: interval.as_secs_f64(), ..SamplerCost::default() },
+            failure: None,
+        }
+    }
+
+    fn run_until(&mut self, stop: &AtomicBool) {
+        let mut due = self.began_ns + self.interval_ns;
+        while !stop.load(Ordering::SeqCst) {
+            let now = monotonic_ns();
+            if now < due {
+                std::thread::park_timeout(Duration::from_nanos(due - now));
+                continue;
+            }
+            self.cost.latest_s = self.cost.latest_s.max((now - due) as f64 / 1e9);
+            self.round();
+            self.flush_if_due();
+            due += self.interval_ns;
+            // Rounds whose time has passed are left out: two at once would only tell the same.
+            let missed = monotonic_ns().saturating_sub(due) / self.interval_ns;
+            self.cost.missed += missed;
+            due += missed * self.interval_ns;
+        }
+    }
+
+    fn round(&mut self) {
+        self.cost.rounds += 1;
+        for lane in &mut self.lanes {
+            let before = thread_cpu_ns();
+            lane.source.read(&mut lane.rows);
+            lane.cost_ns += thread_cpu_ns() - before;
+        }
+    }
+
+    fn flush_if_due(&mut self) {
+        let now = monotonic_ns();
+        if now - self.flushed_ns >= u64::try_from(FLUSH_EVERY.as_nanos()).unwrap_or(u64::MAX) {
+            self.flushed_ns = now;
+            self.flush();
+        }
+    }
+
+    /// After a failed write nothing more is written: the samples before it are whole.
+    fn flush(&mut self) {
+        for lane in &mut self.lanes {
+            if self.failure.is_none() {
+                self.failure = lane.stream.append(lane.rows.table()).err();
+            }
+            lane.rows.clear();
+        }
+    }
+
+    fn finish(mut self) -> Outcome {
+        self.round();
+        self.flush();
+        self.cost.wall_s = (monotonic_ns() - self.began_ns) as f64 / 1e9;
+        self.cost.cpu_s = (thread_cpu_ns() - self.cpu_began_ns) as f64 / 1e9;
+        let mut by_source = BTreeMap::new();
+        for lane in self.lanes {
+            by_source.insert(lane.source.name().to_owned(), lane.cost_ns as f64 / 1e9);
+            if let Err(error) = lane.stream.finish() {
+                self.failure.get_or_insert(error);
+            }
+        }
+        self.cost.by_source_s = by_source;
+        Outcome { cost: self.cost, failure: self.failure }
+    }
+}

@@ -1,0 +1,66 @@
+//! `cpu`: CPU time of each group.
+
+use assay_kernel::counters::{keyed, number};
+use assay_kernel::{KeptFile, Root};
+
+use super::{Rows, Source, names};
+use crate::target::{CpuFile, Targets};
+
+enum File {
+    Cpuacct(KeptFile),
+    CpuStat(KeptFile),
+}
+
+/// CPU time of all groups.
+pub(super) struct GroupCpu {
+    groups: Vec<(String, File)>,
+    columns: Vec<String>,
+    buffer: Vec<u8>,
+}
+
+impl GroupCpu {
+    pub(super) fn open(root: &Root, targets: &Targets) -> Result<Self, String> {
+        let mut groups = Vec::new();
+        for group in &targets.groups {
+            let keep = |path| root.keep(path).map_err(|error| error.to_string());
+            let file = match group.cpu.as_ref().map_err(Clone::clone)? {
+                CpuFile::Cpuacct(path) => File::Cpuacct(keep(path)?),
+                CpuFile::CpuStat(path) => File::CpuStat(keep(path)?),
+            };
+            groups.push((group.name.clone(), file));
+        }
+        if groups.is_empty() {
+            return Err("the study has no groups with workloads".to_owned());
+        }
+        Ok(Self { groups, columns: names(&["usage_ns"]), buffer: Vec::new() })
+    }
+}
+
+impl File {
+    fn usage_ns(&self, buffer: &mut Vec<u8>) -> Option<u64> {
+        match self {
+            Self::Cpuacct(file) => number(file.read(buffer).ok()?),
+            Self::CpuStat(file) => keyed(file.read(buffer).ok()?, "usage_usec")?.checked_mul(1000),
+        }
+    }
+}
+
+impl Source for GroupCpu {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        self.groups.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    fn read(&mut self, rows: &mut Rows) {
+        for (index, (_, file)) in self.groups.iter().enumerate() {
+            rows.add(index, &[file.usage_ns(&mut self.buffer)]);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! `host_cpu`: how all CPUs together spent their time, from the first line of /proc/stat.
+
+use assay_kernel::counters::fields;
+use assay_kernel::{KeptFile, Root};
+
+use super::{Rows, Source, names};
+
+/// /proc/stat counts in USER_HZ, which is 100 on every architecture that Linux still supports
+/// with fio: a tick is 10 ms.
+const TICK_NS: u64 = 10_000_000;
+
+/// CPU time of the host.
+pub(super) struct HostCpu {
+    file: KeptFile,
+    columns: Vec<String>,
+    buffer: Vec<u8>,
+}
+
+impl HostCpu {
+    pub(super) fn open(root: &Root) -> Result<Self, String> {
+        let columns = names(&[
+            "user_ns",
+            "nice_ns",
+            "system_ns",
+            "idle_ns",
+            "iowait_ns",
+            "irq_ns",
+            "softirq_ns",
+            "steal_ns",
+        ]);
+        let file = root.keep("/proc/stat").map_err(|error| error.to_string())?;
+        Ok(Self { file, columns, buffer: Vec::new() })
+    }
+}
+
+impl Source for HostCpu {
+    fn name(&self) -> &'static str {
+        "host_cpu"
+    }
+
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        vec!["host".to_owned()]
+    }
+
+    fn read(&mut self, rows: &mut Rows) {
+        let ticks =
+            self.file.read(&mut self.buffer).ok().and_then(|text| fields::<8>(text, "cpu "));
+        let values = ticks.map_or([None; 8], |ticks| ticks.map(|ticks| ticks.checked_mul(TICK_NS)));
+        rows.add(0, &values);
+    }
+}

@@ -1,0 +1,55 @@
+//! Whom to sample, and in which files.
+
+use std::path::PathBuf;
+
+/// Where a group's I/O counters are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IoFiles {
+    /// cgroup v1: one file of bytes and one of requests.
+    Blkio {
+        /// `blkio.bfq.io_service_bytes` or `blkio.throttle.io_service_bytes`.
+        bytes: PathBuf,
+        /// The same with `io_serviced`.
+        requests: PathBuf,
+    },
+    /// cgroup v2.
+    IoStat(PathBuf),
+}
+
+/// Where a group's CPU time is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CpuFile {
+    /// cgroup v1: `cpuacct.usage`, nanoseconds.
+    Cpuacct(PathBuf),
+    /// cgroup v2: `cpu.stat`, `usage_usec`.
+    CpuStat(PathBuf),
+}
+
+/// A group to sample.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupTarget {
+    /// The subject of its rows.
+    pub name: String,
+    /// Its I/O counters and the device (`7:0`) they are read for; the reason if there are none.
+    pub io: Result<(IoFiles, String), String>,
+    /// Its CPU time; the reason if there is none.
+    pub cpu: Result<CpuFile, String>,
+    /// Its directory on cgroup v2, where pressure files are; v1 has none.
+    pub pressure: Option<PathBuf>,
+}
+
+/// A disk to sample.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiskTarget {
+    /// The kernel's name, the subject of its rows.
+    pub device: String,
+}
+
+/// Everything to sample in one repeat.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Targets {
+    /// Groups.
+    pub groups: Vec<GroupTarget>,
+    /// Disks.
+    pub disks: Vec<DiskTarget>,
+}

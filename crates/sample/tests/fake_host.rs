@@ -1,0 +1,97 @@
+//! Sampling a fake tree: what is read, what is missing, and what it is called.
+
+#![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use assay_kernel::Root;
+use assay_record::read_tables;
+use assay_sample::{CpuFile, DiskTarget, FirstIo, GroupTarget, IoFiles, Sampler, Targets, prepare};
+
+fn put(tree: &Path, path: &str, text: &str) {
+    let path = tree.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn tree() -> tempfile::TempDir {
+    let tree = tempfile::tempdir().unwrap();
+    let root = tree.path();
+    put(root, "cg/task1/blkio.bfq.io_service_bytes", "7:0 Read 4096\n7:0 Write 0\nTotal 4096\n");
+    put(root, "cg/task1/blkio.bfq.io_serviced", "7:0 Read 1\n7:0 Write 0\nTotal 1\n");
+    put(root, "cg/task1/cpuacct.usage", "123456789\n");
+    put(root, "sys/block/loop0/stat", " 10 1 80 5 20 2 160 6 3 40 50 0 0 0 0 0 0\n");
+    put(root, "proc/stat", "cpu  1 2 3 4 5 6 7 8 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\n");
+    tree
+}
+
+fn targets() -> Targets {
+    let file = |name: &str| PathBuf::from("/cg/task1").join(name);
+    let io = IoFiles::Blkio {
+        bytes: file("blkio.bfq.io_service_bytes"),
+        requests: file("blkio.bfq.io_serviced"),
+    };
+    Targets {
+        groups: vec![GroupTarget {
+            name: "task1".to_owned(),
+            io: Ok((io, "7:0".to_owned())),
+            cpu: Ok(CpuFile::Cpuacct(file("cpuacct.usage"))),
+            pressure: None,
+        }],
+        disks: vec![DiskTarget { device: "loop0".to_owned() }],
+    }
+}
+
+#[test]
+fn every_source_lands_in_its_table_and_a_missing_one_says_why() {
+    let tree = tree();
+    let prepared = prepare(&Root::at(tree.path()), &targets());
+    let reason = &prepared.not_available["pressure"];
+    assert!(reason.contains("/proc/pressure/cpu"), "{reason}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let sampler =
+        Sampler::start(prepared, &folder.path().to_owned(), Duration::from_millis(5)).unwrap();
+    std::thread::sleep(Duration::from_millis(30));
+    let outcome = sampler.stop();
+    assert!(outcome.failure.is_none());
+    assert!(outcome.cost.rounds >= 2 && outcome.cost.cpu_s > 0.0);
+
+    let tables = read_tables(folder.path()).unwrap();
+    let value = |source: &str, subject: &str, column: &str| {
+        let table = tables.iter().find(|table| table.source == source).unwrap();
+        table.series(subject, column).next().unwrap().1
+    };
+    assert_eq!(value("io", "task1", "read_bytes"), 4096);
+    assert_eq!(value("io", "task1", "read_ios"), 1);
+    assert_eq!(value("cpu", "task1", "usage_ns"), 123_456_789);
+    assert_eq!(value("disk", "loop0", "in_flight"), 3);
+    assert_eq!(value("disk", "loop0", "weighted_ms"), 50);
+    assert_eq!(value("host_cpu", "host", "iowait_ns"), 50_000_000);
+    let rounds = tables[0].time_ns.len() as u64;
+    assert_eq!(rounds, outcome.cost.rounds, "no round is lost between memory and disk");
+}
+
+#[test]
+fn a_counter_that_vanishes_is_null_and_not_zero() {
+    let tree = tree();
+    put(tree.path(), "sys/block/loop0/stat", "garbage\n");
+    let mut prepared = prepare(&Root::at(tree.path()), &targets());
+    let disk = prepared.sources.iter_mut().find(|source| source.name() == "disk").unwrap();
+    let mut rows = assay_sample::Rows::new(disk.as_ref(), || 1);
+    disk.read(&mut rows);
+    assert_eq!(rows.table().column("in_flight").unwrap().values, [None]);
+}
+
+#[test]
+fn the_first_io_of_a_group_is_seen_and_a_silent_group_is_named() {
+    let tree = tree();
+    let root = Root::at(tree.path());
+    let error = FirstIo::prepare(&root, &targets()).skew(Duration::from_millis(5)).unwrap_err();
+    assert!(error.contains("task1"), "{error}");
+
+    let watch = FirstIo::prepare(&root, &targets());
+    put(tree.path(), "cg/task1/blkio.bfq.io_serviced", "7:0 Read 2\nTotal 2\n");
+    assert_eq!(watch.skew(Duration::from_secs(5)), Ok(0.0), "one group cannot lag behind itself");
+}

@@ -1,0 +1,72 @@
+//! Sizes, partitions and schedulers of disks.
+
+use assay_diagnostic::closest;
+use assay_units::Bytes;
+
+use super::{Check, Complaint};
+use crate::code;
+use crate::model::Disk;
+
+/// Schedulers of Linux since 3.10; others come as modules and are for the host to know.
+const SCHEDULERS: &[&str] = &["none", "mq-deadline", "bfq", "kyber", "cfq", "deadline", "noop"];
+
+/// Below this neither a file system nor a partition table fits.
+const SMALLEST: Bytes = Bytes::mebi(1);
+
+/// A GPT holds 128 entries by default.
+const MOST_PARTITIONS: u32 = 128;
+
+pub(super) fn check(check: &mut Check<'_>) {
+    for (name, disk) in &check.study.disks {
+        size(check, name, disk);
+        partitions(check, name, disk);
+        scheduler(check, name, disk);
+        check.each_value(&disk.format, &format!("disks.{name}.format"), "`format`", |_| None);
+        for (attribute, value) in &disk.queue {
+            let path = format!("disks.{name}.queue.{attribute}");
+            check.each_value(value, &path, &format!("`{attribute}`"), |_| None);
+        }
+    }
+}
+
+fn size(check: &mut Check<'_>, name: &str, disk: &Disk) {
+    let Some(size) = &disk.size else { return };
+    let what = format!("`size` of the disk `{name}`");
+    check.each_value(size, &format!("disks.{name}.size"), &what, |bytes| {
+        (*bytes < SMALLEST).then(|| Complaint {
+            code: code::OUT_OF_RANGE,
+            message: format!("{what} is {bytes}"),
+            expected: format!("at least {SMALLEST}"),
+            remedy: "write a size such as \"1 GiB\"".to_owned(),
+        })
+    });
+}
+
+fn partitions(check: &mut Check<'_>, name: &str, disk: &Disk) {
+    let what = format!("`partitions` of the disk `{name}`");
+    check.each_value(&disk.partitions, &format!("disks.{name}.partitions"), &what, |count| {
+        (*count > MOST_PARTITIONS).then(|| Complaint {
+            code: code::OUT_OF_RANGE,
+            message: format!("{what} is {count}"),
+            expected: format!("0 to {MOST_PARTITIONS}"),
+            remedy: "write fewer partitions; several groups may share one".to_owned(),
+        })
+    });
+}
+
+/// A word that is close to a known scheduler is a slip; any other may be a module of the host.
+fn scheduler(check: &mut Check<'_>, name: &str, disk: &Disk) {
+    let Some(scheduler) = &disk.scheduler else { return };
+    let what = format!("`scheduler` of the disk `{name}`");
+    check.each_value(scheduler, &format!("disks.{name}.scheduler"), &what, |word| {
+        if SCHEDULERS.contains(&word.as_str()) {
+            return None;
+        }
+        closest(word, SCHEDULERS.iter().copied()).map(|meant| Complaint {
+            code: code::UNKNOWN_WORD,
+            message: format!("{what} is `{word}`"),
+            expected: "a scheduler such as `bfq`, `mq-deadline`, `kyber` or `none`".to_owned(),
+            remedy: format!("did you mean `{meant}`?"),
+        })
+    });
+}

@@ -1,0 +1,227 @@
+//! Groups: counts, names, and what they run on which disk.
+
+use assay_diagnostic::{Diagnostic, closest};
+
+use super::{Check, Complaint, knobs, template_of, when};
+use crate::code;
+use crate::model::{Bindings, Group, Scalar, Workload};
+use crate::template::Templated;
+
+/// More groups than this are a slip; the kernel itself holds 65535 in one v1 hierarchy.
+const MOST_MEMBERS: u32 = 10_000;
+
+/// Engines of fio that need no disk.
+const DISKLESS_ENGINES: &[&str] = &["null", "cpuio"];
+
+pub(super) fn check(check: &mut Check<'_>) {
+    let groups = &check.study.groups;
+    if groups.is_empty() {
+        check.findings.push(
+            Diagnostic::error(code::NO_GROUPS, "the study has no groups")
+                .hint("add a [[groups]] table with `name`, `knobs` and `run`"),
+        );
+    }
+    siblings(check, groups, "groups");
+}
+
+fn siblings(check: &mut Check<'_>, groups: &[Group], path: &str) {
+    names_differ(check, groups, path);
+    for (index, group) in groups.iter().enumerate() {
+        let path = format!("{path}[{index}]");
+        count(check, group, &path);
+        knobs::check(check, group, &path);
+        workloads_exist(check, group, &path);
+        disk(check, group, &path);
+        purpose(check, group, &path);
+        siblings(check, &group.groups, &format!("{path}.groups"));
+    }
+}
+
+fn count(check: &mut Check<'_>, group: &Group, path: &str) {
+    let what = format!("`count` of the group `{}`", group.name);
+    check.each_value(&group.count, &format!("{path}.count"), &what, |count| {
+        (*count == 0 || *count > MOST_MEMBERS).then(|| Complaint {
+            code: code::OUT_OF_RANGE,
+            message: format!("{what} is {count}"),
+            expected: format!("1 to {MOST_MEMBERS}"),
+            remedy: "write 1 or more, or remove the group".to_owned(),
+        })
+    });
+}
+
+/// Members of different tables may collide: `task` with `count = 4` makes `task2`.
+fn names_differ(check: &mut Check<'_>, groups: &[Group], path: &str) {
+    let counts: Vec<&str> = groups.iter().map(|group| template_of(&group.count)).collect();
+    if groups.len() < 2 {
+        return;
+    }
+    for bindings in check.combinations_of(&counts) {
+        let members: Vec<Members<'_>> =
+            groups.iter().map(|group| Members::of(group, &bindings)).collect();
+        let shared = members.iter().enumerate().find_map(|(index, later)| {
+            let shared = members[..index].iter().find_map(|earlier| earlier.shares(later))?;
+            Some((index, shared))
+        });
+        if let Some((index, name)) = shared {
+            let message =
+                format!("two groups beside each other are called `{name}`{}", when(&bindings));
+            let finding = Diagnostic::error(code::DUPLICATE_GROUP, message)
+                .hint("give one of them another `name`");
+            check.add_at(&format!("{path}[{index}].name"), "expected another name", finding);
+            return;
+        }
+    }
+}
+
+/// The names of a group's members in one trial: `task` alone, or `task1` to `task8`.
+struct Members<'g> {
+    name: &'g str,
+    count: u32,
+}
+
+impl<'g> Members<'g> {
+    fn of(group: &'g Group, bindings: &Bindings) -> Self {
+        Self { name: &group.name, count: group.count.resolve(bindings).unwrap_or(1) }
+    }
+
+    /// A name that is in both. Numbers grow along a group's members, so if any of them is in the
+    /// other group, the first one is in one of the two.
+    fn shares(&self, other: &Self) -> Option<String> {
+        let both_named = !self.name.is_empty() && !other.name.is_empty();
+        let found = if other.contains(&self.first()) {
+            Some(self.first())
+        } else {
+            self.contains(&other.first()).then(|| other.first())
+        };
+        found.filter(|_| both_named)
+    }
+
+    fn first(&self) -> String {
+        if self.count > 1 { format!("{}1", self.name) } else { self.name.to_owned() }
+    }
+
+    fn contains(&self, name: &str) -> bool {
+        if self.count <= 1 {
+            return name == self.name;
+        }
+        let number = name.strip_prefix(self.name).filter(|digits| !digits.starts_with(['0', '+']));
+        number.and_then(|digits| digits.parse().ok()).is_some_and(|n: u32| n <= self.count)
+    }
+}
+
+fn workloads_exist(check: &mut Check<'_>, group: &Group, path: &str) {
+    for (index, name) in group.run.iter().enumerate() {
+        let workloads = &check.study.workloads;
+        if workloads.contains_key(name) {
+            continue;
+        }
+        let hint = match closest(name, workloads.keys().map(String::as_str)) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("add a table [workloads.{name}]"),
+        };
+        let finding = Diagnostic::error(
+            code::UNDEFINED_WORKLOAD,
+            format!("the group `{}` runs `{name}`, which is not defined", group.name),
+        )
+        .hint(hint);
+        check.add_at(&format!("{path}.run[{index}]"), "expected a workload of the study", finding);
+    }
+}
+
+fn disk(check: &mut Check<'_>, group: &Group, path: &str) {
+    let disks = &check.study.disks;
+    match &group.disk {
+        Some(name) if !disks.contains_key(name) => {
+            let hint = match closest(name, disks.keys().map(String::as_str)) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("add a table [disks.{name}]"),
+            };
+            let finding = Diagnostic::error(
+                code::UNDEFINED_DISK,
+                format!("the group `{}` uses the disk `{name}`, which is not defined", group.name),
+            )
+            .hint(hint);
+            check.add_at(&format!("{path}.disk"), "expected a disk of the study", finding);
+        }
+        None if disks.len() != 1 && needs_disk(check, group) => which_disk(check, group, path),
+        _ => {}
+    }
+}
+
+fn which_disk(check: &mut Check<'_>, group: &Group, path: &str) {
+    let (message, hint) = if check.study.disks.is_empty() {
+        (
+            format!("the workloads of the group `{}` need a disk", group.name),
+            "add a table [disks.scratch] with `use = \"loop\"` and a `size`",
+        )
+    } else {
+        (
+            format!("the group `{}` does not say which disk it uses", group.name),
+            "add `disk = ...`: the study has several",
+        )
+    };
+    check.add_at(path, "expected a disk", Diagnostic::error(code::WHICH_DISK, message).hint(hint));
+}
+
+fn needs_disk(check: &Check<'_>, group: &Group) -> bool {
+    group.run.iter().any(|name| match check.study.workloads.get(name) {
+        Some(Workload::Fio { args }) => !args.iter().any(is_diskless),
+        Some(Workload::FioJobFile { .. }) => true,
+        None => false,
+    })
+}
+
+fn is_diskless((name, value): &(String, Templated<Scalar>)) -> bool {
+    let Templated::Value(Scalar::Text(engine)) = value else { return false };
+    name == "ioengine" && DISKLESS_ENGINES.contains(&engine.as_str())
+}
+
+fn purpose(check: &mut Check<'_>, group: &Group, path: &str) {
+    if group.run.is_empty() && group.groups.is_empty() {
+        let finding = Diagnostic::warning(
+            code::IDLE_GROUP,
+            format!("the group `{}` runs nothing", group.name),
+        )
+        .hint("add `run = ...`, or groups inside it");
+        check.add_at(path, "expected `run` or [[groups.groups]]", finding);
+    }
+    if !group.run.is_empty() && !group.groups.is_empty() {
+        let finding = Diagnostic::warning(
+            code::INNER_PROCESSES,
+            format!("the group `{}` has both workloads and groups inside it", group.name),
+        )
+        .hint(
+            "move `run` into a group of its own inside it: cgroup v2 allows processes only in \
+               groups without children that divide a resource",
+        );
+        check.add_at(&format!("{path}.run[0]"), "expected workloads in the inner groups", finding);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Members;
+
+    fn shared(left: (&str, u32), right: (&str, u32)) -> Option<String> {
+        let members = |(name, count)| Members { name, count };
+        members(left).shares(&members(right))
+    }
+
+    #[test]
+    fn members_collide_exactly_when_a_name_is_in_both() {
+        let groups: Vec<(&str, u32)> = ["a", "a1", "a11", "b", "a0"]
+            .into_iter()
+            .flat_map(|name| [1, 2, 11, 111].map(|count| (name, count)))
+            .collect();
+        let names = |(name, count): (&str, u32)| match count {
+            1 => vec![name.to_owned()],
+            _ => (1..=count).map(|member| format!("{name}{member}")).collect::<Vec<_>>(),
+        };
+        for left in &groups {
+            for right in &groups {
+                let collide = names(*left).iter().any(|name| names(*right).contains(name));
+                assert_eq!(shared(*left, *right).is_some(), collide, "{left:?} {right:?}");
+            }
+        }
+    }
+}

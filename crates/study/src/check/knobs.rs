@@ -1,0 +1,101 @@
+//! Values of knobs, and whether the disk's scheduler can hold them.
+
+use assay_diagnostic::Diagnostic;
+
+use super::{Check, Complaint, template_of, when, whole};
+use crate::code;
+use crate::model::{Bindings, Group, Scalar};
+use crate::template::Templated;
+
+/// What the schedulers hold of an `io.weight` (1..10000): name, smallest and largest.
+const NARROWER: &[(&str, i64, i64)] = &[("bfq", 1, 1_000), ("cfq", 10, 1_000)];
+
+/// The largest `io.weight` (Documentation/admin-guide/cgroup-v2.rst).
+const LARGEST_IO_WEIGHT: i64 = 10_000;
+
+pub(super) fn check(check: &mut Check<'_>, group: &Group, path: &str) {
+    for (name, values) in &group.knobs {
+        let Some(knob) = assay_knob::find(name) else { continue };
+        for (index, value) in values.iter().enumerate() {
+            let path = format!("{path}.knobs.{name}[{index}]");
+            check.each_value(value, &path, &format!("`{name}`"), |scalar| {
+                knob.check(&scalar.to_string()).err().map(|message| Complaint {
+                    code: code::KNOB_VALUE,
+                    message,
+                    expected: knob.range.to_string(),
+                    remedy: format!("write {}", knob.range),
+                })
+            });
+        }
+        if name == "io.weight" {
+            ladder(check, group, values, &format!("{path}.knobs.{name}"));
+        }
+    }
+}
+
+/// `io.weight` goes up to 10000, yet the scheduler that will obey it may hold less.
+fn ladder(check: &mut Check<'_>, group: &Group, values: &[Templated<Scalar>], path: &str) {
+    let Some((disk_name, disk)) = check.disk_of(group) else { return };
+    let Some(scheduler) = &disk.scheduler else { return };
+    for (index, value) in values.iter().enumerate() {
+        for bindings in check.combinations_of(&[template_of(scheduler), template_of(value)]) {
+            if let Some((weight, holder)) = not_held(scheduler, value, &bindings) {
+                let (name, low, high) = holder;
+                let message = format!(
+                    "the weight {weight} cannot be held by the scheduler {name}, whose weights \
+                     go from {low} to {high}{}",
+                    when(&bindings)
+                );
+                let mut finding =
+                    Diagnostic::error(code::LADDER, message).hint(scaled(values, low, high));
+                if let Some(span) = check.place(&format!("{path}[{index}]")) {
+                    finding = finding.at(span, format!("expected {low} to {high}"));
+                }
+                if let Some(span) = check.place(&format!("disks.{disk_name}.scheduler")) {
+                    finding = finding.at(span, "the scheduler is chosen here");
+                }
+                check.findings.push(finding);
+                return;
+            }
+        }
+    }
+}
+
+/// The weight and the scheduler that cannot hold it under this combination. A weight outside
+/// the knob's own range has been reported as such already.
+fn not_held(
+    scheduler: &Templated<String>,
+    value: &Templated<Scalar>,
+    bindings: &Bindings,
+) -> Option<(i64, (&'static str, i64, i64))> {
+    let name = scheduler.resolve(bindings).ok()?;
+    let weight = whole(&value.resolve(bindings).ok()?)?;
+    let holder = *NARROWER.iter().find(|(narrower, _, _)| *narrower == name)?;
+    let (_, low, high) = holder;
+    let refused = !(low..=high).contains(&weight) && (1..=LARGEST_IO_WEIGHT).contains(&weight);
+    refused.then_some((weight, holder))
+}
+
+/// The same ladder in smaller numbers, where there is one.
+fn scaled(values: &[Templated<Scalar>], low: i64, high: i64) -> String {
+    let plain: Option<Vec<i64>> = values
+        .iter()
+        .map(|value| match value {
+            Templated::Value(scalar) => whole(scalar),
+            Templated::Template(_) => None,
+        })
+        .collect();
+    let held = |weight: &i64| (1..=LARGEST_IO_WEIGHT).contains(weight);
+    let reduced = plain.filter(|ladder| ladder.iter().all(held)).map(|ladder| {
+        let divisor = ladder.iter().copied().fold(0, greatest_common_divisor).max(1);
+        ladder.iter().map(|weight| weight / divisor * low).collect::<Vec<_>>()
+    });
+    match reduced.filter(|ladder| ladder.iter().all(|weight| (low..=high).contains(weight))) {
+        Some(ladder) => format!("write the same ladder in smaller numbers: {ladder:?}"),
+        None => format!("scale the whole ladder into {low} to {high}, or use another scheduler"),
+    }
+}
+
+fn greatest_common_divisor(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}

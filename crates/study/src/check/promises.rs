@@ -1,0 +1,102 @@
+//! Promises: whether anything in the study could keep or break them.
+
+use assay_diagnostic::{Diagnostic, closest};
+use assay_knob::ValueRange;
+
+use super::{Check, Complaint};
+use crate::code;
+use crate::model::{Group, Promise, Relation, Scalar};
+use crate::rate::rate;
+use crate::template::Templated;
+
+pub(super) fn check(check: &mut Check<'_>) {
+    let study = check.study;
+    if study.promises.is_empty() {
+        check.findings.push(
+            Diagnostic::warning(code::NO_PROMISES, "the study promises nothing")
+                .hint("add a [[promises]] table: without one there is no verdict"),
+        );
+    }
+    let mut measured = vec![];
+    measured_groups(&study.groups, &mut measured);
+    for (index, promise) in study.promises.iter().enumerate() {
+        let path = format!("promises[{index}]");
+        if measured.is_empty() {
+            if !study.groups.is_empty() {
+                nothing_measured(check, &path);
+            }
+            continue;
+        }
+        relation(check, promise, &measured, &path);
+    }
+}
+
+/// Measured groups at any depth.
+fn measured_groups<'g>(groups: &'g [Group], found: &mut Vec<&'g Group>) {
+    for group in groups {
+        if group.measured {
+            found.push(group);
+        }
+        measured_groups(&group.groups, found);
+    }
+}
+
+fn nothing_measured(check: &mut Check<'_>, path: &str) {
+    let finding = Diagnostic::error(code::NOTHING_MEASURED, "no group is measured")
+        .hint("remove `measured = false` from the groups that the promise is about");
+    check.add_at(path, "expected at least one measured group", finding);
+}
+
+fn relation(check: &mut Check<'_>, promise: &Promise, measured: &[&Group], path: &str) {
+    match &promise.is {
+        Relation::Proportional { to } => follows_a_knob(check, to, measured, path),
+        Relation::AtMost { value } | Relation::AtLeast { value } => {
+            bound(check, &promise.measure, value, path);
+        }
+        Relation::Equal => {}
+    }
+}
+
+fn follows_a_knob(check: &mut Check<'_>, to: &str, measured: &[&Group], path: &str) {
+    let Some(knob) = assay_knob::find(to) else { return };
+    let path = format!("{path}.to");
+    if matches!(knob.range, ValueRange::IdList | ValueRange::Text) {
+        let finding = Diagnostic::error(
+            code::KNOB_WITHOUT_NUMBER,
+            format!("shares cannot follow `{to}`, which holds no number"),
+        )
+        .hint("write a weight such as `io.weight` or `cpu.weight`");
+        check.add_at(&path, "expected a knob that holds a number", finding);
+        return;
+    }
+    let set: Vec<&str> = measured
+        .iter()
+        .flat_map(|group| group.knobs.iter().map(|(name, _)| name.as_str()))
+        .collect();
+    if set.contains(&to) {
+        return;
+    }
+    let hint = match closest(to, set.iter().copied()).or(set.first().copied()) {
+        Some(meant) => format!("the groups set `{meant}`: write that, or set `{to}` on them"),
+        None => format!("add `knobs = {{ \"{to}\" = [...] }}` to the groups"),
+    };
+    let finding = Diagnostic::error(
+        code::UNSET_KNOB,
+        format!("shares are to follow `{to}`, which no measured group sets"),
+    )
+    .hint(hint);
+    check.add_at(&path, "expected a knob that the groups set", finding);
+}
+
+fn bound(check: &mut Check<'_>, measure: &str, value: &Templated<Scalar>, path: &str) {
+    check.each_value(value, &format!("{path}.value"), "`value` of the promise", |scalar| {
+        rate(measure, scalar).is_none().then(|| Complaint {
+            code: code::NOT_A_QUANTITY,
+            message: format!("`value` of the promise cannot be read from `{scalar}`"),
+            expected: "a positive number per second; for `io.bytes` also an amount of data such \
+                       as `10 MiB`"
+                .to_owned(),
+            remedy: "write the bound per second, without `/s`".to_owned(),
+        })
+    });
+}

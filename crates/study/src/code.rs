@@ -1,0 +1,71 @@
+//! The codes of all mistakes that this room finds. A code is never reused for another mistake:
+//! scripts and readers' notes refer to it. docs/reference/diagnostics.md explains each one.
+
+// A01: the text is not TOML.
+pub(crate) const SYNTAX: &str = "A0101";
+pub(crate) const DUPLICATE_KEY: &str = "A0102";
+
+// A02: keys, types and names.
+pub(crate) const UNKNOWN_KEY: &str = "A0201";
+pub(crate) const WRONG_TYPE: &str = "A0202";
+pub(crate) const MISSING_KEY: &str = "A0203";
+pub(crate) const LATER_KEY: &str = "A0204";
+pub(crate) const INVALID_NAME: &str = "A0205";
+pub(crate) const MISPLACED_KEY: &str = "A0206";
+
+// A03: values.
+pub(crate) const NOT_A_QUANTITY: &str = "A0301";
+pub(crate) const UNKNOWN_WORD: &str = "A0302";
+pub(crate) const OUT_OF_RANGE: &str = "A0303";
+pub(crate) const KNOB_VALUE: &str = "A0304";
+pub(crate) const LADDER: &str = "A0305";
+pub(crate) const EMPTY_LIST: &str = "A0306";
+pub(crate) const MIXED_LIST: &str = "A0307";
+pub(crate) const REPEATED_VALUE: &str = "A0308";
+pub(crate) const MISSPELT_FIO_OPTION: &str = "A0309";
+pub(crate) const UNKNOWN_FIO_OPTION: &str = "A0310";
+pub(crate) const OWNED_FIO_OPTION: &str = "A0311";
+pub(crate) const UNKNOWN_KNOB: &str = "A0312";
+pub(crate) const UNKNOWN_MEASURE: &str = "A0313";
+pub(crate) const LATER_RELATION: &str = "A0314";
+pub(crate) const BROKEN_TEMPLATE: &str = "A0315";
+
+// A04: what refers to what.
+pub(crate) const UNDEFINED_WORKLOAD: &str = "A0401";
+pub(crate) const UNDEFINED_DISK: &str = "A0402";
+pub(crate) const UNDEFINED_FACTOR: &str = "A0403";
+pub(crate) const UNUSED_FACTOR: &str = "A0404";
+pub(crate) const UNSET_KNOB: &str = "A0405";
+pub(crate) const DUPLICATE_GROUP: &str = "A0406";
+pub(crate) const UNUSED_WORKLOAD: &str = "A0407";
+pub(crate) const UNUSED_DISK: &str = "A0408";
+pub(crate) const IDLE_GROUP: &str = "A0409";
+pub(crate) const NO_PROMISES: &str = "A0410";
+pub(crate) const NO_GROUPS: &str = "A0411";
+pub(crate) const TEMPLATE_VALUE: &str = "A0412";
+pub(crate) const TOO_MANY_TRIALS: &str = "A0413";
+pub(crate) const JOB_FILE: &str = "A0414";
+pub(crate) const LONG_WARM_UP: &str = "A0415";
+pub(crate) const WHICH_DISK: &str = "A0416";
+pub(crate) const NOTHING_MEASURED: &str = "A0417";
+pub(crate) const KNOB_WITHOUT_NUMBER: &str = "A0418";
+pub(crate) const INNER_PROCESSES: &str = "A0419";
+
+/// Mistakes that say something is absent. Where the syntax is wrong, or a part has the wrong
+/// type, some of the file was not read, and what is absent may well stand there: these are held
+/// back until the rest is right.
+pub(crate) const CLAIM_ABSENCE: &[&str] = &[
+    MISSING_KEY,
+    UNDEFINED_WORKLOAD,
+    UNDEFINED_DISK,
+    UNDEFINED_FACTOR,
+    UNUSED_FACTOR,
+    UNSET_KNOB,
+    UNUSED_WORKLOAD,
+    UNUSED_DISK,
+    IDLE_GROUP,
+    NO_PROMISES,
+    NO_GROUPS,
+    WHICH_DISK,
+    NOTHING_MEASURED,
+];

@@ -1,0 +1,136 @@
+//! The keys of a study file. The checker reads files with these tables and the JSON schema is
+//! assembled from them, so that the two cannot disagree.
+
+/// One key of a table.
+pub(crate) struct Key {
+    pub(crate) name: &'static str,
+    pub(crate) shape: Shape,
+    pub(crate) required: bool,
+    /// One line for the schema and for messages.
+    pub(crate) about: &'static str,
+}
+
+/// What may stand behind a key.
+#[derive(Clone, Copy)]
+pub(crate) enum Shape {
+    /// A text.
+    Text,
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// One of these words, or a template.
+    TemplatedWords(&'static [&'static str]),
+    /// `true` or `false`.
+    Boolean,
+    /// A whole number.
+    Whole,
+    /// A whole number, or a template.
+    TemplatedWhole,
+    /// An amount of data, or a template.
+    Size,
+    /// A duration with its unit.
+    Duration,
+    /// A percentage, or a fraction.
+    Percent,
+    /// A number.
+    Number,
+    /// A number, a text or a boolean.
+    Scalar,
+    /// A text, or a list of texts.
+    Texts,
+    /// A table of names with a scalar each.
+    Scalars,
+    /// A table of knobs with a scalar or a list of scalars each.
+    Knobs,
+    /// A table of names with a list of scalars each.
+    Factors,
+    /// A table with these keys.
+    Table(&'static [Key]),
+    /// A table of names, each a table with these keys.
+    Named(&'static [Key]),
+    /// A list of tables with these keys.
+    List(&'static [Key]),
+    /// Part of the design, and not supported by this version.
+    Later,
+}
+
+pub(crate) const ORDERS: &[&str] = &["random", "given"];
+pub(crate) const DISK_SOURCES: &[&str] = &["loop", "block", "directory", "null_blk"];
+pub(crate) const FORMATS: &[&str] = &["none", "ext4", "xfs"];
+pub(crate) const TOOLS: &[&str] = &["fio"];
+pub(crate) const MEASURES: &[&str] = &["io.bytes", "io.ios", "cpu.time"];
+pub(crate) const RELATIONS: &[&str] = &["proportional", "equal", "at_most", "at_least"];
+
+/// Relations of the design that this version does not judge yet.
+pub(crate) const LATER_RELATIONS: &[&str] = &["ratio", "placed"];
+
+/// Settings that the design lets vary like factors, and that this version does not set yet.
+pub(crate) const LATER_FACTORS: &[&str] = &["thp", "sysctls", "drop_caches"];
+
+const fn required(name: &'static str, shape: Shape, about: &'static str) -> Key {
+    Key { name, shape, required: true, about }
+}
+
+const fn optional(name: &'static str, shape: Shape, about: &'static str) -> Key {
+    Key { name, shape, required: false, about }
+}
+
+pub(crate) static STUDY: &[Key] = &[
+    required("title", Shape::Text, "one line for lists and report titles"),
+    optional("question", Shape::Text, "what the study is meant to find out"),
+    optional("factors", Shape::Factors, "what varies; every combination is a trial"),
+    optional("design", Shape::Table(DESIGN), "how trials are arranged"),
+    optional("disks", Shape::Named(DISK), "where I/O goes"),
+    optional("groups", Shape::List(&GROUP), "the control groups that share the machine"),
+    optional("workloads", Shape::Named(WORKLOAD), "what runs in the groups"),
+    optional("promises", Shape::List(PROMISE), "what should hold"),
+    optional("thp", Shape::Later, "transparent huge pages"),
+    optional("sysctls", Shape::Later, "kernel settings"),
+    optional("drop_caches", Shape::Later, "emptying the page cache before a trial"),
+];
+
+pub(crate) static DESIGN: &[Key] = &[
+    optional("repeats", Shape::Whole, "how often each combination runs; 3 by default"),
+    optional("order", Shape::Words(ORDERS), "the order of trials; `random` by default"),
+    optional("warm_up", Shape::Duration, "what is cut at the beginning: `auto` or a duration"),
+    optional("at_most", Shape::Duration, "how long one repeat may take; `60 s` by default"),
+];
+
+pub(crate) static DISK: &[Key] = &[
+    required("use", Shape::Words(DISK_SOURCES), "where the disk comes from"),
+    optional("size", Shape::Size, "its size; required for `loop` and `null_blk`"),
+    optional("device", Shape::Text, "the block device, for `use = \"block\"`"),
+    optional("erase", Shape::Text, "serial number or size of a block device that may be erased"),
+    optional("path", Shape::Text, "the directory, for `use = \"directory\"`"),
+    optional("format", Shape::TemplatedWords(FORMATS), "the file system; `none` by default"),
+    optional("partitions", Shape::TemplatedWhole, "how many partitions; 0 by default"),
+    optional("scheduler", Shape::Text, "the I/O scheduler; left alone by default"),
+    optional("queue", Shape::Scalars, "further attributes below /sys/block/X/queue/"),
+];
+
+/// An array rather than a slice: a static may refer to its own place, but not to its own value.
+pub(crate) static GROUP: [Key; 8] = [
+    required("name", Shape::Text, "the control group's name"),
+    optional("count", Shape::TemplatedWhole, "how many groups like this one; 1 by default"),
+    optional("knobs", Shape::Knobs, "interface files and the values handed out in turn"),
+    optional("run", Shape::Texts, "the workloads that run in each member"),
+    optional("disk", Shape::Text, "the disk its workloads use"),
+    optional("measured", Shape::Boolean, "whether promises are judged over it; true by default"),
+    optional("groups", Shape::List(&GROUP), "groups inside each member"),
+    optional("place", Shape::Later, "CPUs and memory policy"),
+];
+
+pub(crate) static WORKLOAD: &[Key] = &[
+    required("use", Shape::Words(TOOLS), "the tool"),
+    optional("args", Shape::Scalars, "the tool's own options"),
+    optional("jobfile", Shape::Text, "an existing fio job file, instead of `args`"),
+    optional("place", Shape::Later, "CPUs and memory policy"),
+];
+
+pub(crate) static PROMISE: &[Key] = &[
+    required("measure", Shape::Text, "what is measured"),
+    required("is", Shape::Text, "the relation that should hold"),
+    optional("to", Shape::Text, "the knob that shares follow, for `proportional`"),
+    optional("value", Shape::Scalar, "the bound per second, for `at_most` and `at_least`"),
+    required("within", Shape::Percent, "the margin, relative to the expected value"),
+    optional("confidence", Shape::Number, "confidence of the intervals; 0.95 by default"),
+];

@@ -1,0 +1,122 @@
+//! From the tables of the file to the parts of a study: types, words and plain values.
+//!
+//! A part with a mistake is still read as far as it goes, with the default in place of what is
+//! wrong, so that the checks which follow see the rest of it.
+
+mod design;
+mod disks;
+mod factors;
+mod groups;
+mod names;
+mod promises;
+mod workloads;
+
+pub(crate) use factors::mistake_in_levels;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use assay_diagnostic::Diagnostic;
+use toml::de::DeValue;
+
+use crate::code;
+use crate::key::{self, Key};
+use crate::model::Study;
+use crate::reader::{At, Reader};
+use crate::section::{Section, texts};
+use crate::value::kind;
+
+/// Which names of workloads, disks and factors the file mentions where they could be used, even
+/// where the mention itself is part of a mistake.
+#[derive(Default)]
+pub(crate) struct Mentions {
+    /// Texts anywhere among the groups.
+    pub(crate) by_groups: Vec<String>,
+    /// Texts anywhere outside the factors.
+    pub(crate) outside_factors: Vec<String>,
+}
+
+/// Reads the whole file.
+pub(crate) fn study(reader: &mut Reader<'_>, name: &str, root: &DeValue<'_>) -> (Study, Mentions) {
+    let at = At { value: root, span: 0..0, path: String::new() };
+    let section = Section::open(reader, at, "the study".to_owned(), key::STUDY);
+    let factors = section.get("factors").map(|at| factors::read(reader, at)).unwrap_or_default();
+    reader.factors = factors.iter().map(|factor| factor.name.clone()).collect();
+    let study = Study {
+        name: name.to_owned(),
+        title: section.text("title").unwrap_or_default().to_owned(),
+        question: section.text("question").map(str::to_owned),
+        factors,
+        design: design::read(reader, section.get("design")),
+        disks: section.get("disks").map_or_else(BTreeMap::new, |at| disks::read(reader, at)),
+        groups: section.get("groups").map(|at| groups::read(reader, at)).unwrap_or_default(),
+        workloads: section
+            .get("workloads")
+            .map_or_else(BTreeMap::new, |at| workloads::read(reader, at)),
+        promises: section.get("promises").map(|at| promises::read(reader, at)).unwrap_or_default(),
+    };
+    (study, mentions(root))
+}
+
+fn mentions(root: &DeValue<'_>) -> Mentions {
+    let mut mentions = Mentions::default();
+    let Some(table) = root.as_table() else { return mentions };
+    for (key, value) in table {
+        let mut found = vec![];
+        texts(value.get_ref(), &mut found);
+        let found = found.into_iter().map(str::to_owned);
+        match key.get_ref().as_ref() {
+            "factors" | "title" | "question" => {}
+            "groups" => {
+                mentions.by_groups.extend(found);
+                mentions.outside_factors.extend_from_slice(&mentions.by_groups);
+            }
+            _ => mentions.outside_factors.extend(found),
+        }
+    }
+    mentions
+}
+
+/// The tables of `[disks]` or `[workloads]` by name. Keys that belong one level deeper mean that
+/// the name was left out, which is one mistake and not one for each of the keys.
+fn named_tables<'d>(
+    reader: &mut Reader<'_>,
+    table: &At<'d>,
+    what: &str,
+    keys: &[Key],
+) -> Vec<(&'d str, At<'d>)> {
+    let entries = reader.entries(table);
+    let belongs_deeper = |(name, _, at): &(&str, Range<usize>, At<'_>)| {
+        !at.value.is_table() && keys.iter().any(|key| key.name == *name)
+    };
+    if entries.iter().any(belongs_deeper) {
+        reader.lost_a_part = true;
+        reader.add(
+            Diagnostic::error(code::WRONG_TYPE, format!("the {what} of this table has no name"))
+                .at(table.span.clone(), "expected a name behind a dot")
+                .hint(format!("write `[{}.NAME]`", table.path)),
+        );
+        return vec![];
+    }
+    let mut tables = vec![];
+    for (name, key_span, at) in entries {
+        names::part(reader, what, name, key_span);
+        if is_table(reader, &at, &format!("the {what} `{name}`")) {
+            tables.push((name, at));
+        }
+    }
+    tables
+}
+
+/// Whether the value is a table; anything else is a mistake.
+fn is_table(reader: &mut Reader<'_>, at: &At<'_>, what: &str) -> bool {
+    if !at.value.is_table() {
+        reader.lost_a_part = true;
+        reader.add(
+            Diagnostic::error(code::WRONG_TYPE, format!("{what} is {}", kind(at.value)))
+                .at(at.span.clone(), "expected a table")
+                .hint("write a table with keys and values"),
+        );
+    }
+    at.value.is_table()
+}

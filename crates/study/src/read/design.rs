@@ -1,0 +1,105 @@
+//! `[design]`: how trials are arranged.
+
+use std::time::Duration;
+
+use assay_diagnostic::Diagnostic;
+use assay_units::parse_duration;
+
+use crate::code;
+use crate::key;
+use crate::model::{Design, Order, Scalar, WarmUp};
+use crate::reader::{At, Reader, not_a_quantity};
+use crate::section::Section;
+
+const DEFAULT_REPEATS: u32 = 3;
+const DEFAULT_AT_MOST: Duration = Duration::from_secs(60);
+
+/// A window shorter than this holds too few samples to be judged at all.
+const SHORTEST_TRIAL: Duration = Duration::from_secs(1);
+
+const DURATION: &str = "a duration with its unit, such as `500 ms`, `20 s` or `3 min`";
+
+pub(crate) fn read(reader: &mut Reader<'_>, at: Option<&At<'_>>) -> Design {
+    let mut design = Design {
+        repeats: DEFAULT_REPEATS,
+        order: Order::default(),
+        warm_up: WarmUp::default(),
+        at_most: DEFAULT_AT_MOST,
+    };
+    let Some(at) = at else { return design };
+    let section = Section::open(reader, at.clone(), "[design]".to_owned(), key::DESIGN);
+    if let Some(repeats) = repeats(reader, &section) {
+        design.repeats = repeats;
+    }
+    if section.word(reader, "order", key::ORDERS) == Some("given") {
+        design.order = Order::Given;
+    }
+    if let Some(at_most) = duration(reader, &section, "at_most") {
+        design.at_most = at_most.max(SHORTEST_TRIAL);
+        check_length(reader, &section, at_most);
+    }
+    if section.text("warm_up").is_some_and(|text| text.trim() != "auto")
+        && let Some(warm_up) = duration(reader, &section, "warm_up")
+    {
+        design.warm_up = WarmUp::Fixed(warm_up);
+        check_warm_up(reader, &section, warm_up, design.at_most);
+    }
+    design
+}
+
+fn repeats(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<u32> {
+    let Scalar::Integer(number) = section.scalar("repeats")? else { return None };
+    let repeats = u32::try_from(number).ok().filter(|repeats| *repeats >= 1);
+    if repeats.is_none() {
+        let span = section.get("repeats")?.span.clone();
+        reader.add(
+            Diagnostic::error(code::OUT_OF_RANGE, format!("`repeats` is `{number}`"))
+                .at(span, "expected a whole number from 1")
+                .hint("write 1 or more; intervals over repeats need 3 or more"),
+        );
+    }
+    repeats
+}
+
+fn duration(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) -> Option<Duration> {
+    let at = section.get(name)?;
+    let text = at.value.as_str()?;
+    let duration = parse_duration(text).ok();
+    if duration.is_none() {
+        let scalar = Scalar::Text(text.to_owned());
+        reader.add(not_a_quantity(&section.subject(name), &scalar, DURATION, at.span.clone()));
+    }
+    duration
+}
+
+fn check_length(reader: &mut Reader<'_>, section: &Section<'_>, at_most: Duration) {
+    if at_most >= SHORTEST_TRIAL {
+        return;
+    }
+    let Some(at) = section.get("at_most") else { return };
+    reader.add(
+        Diagnostic::error(code::OUT_OF_RANGE, "`at_most` is shorter than a second")
+            .at(at.span.clone(), "expected at least `1 s`")
+            .hint("write `20 s` or more: a window needs enough samples to be judged"),
+    );
+}
+
+fn check_warm_up(
+    reader: &mut Reader<'_>,
+    section: &Section<'_>,
+    warm_up: Duration,
+    at_most: Duration,
+) {
+    if warm_up < at_most {
+        return;
+    }
+    let Some(at) = section.get("warm_up") else { return };
+    let mut finding =
+        Diagnostic::error(code::LONG_WARM_UP, "`warm_up` leaves nothing of the repeat to judge")
+            .at(at.span.clone(), "expected less than `at_most`");
+    if let Some(limit) = section.get("at_most") {
+        finding = finding.at(limit.span.clone(), "a repeat ends here");
+    }
+    reader
+        .add(finding.hint("shorten `warm_up`, lengthen `at_most`, or write `warm_up = \"auto\"`"));
+}

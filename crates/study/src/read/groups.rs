@@ -1,0 +1,169 @@
+//! `[[groups]]`: the control groups that share the machine.
+
+use std::ops::Range;
+
+use assay_diagnostic::Diagnostic;
+
+use super::names;
+use crate::code;
+use crate::key;
+use crate::model::{Group, Scalar};
+use crate::reader::{At, Reader};
+use crate::section::Section;
+use crate::template::Templated;
+use crate::value::kind;
+
+pub(crate) fn read(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<Group> {
+    nested(reader, list, None)
+}
+
+fn nested(reader: &mut Reader<'_>, list: &At<'_>, disk: Option<&str>) -> Vec<Group> {
+    let mut groups = vec![];
+    for at in reader.elements(list) {
+        if super::is_table(reader, &at, "an element of `groups`") {
+            groups.push(group(reader, at, disk));
+        }
+    }
+    groups
+}
+
+fn group(reader: &mut Reader<'_>, at: At<'_>, outer_disk: Option<&str>) -> Group {
+    let named = at.value.as_table().and_then(|table| table.get("name"));
+    let what = match named.and_then(|name| name.get_ref().as_str()) {
+        Some(name) => format!("the group `{name}`"),
+        None => "a group".to_owned(),
+    };
+    let section = Section::open(reader, at, what, &key::GROUP);
+    if let (Some(at), Some(name)) = (section.get("name"), section.text("name")) {
+        names::group(reader, name, at.span.clone());
+    }
+    let disk = section.text("disk").or(outer_disk);
+    Group {
+        name: section.text("name").unwrap_or_default().to_owned(),
+        count: section.templated(reader, "count").unwrap_or(Templated::Value(1)),
+        knobs: section.get("knobs").map(|at| knobs(reader, at)).unwrap_or_default(),
+        run: section.get("run").map(|at| run(reader, at)).unwrap_or_default(),
+        disk: disk.map(str::to_owned),
+        measured: section.boolean("measured").unwrap_or(true),
+        groups: section.get("groups").map(|at| nested(reader, at, disk)).unwrap_or_default(),
+    }
+}
+
+fn knobs(reader: &mut Reader<'_>, table: &At<'_>) -> Vec<(String, Vec<Templated<Scalar>>)> {
+    let mut knobs: Vec<(String, Vec<Templated<Scalar>>)> = vec![];
+    for (name, key_span, at) in reader.entries(table) {
+        if at.value.is_table() {
+            knobs.extend(unquoted(reader, name, key_span, &at));
+        } else if let Some(knob) = assay_knob::find(name) {
+            knobs.push((knob.name.to_owned(), knob_values(reader, name, &at)));
+        } else {
+            // The values are checked as those of the knob that was probably meant.
+            reader.add(unknown_knob(name, key_span));
+            let meant = assay_knob::suggest(name);
+            let values = knob_values(reader, name, &at);
+            knobs.extend(meant.map(|meant| (meant.to_owned(), values)));
+        }
+    }
+    knobs
+}
+
+/// `io.weight = 100` without quotes is a table `io` to TOML.
+fn unquoted(
+    reader: &mut Reader<'_>,
+    family: &str,
+    key_span: Range<usize>,
+    table: &At<'_>,
+) -> Vec<(String, Vec<Templated<Scalar>>)> {
+    let entries = reader.entries(table);
+    let names: Vec<String> =
+        entries.iter().map(|(name, _, _)| format!("{family}.{name}")).collect();
+    let written: Vec<String> = names.iter().map(|name| format!("`\"{name}\"`")).collect();
+    reader.add(
+        Diagnostic::error(code::UNKNOWN_KNOB, format!("`{family}` is no knob that is known"))
+            .at(key_span, "expected the whole name of an interface file in quotes")
+            .hint(format!("write {}: without quotes the dot begins a table", written.join(", "))),
+    );
+    let known = names.into_iter().zip(entries);
+    known
+        .filter(|(name, _)| assay_knob::find(name).is_some())
+        .map(|(name, (_, _, at))| {
+            let values = knob_values(reader, &name, &at);
+            (name, values)
+        })
+        .collect()
+}
+
+/// A knob that is none of those there are.
+pub(crate) fn unknown_knob(name: &str, span: Range<usize>) -> Diagnostic {
+    let hint = match assay_knob::suggest(name) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => {
+            let names: Vec<&str> = assay_knob::all().iter().map(|knob| knob.name).collect();
+            format!("the knobs are {}", crate::reader::quoted(&names))
+        }
+    };
+    Diagnostic::error(code::UNKNOWN_KNOB, format!("`{name}` is no knob that is known"))
+        .at(span, "expected an interface file by its cgroup v2 name")
+        .hint(hint)
+}
+
+/// A knob takes one value for all members, or a list that is handed out in turn.
+fn knob_values(reader: &mut Reader<'_>, name: &str, at: &At<'_>) -> Vec<Templated<Scalar>> {
+    let what = format!("the knob `{name}`");
+    if !at.value.is_array() {
+        // Kept under the path of a list of one, so that later checks find its place.
+        let only = reader.at(at.value, at.span.clone(), format!("{}[0]", at.path));
+        return reader.templated(&only, &what).into_iter().collect();
+    }
+    let elements = reader.elements(at);
+    if elements.is_empty() {
+        reader.add(empty_list(&what, at));
+    }
+    // A value that cannot be read keeps its position, so that its neighbours keep theirs.
+    elements
+        .iter()
+        .map(|element| reader.templated(element, &what))
+        .collect::<Option<_>>()
+        .unwrap_or_default()
+}
+
+fn run(reader: &mut Reader<'_>, at: &At<'_>) -> Vec<String> {
+    if let Some(name) = at.value.as_str() {
+        reader.at(at.value, at.span.clone(), format!("{}[0]", at.path));
+        return vec![name.to_owned()];
+    }
+    let elements = reader.elements(at);
+    if elements.is_empty() {
+        reader.add(empty_list("`run`", at));
+    }
+    let mut names: Vec<String> = vec![];
+    for element in elements {
+        match element.value.as_str() {
+            Some(name) if names.iter().any(|other| other == name) => {
+                reader.add(started_twice(name, &element));
+            }
+            Some(name) => names.push(name.to_owned()),
+            None => reader.add(
+                Diagnostic::error(
+                    code::WRONG_TYPE,
+                    format!("an element of `run` is {}", kind(element.value)),
+                )
+                .at(element.span, "expected the name of a workload")
+                .hint("write the name of a table of [workloads] in quotes"),
+            ),
+        }
+    }
+    names
+}
+
+fn started_twice(name: &str, at: &At<'_>) -> Diagnostic {
+    Diagnostic::error(code::REPEATED_VALUE, format!("`run` names the workload `{name}` twice"))
+        .at(at.span.clone(), "expected each workload once")
+        .hint("remove it; `numjobs` in the workload's `args` starts more jobs")
+}
+
+fn empty_list(what: &str, at: &At<'_>) -> Diagnostic {
+    Diagnostic::error(code::EMPTY_LIST, format!("{what} has an empty list"))
+        .at(at.span.clone(), "expected at least one value")
+        .hint("write a value, or remove the key")
+}

@@ -1,0 +1,164 @@
+//! `[[promises]]`: what should hold.
+
+use assay_diagnostic::Diagnostic;
+use assay_units::Percent;
+
+use super::groups::unknown_knob;
+use crate::code;
+use crate::key;
+use crate::model::{Promise, Relation, Scalar};
+use crate::reader::{At, Reader, not_a_quantity, quoted, word_hint};
+use crate::section::{Section, unknown_word};
+use crate::template::Templated;
+
+const DEFAULT_CONFIDENCE: f64 = 0.95;
+
+/// Margins from here on are percentages whose sign was forgotten.
+const WIDEST_MARGIN: f64 = 1.0;
+
+pub(crate) fn read(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<Promise> {
+    let mut promises = vec![];
+    for at in reader.elements(list) {
+        if super::is_table(reader, &at, "an element of `promises`") {
+            let section = Section::open(reader, at, "the promise".to_owned(), key::PROMISE);
+            promises.push(promise(reader, &section));
+        }
+    }
+    promises
+}
+
+fn promise(reader: &mut Reader<'_>, section: &Section<'_>) -> Promise {
+    Promise {
+        measure: measure(reader, section),
+        is: relation(reader, section),
+        within: within(reader, section),
+        confidence: confidence(reader, section),
+    }
+}
+
+fn measure(reader: &mut Reader<'_>, section: &Section<'_>) -> String {
+    let measure = section.text("measure").unwrap_or_default();
+    if let Some(at) = section.get("measure")
+        && !key::MEASURES.contains(&measure)
+    {
+        reader.add(
+            Diagnostic::error(
+                code::UNKNOWN_MEASURE,
+                format!("no source gives the measure `{measure}`"),
+            )
+            .at(at.span.clone(), format!("expected one of {}", quoted(key::MEASURES)))
+            .hint(word_hint(measure, key::MEASURES)),
+        );
+    }
+    measure.to_owned()
+}
+
+fn relation(reader: &mut Reader<'_>, section: &Section<'_>) -> Relation {
+    let word = section.text("is").unwrap_or_default();
+    match word {
+        "proportional" => {
+            misplaced(reader, section, "value", word);
+            Relation::Proportional { to: knob(reader, section) }
+        }
+        "at_most" => Relation::AtMost { value: bound(reader, section, word) },
+        "at_least" => Relation::AtLeast { value: bound(reader, section, word) },
+        "equal" => {
+            misplaced(reader, section, "to", word);
+            misplaced(reader, section, "value", word);
+            Relation::Equal
+        }
+        _ => {
+            if let Some(at) = section.get("is") {
+                let finding = match key::LATER_RELATIONS.contains(&word) {
+                    true => later_relation(word, at),
+                    false => {
+                        unknown_word(&section.subject("is"), word, key::RELATIONS, at.span.clone())
+                    }
+                };
+                reader.add(finding);
+            }
+            Relation::Equal
+        }
+    }
+}
+
+fn later_relation(word: &str, at: &At<'_>) -> Diagnostic {
+    Diagnostic::error(
+        code::LATER_RELATION,
+        format!("promises of the kind `{word}` are not judged by this version yet"),
+    )
+    .at(at.span.clone(), format!("expected one of {}", quoted(key::RELATIONS)))
+    .hint("remove the promise, or write one of the others")
+}
+
+fn misplaced(reader: &mut Reader<'_>, section: &Section<'_>, name: &str, word: &str) {
+    let why = format!("`is = \"{word}\"` does not refer to it");
+    section.misplaced(reader, name, &why, &format!("remove `{name}`, or change `is`"));
+}
+
+fn knob(reader: &mut Reader<'_>, section: &Section<'_>) -> String {
+    if !section.has("to") {
+        section.missing(reader, "to", "the knob that shares follow, such as `io.weight`");
+    }
+    let name = section.text("to").unwrap_or_default();
+    if let Some(at) = section.get("to")
+        && assay_knob::find(name).is_none()
+    {
+        reader.add(unknown_knob(name, at.span.clone()));
+    }
+    name.to_owned()
+}
+
+fn bound(reader: &mut Reader<'_>, section: &Section<'_>, word: &str) -> Templated<Scalar> {
+    misplaced(reader, section, "to", word);
+    if !section.has("value") {
+        section.missing(reader, "value", "the bound per second, such as \"10 MiB\"");
+    }
+    section.templated(reader, "value").unwrap_or(Templated::Value(Scalar::Integer(1)))
+}
+
+fn within(reader: &mut Reader<'_>, section: &Section<'_>) -> Percent {
+    let fallback = Percent::from_fraction(0.1);
+    let (Some(at), Some(scalar)) = (section.get("within"), section.scalar("within")) else {
+        return fallback;
+    };
+    let margin = match &scalar {
+        Scalar::Integer(number) => Some(Percent::from_fraction(*number as f64)),
+        Scalar::Float(number) => Some(Percent::from_fraction(*number)),
+        Scalar::Text(text) => text.parse().ok(),
+        Scalar::Boolean(_) => None,
+    };
+    let Some(margin) = margin else {
+        let expected = "a percentage such as `10 %`, or a fraction such as `0.1`";
+        reader.add(not_a_quantity("the margin", &scalar, expected, at.span.clone()));
+        return fallback;
+    };
+    if margin.fraction() > 0.0 && margin.fraction() < WIDEST_MARGIN {
+        return margin;
+    }
+    reader.add(
+        Diagnostic::error(code::OUT_OF_RANGE, format!("the margin is `{scalar}`, {margin}"))
+            .at(at.span.clone(), "expected more than 0 % and less than 100 %")
+            .hint("write a percentage such as \"10 %\": without the sign, 1 means the whole"),
+    );
+    fallback
+}
+
+fn confidence(reader: &mut Reader<'_>, section: &Section<'_>) -> f64 {
+    let confidence = match section.scalar("confidence") {
+        Some(Scalar::Integer(number)) => number as f64,
+        Some(Scalar::Float(number)) => number,
+        _ => return DEFAULT_CONFIDENCE,
+    };
+    if confidence > 0.5 && confidence < 1.0 {
+        return confidence;
+    }
+    if let Some(at) = section.get("confidence") {
+        reader.add(
+            Diagnostic::error(code::OUT_OF_RANGE, format!("the confidence is `{confidence}`"))
+                .at(at.span.clone(), "expected more than 0.5 and less than 1")
+                .hint("write 0.95, or 0.99 for more certainty at the price of more time"),
+        );
+    }
+    DEFAULT_CONFIDENCE
+}

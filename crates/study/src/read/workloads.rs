@@ -1,0 +1,90 @@
+//! `[workloads.NAME]`: what runs in the groups.
+
+use std::collections::BTreeMap;
+
+use assay_diagnostic::Diagnostic;
+
+use crate::code;
+use crate::key;
+use crate::model::{Scalar, Workload};
+use crate::reader::{At, Reader};
+use crate::section::Section;
+use crate::template::Templated;
+
+pub(crate) fn read(reader: &mut Reader<'_>, table: &At<'_>) -> BTreeMap<String, Workload> {
+    let mut workloads = BTreeMap::new();
+    for (name, at) in super::named_tables(reader, table, "workload", key::WORKLOAD) {
+        let section = Section::open(reader, at, format!("the workload `{name}`"), key::WORKLOAD);
+        workloads.insert(name.to_owned(), workload(reader, &section));
+    }
+    workloads
+}
+
+fn workload(reader: &mut Reader<'_>, section: &Section<'_>) -> Workload {
+    // fio is the only tool of this version; a wrong word is reported and read as fio.
+    section.word(reader, "use", key::TOOLS);
+    if section.has("jobfile") {
+        section.misplaced(
+            reader,
+            "args",
+            "a job file brings its own options",
+            "write the options into the job file, or remove `jobfile`",
+        );
+        return job_file(reader, section);
+    }
+    Workload::Fio { args: args(reader, section) }
+}
+
+fn args(reader: &mut Reader<'_>, section: &Section<'_>) -> Vec<(String, Templated<Scalar>)> {
+    let Some(table) = section.get("args") else {
+        if !section.has("args") {
+            section.missing(reader, "args", "the options of fio, or `jobfile` instead");
+        }
+        return vec![];
+    };
+    let mut args = vec![];
+    for (name, key_span, at) in reader.entries(table) {
+        reader.places.insert(format!("{}#key", at.path), key_span);
+        if let Some(value) = reader.templated(&at, &format!("the option `{name}`")) {
+            args.push((name.to_owned(), value));
+        }
+    }
+    args
+}
+
+fn job_file(reader: &mut Reader<'_>, section: &Section<'_>) -> Workload {
+    let path = section.text("jobfile").unwrap_or_default().to_owned();
+    let Some(at) = section.get("jobfile") else {
+        return Workload::FioJobFile { path, text: String::new() };
+    };
+    let text = match (reader.load)(&path) {
+        Ok(text) => text,
+        Err(reason) => {
+            reader.add(
+                Diagnostic::error(
+                    code::JOB_FILE,
+                    format!("the job file `{path}` cannot be read: {reason}"),
+                )
+                .at(at.span.clone(), "expected a path relative to the study file")
+                .hint("correct the path, or put the job file beside the study file"),
+            );
+            return Workload::FioJobFile { path, text: String::new() };
+        }
+    };
+    if job_sections(&text).next().is_none() {
+        reader.add(
+            Diagnostic::error(code::JOB_FILE, format!("the job file `{path}` has no job"))
+                .at(at.span.clone(), "expected a file with a section such as `[task1]`")
+                .hint("add a section beside [global]; each section is one job"),
+        );
+    }
+    Workload::FioJobFile { path, text }
+}
+
+/// The jobs of a job file: the names of its sections, [global] left out.
+fn job_sections(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .filter_map(|line| line.trim().strip_prefix('[')?.split_once(']'))
+        .map(|(name, _)| name.trim())
+        .filter(|name| *name != "global")
+}

@@ -1,0 +1,183 @@
+//! What is shared by everything that reads a part of the file: the mistakes found so far, where
+//! each value stands, and the factors that templates may name.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use assay_diagnostic::{Diagnostic, closest};
+use toml::de::DeValue;
+
+use crate::code;
+use crate::model::Scalar;
+use crate::template::{FromScalar, Templated, factor_names};
+use crate::value::{kind, scalar};
+
+/// Reads the text of a file that a study refers to by a path relative to itself.
+pub(crate) type Load<'l> = &'l dyn Fn(&str) -> Result<String, String>;
+
+/// Where each value stands, by its path (`groups[0].knobs.io.weight`). Empty when a study is
+/// checked again without its text.
+pub(crate) type Places = BTreeMap<String, Range<usize>>;
+
+pub(crate) struct Reader<'l> {
+    pub(crate) findings: Vec<Diagnostic>,
+    pub(crate) places: Places,
+    pub(crate) factors: Vec<String>,
+    /// Whether a whole part of the file could not be read, so that what refers to it would be
+    /// reported as undefined.
+    pub(crate) lost_a_part: bool,
+    pub(crate) load: Load<'l>,
+}
+
+/// A value with its path and its place.
+#[derive(Clone)]
+pub(crate) struct At<'d> {
+    pub(crate) value: &'d DeValue<'d>,
+    pub(crate) span: Range<usize>,
+    pub(crate) path: String,
+}
+
+impl Reader<'_> {
+    pub(crate) fn add(&mut self, finding: Diagnostic) {
+        self.findings.push(finding);
+    }
+
+    /// Remembers where the value stands and hands it on.
+    pub(crate) fn at<'d>(
+        &mut self,
+        value: &'d DeValue<'d>,
+        span: Range<usize>,
+        path: String,
+    ) -> At<'d> {
+        self.places.insert(path.clone(), span.clone());
+        At { value, span, path }
+    }
+
+    /// The elements of a list, each at `path[index]`. A table in place of a list of tables counts
+    /// as its only element; that it should be a list has been reported.
+    pub(crate) fn elements<'d>(&mut self, list: &At<'d>) -> Vec<At<'d>> {
+        if list.value.is_table() {
+            return vec![self.at(list.value, list.span.clone(), format!("{}[0]", list.path))];
+        }
+        let Some(array) = list.value.as_array() else { return vec![] };
+        let elements = array.iter().enumerate();
+        elements
+            .map(|(index, element)| {
+                let path = format!("{}[{index}]", list.path);
+                self.at(element.get_ref(), element.span(), path)
+            })
+            .collect()
+    }
+
+    /// The entries of a table in the order of the file, each at `path.key`, with the place of
+    /// the key.
+    pub(crate) fn entries<'d>(&mut self, table: &At<'d>) -> Vec<(&'d str, Range<usize>, At<'d>)> {
+        let Some(found) = table.value.as_table() else { return vec![] };
+        let mut entries: Vec<_> = found.iter().collect();
+        entries.sort_by_key(|(key, _)| key.span().start);
+        entries
+            .into_iter()
+            .map(|(key, value)| {
+                let name: &'d str = key.get_ref().as_ref();
+                let path = join(&table.path, name);
+                // A table written under a header spans its header only; the key serves better.
+                let span = if value.get_ref().is_table() { key.span() } else { value.span() };
+                (name, key.span(), self.at(value.get_ref(), span, path))
+            })
+            .collect()
+    }
+
+    /// The scalar at this place; anything else is a mistake.
+    pub(crate) fn scalar(&mut self, at: &At<'_>, what: &str) -> Option<Scalar> {
+        let found = scalar(at.value);
+        if found.is_none() {
+            let found = kind(at.value);
+            let message = format!("{what} is {found} that a study cannot hold");
+            self.add(
+                Diagnostic::error(code::WRONG_TYPE, message)
+                    .at(at.span.clone(), "expected a number, a text or a boolean")
+                    .hint("write a single value here"),
+            );
+        }
+        found
+    }
+
+    /// The value at this place, or the template that will become one.
+    pub(crate) fn templated<T: FromScalar>(
+        &mut self,
+        at: &At<'_>,
+        what: &str,
+    ) -> Option<Templated<T>> {
+        let scalar = self.scalar(at, what)?;
+        if let Scalar::Text(text) = &scalar
+            && text.contains('{')
+        {
+            return self.template_is_sound(text, at).then(|| Templated::Template(text.clone()));
+        }
+        let value = T::from_scalar(&scalar).map(Templated::Value);
+        if value.is_none() {
+            self.add(not_a_quantity(what, &scalar, T::EXPECTED, at.span.clone()));
+        }
+        value
+    }
+
+    fn template_is_sound(&mut self, text: &str, at: &At<'_>) -> bool {
+        if text.matches('{').count() != text.matches('}').count() {
+            self.add(
+                Diagnostic::error(
+                    code::BROKEN_TEMPLATE,
+                    format!("the template `{text}` has a brace without its partner"),
+                )
+                .at(at.span.clone(), "expected `{factor}`")
+                .hint("close each `{` with a `}`"),
+            );
+            return false;
+        }
+        let unknown: Vec<&str> =
+            factor_names(text).filter(|name| !self.factors.iter().any(|f| f == name)).collect();
+        for name in &unknown {
+            let finding = undefined_factor(name, &self.factors, at.span.clone());
+            self.add(finding);
+        }
+        unknown.is_empty()
+    }
+}
+
+fn undefined_factor(name: &str, factors: &[String], span: Range<usize>) -> Diagnostic {
+    let hint = match closest(name, factors.iter().map(String::as_str)) {
+        Some(meant) => format!("did you mean `{{{meant}}}`?"),
+        None => format!("add `{name} = [...]` to [factors], or write a plain value"),
+    };
+    Diagnostic::error(code::UNDEFINED_FACTOR, format!("`{{{name}}}` names no factor of this study"))
+        .at(span, "expected the name of a factor in braces")
+        .hint(hint)
+}
+
+/// A value that cannot be read as the quantity that is expected.
+pub(crate) fn not_a_quantity(
+    what: &str,
+    scalar: &Scalar,
+    expected: &str,
+    span: Range<usize>,
+) -> Diagnostic {
+    Diagnostic::error(code::NOT_A_QUANTITY, format!("{what} cannot be read from `{scalar}`"))
+        .at(span, format!("expected {expected}"))
+        .hint(format!("write {expected}"))
+}
+
+/// "did you mean" for a word of a list, or the list.
+pub(crate) fn word_hint(word: &str, words: &[&str]) -> String {
+    match closest(word, words.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("write one of {}", quoted(words)),
+    }
+}
+
+/// `a`, `b`, `c`.
+pub(crate) fn quoted(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+pub(crate) fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}

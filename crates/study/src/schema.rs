@@ -1,0 +1,101 @@
+//! The JSON schema of study files, for editors.
+
+use serde_json::{Map, Value, json};
+
+use crate::key::{self, Key, Shape};
+use crate::section::supported;
+
+/// The schema of a study file (JSON Schema 2020-12), assembled from the tables that the checker
+/// reads files with. Editors use it for TOML as well.
+#[must_use]
+pub fn schema() -> Value {
+    let mut schema = table(key::STUDY);
+    let head = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Assay study file",
+    });
+    if let (Value::Object(schema), Value::Object(mut head)) = (&mut schema, head) {
+        head.append(schema);
+        head.insert("$defs".to_owned(), json!({ "group": table(&key::GROUP) }));
+        return Value::Object(head);
+    }
+    schema
+}
+
+fn table(keys: &'static [Key]) -> Value {
+    let properties: Map<String, Value> = supported(keys)
+        .map(|key| (key.name.to_owned(), described(value(key.name, key.shape), key.about)))
+        .collect();
+    let required: Vec<&str> =
+        supported(keys).filter(|key| key.required).map(|key| key.name).collect();
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+fn described(mut value: Value, about: &str) -> Value {
+    if let Value::Object(object) = &mut value {
+        object.insert("description".to_owned(), json!(about));
+    }
+    value
+}
+
+fn value(name: &str, shape: Shape) -> Value {
+    match shape {
+        Shape::Text | Shape::Duration => json!({ "type": "string" }),
+        Shape::Words(words) => json!({ "type": "string", "enum": words }),
+        Shape::TemplatedWords(words) => json!({ "anyOf": [{ "enum": words }, template()] }),
+        Shape::Boolean => json!({ "type": "boolean" }),
+        Shape::Whole => json!({ "type": "integer" }),
+        Shape::TemplatedWhole => json!({ "anyOf": [{ "type": "integer" }, { "type": "string" }] }),
+        Shape::Size => json!({ "type": ["string", "integer"] }),
+        Shape::Percent => json!({ "type": ["string", "number"] }),
+        Shape::Number => json!({ "type": "number" }),
+        Shape::Scalar => scalar(),
+        Shape::Texts => {
+            json!({ "anyOf": [{ "type": "string" }, list(&json!({ "type": "string" }))] })
+        }
+        Shape::Scalars => named(&scalar()),
+        Shape::Knobs => knobs(),
+        Shape::Factors => named(&list(&scalar())),
+        Shape::Table(keys) => table(keys),
+        Shape::Named(keys) => named(&table(keys)),
+        // Groups nest, so their schema refers to itself.
+        Shape::List(_) if name == "groups" => {
+            json!({ "type": "array", "items": { "$ref": "#/$defs/group" } })
+        }
+        Shape::List(keys) => json!({ "type": "array", "items": table(keys) }),
+        Shape::Later => json!(false),
+    }
+}
+
+fn knobs() -> Value {
+    let properties: Map<String, Value> = assay_knob::all()
+        .iter()
+        .map(|knob| {
+            let about = format!("{}; {}", knob.about, knob.range);
+            let one_or_list = json!({ "anyOf": [scalar(), list(&scalar())] });
+            (knob.name.to_owned(), described(one_or_list, &about))
+        })
+        .collect();
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+fn scalar() -> Value {
+    json!({ "type": ["string", "number", "boolean"] })
+}
+
+fn template() -> Value {
+    json!({ "type": "string", "pattern": "\\{.+\\}" })
+}
+
+fn list(items: &Value) -> Value {
+    json!({ "type": "array", "items": items, "minItems": 1 })
+}
+
+fn named(items: &Value) -> Value {
+    json!({ "type": "object", "additionalProperties": items })
+}

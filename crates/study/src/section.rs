@@ -1,0 +1,223 @@
+//! A table of the file, opened with the keys it may have.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use assay_diagnostic::{Diagnostic, closest};
+use toml::de::DeValue;
+
+use crate::code;
+use crate::key::{Key, Shape};
+use crate::model::Scalar;
+use crate::reader::{At, Reader, quoted, word_hint};
+use crate::template::{FromScalar, Templated};
+use crate::value::{kind, scalar};
+
+/// The entries of one table that have a known key and a value of the right type.
+pub(crate) struct Section<'d> {
+    pub(crate) at: At<'d>,
+    what: String,
+    entries: BTreeMap<&'static str, At<'d>>,
+    key_places: BTreeMap<&'static str, Range<usize>>,
+}
+
+impl<'d> Section<'d> {
+    /// Opens the table at this place; `what` names it in messages, such as "the disk `scratch`".
+    pub(crate) fn open(
+        reader: &mut Reader<'_>,
+        at: At<'d>,
+        what: String,
+        keys: &'static [Key],
+    ) -> Self {
+        let mut section = Self { at, what, entries: BTreeMap::new(), key_places: BTreeMap::new() };
+        let found = reader.entries(&section.at);
+        let present: Vec<&str> = found.iter().map(|(name, _, _)| *name).collect();
+        for (name, key_span, value) in found {
+            let meant = keys
+                .iter()
+                .find(|key| key.name == name)
+                .or_else(|| section.unknown_key(reader, name, key_span.clone(), keys, &present));
+            if let Some(key) = meant {
+                section.take(reader, key, key_span, value);
+            }
+        }
+        section.report_missing(reader, keys);
+        section
+    }
+
+    /// Reports the key, and finds the one that was probably meant: its value is then checked as
+    /// if it had been spelt right, so that one slip gives one mistake.
+    fn unknown_key(
+        &self,
+        reader: &mut Reader<'_>,
+        name: &str,
+        span: Range<usize>,
+        keys: &'static [Key],
+        present: &[&str],
+    ) -> Option<&'static Key> {
+        let absent = || keys.iter().filter(|key| !present.contains(&key.name));
+        let meant = closest(name, absent().map(|key| key.name));
+        let hint = match meant {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => {
+                let names: Vec<&str> = supported(keys).map(|key| key.name).collect();
+                format!("the keys here are {}", quoted(&names))
+            }
+        };
+        reader.add(
+            Diagnostic::error(code::UNKNOWN_KEY, format!("unknown key `{name}` in {}", self.what))
+                .at(span, "expected a key that this table has")
+                .hint(hint),
+        );
+        absent().find(|key| Some(key.name) == meant && !self.entries.contains_key(key.name))
+    }
+
+    fn take(&mut self, reader: &mut Reader<'_>, key: &Key, key_span: Range<usize>, value: At<'d>) {
+        // A key that is present with a wrong value is not missing as well.
+        self.key_places.insert(key.name, key_span.clone());
+        match key.shape {
+            Shape::Later => reader.add(later_key(key.name, key.about, key_span)),
+            shape if shape.accepts(value.value) => {
+                self.entries.insert(key.name, value);
+            }
+            Shape::List(_) if value.value.is_table() => {
+                reader.add(single_brackets(key.name, key_span));
+                self.entries.insert(key.name, value);
+            }
+            shape => {
+                reader.lost_a_part |= shape.holds_parts();
+                let message = format!("`{}` of {} is {}", key.name, self.what, kind(value.value));
+                let expected = shape.expected();
+                reader.add(
+                    Diagnostic::error(code::WRONG_TYPE, message)
+                        .at(value.span, format!("expected {expected}"))
+                        .hint(format!("write {expected}")),
+                );
+            }
+        }
+    }
+
+    fn report_missing(&self, reader: &mut Reader<'_>, keys: &'static [Key]) {
+        for key in keys.iter().filter(|key| key.required && !self.has(key.name)) {
+            self.missing(reader, key.name, key.about);
+        }
+    }
+
+    /// Reports that `name` is missing here.
+    pub(crate) fn missing(&self, reader: &mut Reader<'_>, name: &str, about: &str) {
+        reader.add(
+            Diagnostic::error(code::MISSING_KEY, format!("{} has no `{name}`", self.what))
+                .at(self.at.span.clone(), format!("expected `{name}`: {about}"))
+                .hint(format!("add `{name} = ...`")),
+        );
+    }
+
+    /// Reports a key that means nothing beside the others of this table.
+    pub(crate) fn misplaced(&self, reader: &mut Reader<'_>, name: &str, why: &str, remedy: &str) {
+        let Some(span) = self.key_places.get(name) else { return };
+        reader.add(
+            Diagnostic::error(
+                code::MISPLACED_KEY,
+                format!("`{name}` has no meaning in {}: {why}", self.what),
+            )
+            .at(span.clone(), "expected another key, or none")
+            .hint(remedy.to_owned()),
+        );
+    }
+
+    /// Whether the key is there, with whatever value.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.key_places.contains_key(name)
+    }
+
+    /// The value of the key, if it is there and of the right type.
+    pub(crate) fn get(&self, name: &str) -> Option<&At<'d>> {
+        self.entries.get(name)
+    }
+
+    /// The text of the key.
+    pub(crate) fn text(&self, name: &str) -> Option<&'d str> {
+        self.get(name).and_then(|at| at.value.as_str())
+    }
+
+    /// The scalar of the key.
+    pub(crate) fn scalar(&self, name: &str) -> Option<Scalar> {
+        self.get(name).and_then(|at| scalar(at.value))
+    }
+
+    /// The boolean of the key.
+    pub(crate) fn boolean(&self, name: &str) -> Option<bool> {
+        self.get(name).and_then(|at| at.value.as_bool())
+    }
+
+    /// The word of the key, if it is one of these.
+    pub(crate) fn word(
+        &self,
+        reader: &mut Reader<'_>,
+        name: &str,
+        words: &'static [&'static str],
+    ) -> Option<&'static str> {
+        let at = self.get(name)?;
+        let word = at.value.as_str()?;
+        let known = words.iter().find(|known| **known == word);
+        if known.is_none() {
+            reader.add(unknown_word(&self.subject(name), word, words, at.span.clone()));
+        }
+        known.copied()
+    }
+
+    /// The value of the key or the template that will become one.
+    pub(crate) fn templated<T: FromScalar>(
+        &self,
+        reader: &mut Reader<'_>,
+        name: &str,
+    ) -> Option<Templated<T>> {
+        let at = self.get(name)?;
+        reader.templated(at, &self.subject(name))
+    }
+
+    /// "`size` of the disk `scratch`".
+    pub(crate) fn subject(&self, name: &str) -> String {
+        format!("`{name}` of {}", self.what)
+    }
+}
+
+fn single_brackets(name: &str, span: Range<usize>) -> Diagnostic {
+    Diagnostic::error(code::WRONG_TYPE, format!("`{name}` is one table, not a list of tables"))
+        .at(span, "expected two brackets on each side")
+        .hint(format!("write `[[{name}]]`, once for each"))
+}
+
+/// A word that is none of those there are.
+pub(crate) fn unknown_word(
+    what: &str,
+    word: &str,
+    words: &[&str],
+    span: Range<usize>,
+) -> Diagnostic {
+    Diagnostic::error(code::UNKNOWN_WORD, format!("{what} is `{word}`"))
+        .at(span, format!("expected one of {}", quoted(words)))
+        .hint(word_hint(word, words))
+}
+
+/// A key of the design that this version does not support.
+pub(crate) fn later_key(name: &str, about: &str, span: Range<usize>) -> Diagnostic {
+    Diagnostic::error(code::LATER_KEY, format!("`{name}` is not supported by this version yet"))
+        .at(span, format!("{about}: part of the study file, but not of this version"))
+        .hint(format!("leave `{name}` out, or set it on the host before the study runs"))
+}
+
+/// The keys that this version reads.
+pub(crate) fn supported(keys: &'static [Key]) -> impl Iterator<Item = &'static Key> {
+    keys.iter().filter(|key| !matches!(key.shape, Shape::Later))
+}
+
+/// Every text of a value, at any depth.
+pub(crate) fn texts<'d>(value: &'d DeValue<'d>, found: &mut Vec<&'d str>) {
+    match value {
+        DeValue::String(text) => found.push(text),
+        DeValue::Array(array) => array.iter().for_each(|element| texts(element.get_ref(), found)),
+        DeValue::Table(table) => table.values().for_each(|value| texts(value.get_ref(), found)),
+        _ => {}
+    }
+}

@@ -1,0 +1,65 @@
+//! The studies that come with the program, embedded so that they are there on a bare host.
+
+/// A study that comes with the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shipped {
+    /// The name it is called by: the file's stem.
+    pub name: &'static str,
+    /// The whole file.
+    pub text: &'static str,
+}
+
+static STUDIES: &[Shipped] = &[
+    Shipped { name: "io-weight", text: include_str!("../../../studies/io-weight.toml") },
+    Shipped { name: "io-weight-job", text: include_str!("../../../studies/io-weight-job.toml") },
+];
+
+/// Files that shipped studies refer to, by their path relative to the study.
+static FILES: &[(&str, &str)] =
+    &[("io-weight-job.fio", include_str!("../../../studies/io-weight-job.fio"))];
+
+/// All shipped studies in the order of their names.
+#[must_use]
+pub fn shipped() -> &'static [Shipped] {
+    STUDIES
+}
+
+/// The text of a file that shipped studies refer to. Its signature is that of the `load`
+/// argument of [`parse`](crate::parse()).
+pub fn shipped_file(path: &str) -> Result<String, String> {
+    FILES
+        .iter()
+        .find(|(name, _)| *name == path)
+        .map(|(_, text)| (*text).to_owned())
+        .ok_or_else(|| format!("no file `{path}` comes with the program"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_folder_is_embedded() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+        let mut found = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let embedded = match name.strip_suffix(".toml") {
+                Some(stem) => shipped().iter().any(|s| s.name == stem && s.text == text),
+                None => shipped_file(&name) == Ok(text),
+            };
+            assert!(embedded, "{name} is missing in crates/study/src/shipped.rs");
+            found += 1;
+        }
+        assert_eq!(found, shipped().len() + FILES.len());
+    }
+
+    #[test]
+    fn a_file_that_is_not_shipped_is_named() {
+        assert!(shipped_file("other.fio").unwrap_err().contains("other.fio"));
+    }
+}

@@ -1,0 +1,152 @@
+//! Every file of `tests/valid` and `tests/invalid` is read and must give exactly the codes that
+//! its first line expects.
+
+// The functions that tests share are outside of what clippy takes for tests.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assay_diagnostic::{Diagnostic, render};
+use assay_study::{Study, parse, shipped, shipped_file};
+
+fn load(path: &str) -> Result<String, String> {
+    match path {
+        "job.fio" => Ok("[global]\nrw=read\n[task1]\nsize=1M\n".to_owned()),
+        "empty.fio" => Ok("[global]\nrw=read\n".to_owned()),
+        _ => Err("no such file".to_owned()),
+    }
+}
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
+}
+
+fn corpus(name: &str) -> Vec<(String, String)> {
+    let mut files: Vec<(String, String)> = fs::read_dir(folder(name))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .map(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            (name, fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+fn read(text: &str) -> (Option<Study>, Vec<Diagnostic>) {
+    parse("corpus", text, &load)
+}
+
+fn sorted(mut codes: Vec<String>) -> Vec<String> {
+    codes.sort();
+    codes
+}
+
+fn expected(text: &str) -> Vec<String> {
+    let line = text.lines().next().unwrap().strip_prefix("# expect:").unwrap();
+    sorted(line.split_whitespace().map(str::to_owned).collect())
+}
+
+fn found(findings: &[Diagnostic]) -> Vec<String> {
+    sorted(findings.iter().map(|finding| finding.code.to_owned()).collect())
+}
+
+/// Compares all files before failing, so that one run shows every difference.
+fn wrong(files: &[(String, String)], must_be_sound: bool) -> Vec<String> {
+    let mut wrong = vec![];
+    for (name, text) in files {
+        let (study, findings) = read(text);
+        if found(&findings) != expected(text) || study.is_some() != must_be_sound {
+            wrong.push(format!(
+                "{name}: expected {:?}\n{}",
+                expected(text),
+                render(&findings, name, text, false)
+            ));
+        }
+    }
+    wrong
+}
+
+#[test]
+fn every_invalid_file_gives_exactly_its_mistakes() {
+    let files = corpus("invalid");
+    assert!(files.len() >= 30, "{}", files.len());
+    let wrong = wrong(&files, false);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_valid_file_gives_a_study_and_exactly_its_warnings() {
+    let files = corpus("valid");
+    assert!(files.len() >= 8, "{}", files.len());
+    let wrong = wrong(&files, true);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_finding_has_a_remedy_and_a_place_that_expects_something() {
+    for (name, text) in corpus("invalid").into_iter().chain(corpus("valid")) {
+        for finding in read(&text).1 {
+            assert!(!finding.hints.is_empty(), "{name}: {finding:?}");
+            let about_the_whole_file = matches!(finding.code, "A0410" | "A0411");
+            let label = finding.labels.first();
+            assert!(label.is_some() || about_the_whole_file, "{name}: {finding:?}");
+            assert!(
+                label.is_none_or(|label| !label.text.is_empty() && label.span.end <= text.len()),
+                "{name}: {finding:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn shipped_studies_give_no_finding_at_all() {
+    for study in shipped() {
+        let (parsed, findings) = parse(study.name, study.text, &shipped_file);
+        assert!(findings.is_empty(), "{}", render(&findings, study.name, study.text, false));
+        assert_eq!(parsed.unwrap().name, study.name);
+    }
+}
+
+#[test]
+fn what_readers_see_of_five_mistakes_stays_as_it_is() {
+    for name in ["five-mistakes", "ladder-beyond-bfq-under-one-scheduler"] {
+        let source = fs::read_to_string(folder("invalid").join(format!("{name}.toml"))).unwrap();
+        let rendered = render(&read(&source).1, &format!("{name}.toml"), &source, false);
+        let path = folder("invalid").join(format!("{name}.txt"));
+        if std::env::var_os("ASSAY_BLESS").is_some() {
+            fs::write(&path, &rendered).unwrap();
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), rendered, "{name}");
+    }
+}
+
+fn codes_in(text: &str) -> BTreeSet<String> {
+    text.match_indices("A0")
+        .filter_map(|(at, _)| text.get(at..at + 5))
+        .filter(|code| code[1..].bytes().all(|byte| byte.is_ascii_digit()))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn every_code_is_documented_and_provoked_by_a_file_of_the_corpus() {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let code = fs::read_to_string(manifest.join("src/code.rs")).unwrap();
+    let page = fs::read_to_string(manifest.join("../../docs/reference/diagnostics.md")).unwrap();
+    let headings: String =
+        page.lines().filter(|line| line.starts_with("## A0")).collect::<Vec<_>>().join("\n");
+    let all = codes_in(&code);
+    assert!(all.len() > 40, "{all:?}");
+    assert_eq!(all, codes_in(&headings), "code.rs and diagnostics.md differ");
+    let provoked: BTreeSet<String> = corpus("invalid")
+        .iter()
+        .chain(&corpus("valid"))
+        .flat_map(|(_, text)| expected(text))
+        .collect();
+    assert_eq!(all, provoked, "code.rs and the corpus differ");
+}

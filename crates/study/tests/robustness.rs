@@ -1,0 +1,70 @@
+//! No text makes the checker panic, and what it accepts is really sound.
+
+use assay_diagnostic::{Severity, render, to_json};
+use assay_study::{Study, combinations, parse, shipped, shipped_file};
+use proptest::prelude::*;
+
+/// Reads and renders; both must survive anything.
+fn survives(text: &str) -> Option<Study> {
+    let (study, findings) = parse("any", text, &|_| Err("nothing is there".to_owned()));
+    let rendered = render(&findings, "any.toml", text, true);
+    assert_eq!(rendered.is_empty(), findings.is_empty());
+    let document = to_json(&findings, "any.toml", text);
+    assert_eq!(document["diagnostics"].as_array().map(Vec::len), Some(findings.len()));
+    let sound = findings.iter().all(|finding| finding.severity != Severity::Error);
+    assert_eq!(study.is_some(), sound);
+    study
+}
+
+fn floor_boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(192))]
+
+    #[test]
+    fn arbitrary_text_is_read_without_panic(text in "\\PC{0,200}") {
+        survives(&text);
+    }
+
+    #[test]
+    fn arbitrary_toml_like_text_is_read_without_panic(
+        text in "([a-z]{1,8}|\\[\\[?(groups|disks\\.a|promises|workloads\\.b|factors)\\]\\]?|[={}\"\\[\\],.\n 0-9-]){0,60}"
+    ) {
+        survives(&text);
+    }
+
+    #[test]
+    fn a_shipped_study_with_a_piece_replaced_is_read_without_panic(
+        which in any::<prop::sample::Index>(),
+        start in any::<prop::sample::Index>(),
+        length in 0usize..40,
+        piece in "([a-z0-9{}\"=\\[\\]\\.\n -]|99999999999999999999|-1|inf){0,12}",
+    ) {
+        let text = which.get(shipped()).text;
+        let start = floor_boundary(text, start.index(text.len()));
+        let end = floor_boundary(text, start + length).max(start);
+        survives(&format!("{}{piece}{}", &text[..start], &text[end..]));
+    }
+
+    #[test]
+    fn a_study_with_a_line_removed_resolves_wherever_it_is_accepted(
+        which in any::<prop::sample::Index>(),
+        line in any::<prop::sample::Index>(),
+    ) {
+        let lines: Vec<&str> = which.get(shipped()).text.lines().collect();
+        let line = line.index(lines.len());
+        let mut kept = lines.clone();
+        kept.remove(line);
+        let (study, _) = parse("less", &kept.join("\n"), &shipped_file);
+        for bindings in study.iter().flat_map(combinations) {
+            for group in study.iter().flat_map(|study| &study.groups) {
+                prop_assert!(group.count.resolve(&bindings).is_ok());
+                for value in group.knobs.iter().flat_map(|(_, values)| values) {
+                    prop_assert!(value.resolve(&bindings).is_ok());
+                }
+            }
+        }
+    }
+}

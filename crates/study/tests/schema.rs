@@ -1,0 +1,59 @@
+//! The schema in the documentation is the one that the checker's tables make.
+
+// The functions that tests share are outside of what clippy takes for tests.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use assay_study::schema;
+
+#[test]
+fn the_schema_in_the_documentation_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/study.schema.json");
+    let current = format!("{}\n", serde_json::to_string_pretty(&schema()).unwrap());
+    if std::env::var_os("ASSAY_BLESS").is_some() {
+        std::fs::write(&path, &current).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap();
+    assert!(
+        written == current,
+        "run `ASSAY_BLESS=1 cargo test -p assay-study` to write {}",
+        path.display()
+    );
+}
+
+#[test]
+fn every_key_of_the_schema_is_explained_in_the_reference() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/study-file.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let mut keys = vec![];
+    property_names(&schema(), &mut keys);
+    assert!(keys.len() > 30, "{keys:?}");
+    for key in keys {
+        assert!(page.contains(&format!("`{key}`")), "docs/study-file.md lacks `{key}`");
+    }
+}
+
+#[test]
+fn groups_refer_to_themselves_and_unknown_keys_are_refused() {
+    let schema = schema();
+    let group = &schema["$defs"]["group"];
+    assert_eq!(group["properties"]["groups"]["items"]["$ref"], "#/$defs/group");
+    assert_eq!(group["additionalProperties"], false);
+    assert!(group["properties"]["place"].is_null(), "a key of a later version");
+}
+
+fn property_names(value: &serde_json::Value, found: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(object) => {
+            if let Some(properties) = object.get("properties").and_then(|p| p.as_object()) {
+                found.extend(properties.keys().cloned());
+            }
+            object.values().for_each(|value| property_names(value, found));
+        }
+        serde_json::Value::Array(array) => {
+            array.iter().for_each(|value| property_names(value, found));
+        }
+        _ => {}
+    }
+}

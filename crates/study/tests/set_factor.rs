@@ -1,0 +1,72 @@
+//! Factors set from the command line are checked like those of the file.
+
+// The functions that tests share are outside of what clippy takes for tests.
+#![allow(clippy::unwrap_used)]
+
+use assay_study::{
+    DiskSource, Format, Scalar, Study, Templated, Workload, combinations, parse, parse_scalar,
+    set_factor, shipped, shipped_file,
+};
+
+fn study(name: &str) -> Study {
+    let found = shipped().iter().find(|study| study.name == name).unwrap();
+    parse(found.name, found.text, &shipped_file).0.unwrap()
+}
+
+fn values(text: &str) -> Vec<Scalar> {
+    text.split(',').map(parse_scalar).collect()
+}
+
+#[test]
+fn new_values_make_new_trials() {
+    let mut study = study("io-weight");
+    assert_eq!(combinations(&study).len(), 1);
+    set_factor(&mut study, "groups", values("4,8,16")).unwrap();
+    let counts: Vec<u32> = combinations(&study)
+        .iter()
+        .map(|bindings| study.groups[0].count.resolve(bindings).unwrap())
+        .collect();
+    assert_eq!(counts, [4, 8, 16]);
+}
+
+#[test]
+fn an_unknown_factor_is_refused_with_what_was_meant() {
+    let errors = set_factor(&mut study("io-weight"), "grups", values("4")).unwrap_err();
+    assert_eq!(errors[0].code, "A0403");
+    assert!(errors[0].hints[0].contains("`groups`"), "{errors:?}");
+    let errors = set_factor(&mut study("io-weight-job"), "groups", values("4")).unwrap_err();
+    assert!(errors[0].hints[0].contains("no factors"), "{errors:?}");
+}
+
+#[test]
+fn values_that_some_template_cannot_take_are_refused_and_change_nothing() {
+    let mut study = study("io-weight");
+    let before = study.clone();
+    for (text, code) in [("0", "A0303"), ("many", "A0412"), ("4,4", "A0308"), ("4,x", "A0307")] {
+        let errors = set_factor(&mut study, "groups", values(text)).unwrap_err();
+        assert!(errors.iter().any(|error| error.code == code), "{text}: {errors:?}");
+    }
+    let errors = set_factor(&mut study, "groups", vec![]).unwrap_err();
+    assert_eq!(errors[0].code, "A0306");
+    assert_eq!(study, before);
+}
+
+#[test]
+fn the_shipped_studies_say_what_their_comments_promise() {
+    let weight = study("io-weight");
+    assert_eq!(weight.disks["scratch"].source, DiskSource::Loop);
+    assert_eq!(weight.disks["scratch"].queue[0].0, "iosched/low_latency");
+    let (knob, ladder) = &weight.groups[0].knobs[0];
+    assert_eq!((knob.as_str(), ladder.len()), ("io.weight", 4));
+    let Workload::Fio { args } = &weight.workloads["reader"] else { panic!("fio") };
+    let names: Vec<&str> = args.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["rw", "bs", "ioengine", "iodepth", "direct", "size"]);
+
+    let job = study("io-weight-job");
+    let disk = &job.disks["scratch"];
+    assert_eq!(disk.format, Templated::Value(Format::Ext4));
+    assert_eq!(disk.partitions, Templated::Value(4));
+    let Workload::FioJobFile { path, text } = &job.workloads["thesis"] else { panic!("job") };
+    assert_eq!(path, "io-weight-job.fio");
+    assert_eq!(text.matches("directory=/mnt/task").count(), 4);
+}

@@ -1,0 +1,95 @@
+//! What kind of I/O a job does, from its options alone.
+
+use assay_record::IoClass;
+use assay_units::Bytes;
+
+use super::job::Job;
+
+/// Reads `rw`, `direct`, `ioengine`, `iodepth`, `numjobs` and `bs` with fio's defaults
+/// (fio(1), 3.33).
+#[must_use]
+pub fn io_class(job: &Job) -> IoClass {
+    let mode = job.option("rw").or_else(|| job.option("readwrite")).unwrap_or("read");
+    // A sequential mode may carry a suffix, as in `rw=write:8k`.
+    let mode = mode.split(':').next().unwrap_or(mode);
+    let mixed = matches!(mode, "rw" | "readwrite" | "randrw");
+    IoClass {
+        direct: is_direct(job),
+        reads: mixed || mode.ends_with("read"),
+        writes: mixed || mode.ends_with("write") || mode == "trimwrite",
+        outstanding: outstanding(job),
+        block_size: block_size(job),
+    }
+}
+
+fn is_direct(job: &Job) -> bool {
+    let is_set = |name| job.option(name).map(|value| value != "0");
+    is_set("direct").or_else(|| is_set("buffered").map(|buffered| !buffered)).unwrap_or(false)
+}
+
+/// Requests outstanding at once. Synchronous engines ignore `iodepth`.
+fn outstanding(job: &Job) -> Option<u32> {
+    let number = |name| job.option(name).map_or(Some(1), |value| value.parse::<u32>().ok());
+    let depth = match job.option("ioengine").unwrap_or("psync") {
+        "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" | "mmap" => 1,
+        // libaio is asynchronous for direct I/O only (fio(1), ioengine).
+        "libaio" if !is_direct(job) => 1,
+        _ => number("iodepth")?,
+    };
+    depth.checked_mul(number("numjobs")?)
+}
+
+/// The one block size, if there is one: `bs=4k,8k` has two and `bssplit` many.
+fn block_size(job: &Job) -> Option<u64> {
+    if job.option("bssplit").is_some() || job.option("bsrange").is_some() {
+        return None;
+    }
+    let text = job.option("bs").or_else(|| job.option("blocksize")).unwrap_or("4k");
+    text.to_ascii_lowercase().parse().ok().map(Bytes::get)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(options: &[(&str, &str)]) -> IoClass {
+        io_class(&Job {
+            name: "job".to_owned(),
+            options: options
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned())))
+                .collect(),
+        })
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_fio() {
+        let expected = IoClass {
+            direct: false,
+            reads: true,
+            writes: false,
+            outstanding: Some(1),
+            block_size: Some(4096),
+        };
+        assert_eq!(class(&[]), expected);
+    }
+
+    #[test]
+    fn a_mixed_job_reads_and_writes() {
+        let mixed = class(&[("rw", "randrw"), ("bs", "4k,8k")]);
+        assert!(mixed.reads && mixed.writes);
+        assert_eq!(mixed.block_size, None);
+    }
+
+    #[test]
+    fn depth_counts_only_where_the_engine_is_asynchronous() {
+        let depth = |engine, direct| {
+            class(&[("ioengine", engine), ("direct", direct), ("iodepth", "32"), ("numjobs", "2")])
+                .outstanding
+        };
+        assert_eq!(depth("libaio", "1"), Some(64));
+        assert_eq!(depth("libaio", "0"), Some(2));
+        assert_eq!(depth("psync", "1"), Some(2));
+        assert_eq!(depth("io_uring", "0"), Some(64));
+    }
+}

@@ -1,0 +1,157 @@
+//! One fio job: options as the study gives them, completed with what Assay owns.
+
+use assay_units::Bytes;
+
+/// Where a job's I/O goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A part of a block device that belongs to this group alone.
+    Device {
+        /// `/dev/loop0` or a partition of it.
+        path: String,
+        /// Where the group's part begins.
+        offset: Bytes,
+        /// How long the group's part is.
+        size: Bytes,
+    },
+    /// A directory that belongs to this group alone.
+    Directory {
+        /// Its path.
+        path: String,
+        /// How much the group may put there.
+        size: Bytes,
+    },
+}
+
+/// A job's name and options, in order. Later options win, as in fio itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// Section name.
+    pub name: String,
+    /// Option and value; an option without a value (`time_based`) has `None`.
+    pub options: Vec<(String, Option<String>)>,
+}
+
+impl Job {
+    /// The last value of an option.
+    #[must_use]
+    pub fn option(&self, name: &str) -> Option<&str> {
+        let found = self.options.iter().rev().find(|(option, _)| option == name)?;
+        Some(found.1.as_deref().unwrap_or("1"))
+    }
+
+    /// Sets an option, in place of what was there.
+    pub fn set(&mut self, name: &str, value: impl Into<String>) {
+        self.options.retain(|(option, _)| option != name);
+        self.options.push((name.to_owned(), Some(value.into())));
+    }
+
+    /// Removes an option and says whether it was there.
+    pub fn remove(&mut self, name: &str) -> bool {
+        let before = self.options.len();
+        self.options.retain(|(option, _)| option != name);
+        self.options.len() < before
+    }
+
+    /// Directs the job's I/O to `place`. `size` as a fraction of the disk (`1/4`) and an absent
+    /// size become the whole of the group's part; a size given in bytes stays.
+    pub fn put(&mut self, place: &Place) {
+        for option in ["filename", "directory", "offset"] {
+            self.remove(option);
+        }
+        let whole = match place {
+            Place::Device { path, offset, size } => {
+                self.set("filename", escape(path));
+                self.set("offset", offset.get().to_string());
+                size
+            }
+            Place::Directory { path, size } => {
+                self.set("directory", escape(path));
+                size
+            }
+        };
+        let size = self.option("size").and_then(|text| size_of(text, *whole)).unwrap_or(*whole);
+        self.set("size", size.get().to_string());
+    }
+
+    /// The text of a job file with this job alone.
+    #[must_use]
+    pub fn to_job_file(&self) -> String {
+        let mut text = format!("[{}]\n", self.name);
+        for (option, value) in &self.options {
+            text.push_str(option);
+            if let Some(value) = value {
+                text.push('=');
+                text.push_str(value);
+            }
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// A size as fio options write it; `1/4` (Assay's own) is that fraction of all groups' places and
+/// therefore the whole of this group's.
+#[must_use]
+pub fn size_of(text: &str, whole: Bytes) -> Option<Bytes> {
+    if text.contains('/') {
+        return Some(whole);
+    }
+    if let Some(percent) = text.strip_suffix('%') {
+        let percent: u64 = percent.trim().parse().ok()?;
+        return Some(Bytes::new(whole.get() / 100 * percent.min(100)));
+    }
+    text.to_ascii_lowercase().parse().ok()
+}
+
+/// fio splits `filename` and `directory` at `:` unless it is escaped.
+fn escape(path: &str) -> String {
+    path.replace(':', "\\:")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job() -> Job {
+        Job {
+            name: "task1".to_owned(),
+            options: vec![
+                ("rw".to_owned(), Some("read".to_owned())),
+                ("time_based".to_owned(), None),
+                ("directory".to_owned(), Some("/mnt/task1".to_owned())),
+                ("size".to_owned(), Some("128M".to_owned())),
+            ],
+        }
+    }
+
+    #[test]
+    fn a_group_s_part_of_a_device_replaces_what_the_file_named() {
+        let mut job = job();
+        job.put(&Place::Device {
+            path: "/dev/loop0".to_owned(),
+            offset: Bytes::mebi(256),
+            size: Bytes::mebi(256),
+        });
+        assert_eq!(
+            job.to_job_file(),
+            "[task1]\nrw=read\ntime_based\nfilename=/dev/loop0\noffset=268435456\nsize=134217728\n"
+        );
+    }
+
+    #[test]
+    fn a_fraction_or_no_size_at_all_is_the_whole_part() {
+        let whole = Bytes::mebi(64);
+        assert_eq!(size_of("1/16", whole), Some(whole));
+        assert_eq!(size_of("50%", whole).map(Bytes::get), Some(whole.get() / 100 * 50));
+        assert_eq!(size_of("1G", whole), Some(Bytes::mebi(1024)));
+        assert_eq!(size_of("lots", whole), None);
+    }
+
+    #[test]
+    fn a_colon_in_a_path_is_not_a_second_file() {
+        let mut job = job();
+        job.put(&Place::Directory { path: "/run:1/task1".to_owned(), size: Bytes::mebi(1) });
+        assert_eq!(job.option("directory"), Some("/run\\:1/task1"));
+    }
+}

@@ -1,0 +1,13 @@
+//! fio: one process a group, released by a gate of Assay's own.
+
+mod class;
+mod gate;
+mod job;
+mod job_file;
+mod output;
+
+pub use class::io_class;
+pub use gate::{GATE_FILE, gate_line, parse_gate_line};
+pub use job::{Job, Place, size_of};
+pub use job_file::{JobFileError, Section, sections};
+pub use output::{Output, OutputError, parse_output};
