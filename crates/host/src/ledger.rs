@@ -133,13 +133,19 @@ impl Ledger {
         self.take_back(mark, |change| undo::undo(root, change))
     }
 
+    /// What fails is tried once more at the end: it may have hung on something that has gone
+    /// since, as an attribute hangs on its loop device.
     fn take_back(&mut self, mark: Mark, undo: impl Fn(&Change) -> Result<(), Error>) -> Vec<Error> {
+        if self.pass(mark, &undo).is_empty() { Vec::new() } else { self.pass(mark, &undo) }
+    }
+
+    fn pass(&mut self, mark: Mark, undo: &impl Fn(&Change) -> Result<(), Error>) -> Vec<Error> {
         let mut errors = Vec::new();
         for index in (mark.0.min(self.entries.len())..self.entries.len()).rev() {
             if matches!(self.entries[index].restored, Some(Ok(()))) {
                 continue;
             }
-            let result = self.take_back_one(index, &undo);
+            let result = self.take_back_one(index, undo);
             if let Err(error) = &result {
                 errors.push(error.clone());
             }

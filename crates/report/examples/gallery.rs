@@ -8,9 +8,12 @@ mod fixture;
 
 use std::path::PathBuf;
 
+/// Builds a run.
+type Case = fn() -> fixture::Run;
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("."), PathBuf::from);
-    let all: [(&str, fn() -> fixture::Run); 8] = [
+    let all: [(&str, Case); 8] = [
         ("kept", cases::kept),
         ("broken", cases::broken),
         ("undecided", cases::undecided),

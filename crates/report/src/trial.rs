@@ -87,6 +87,16 @@ impl<'a> Trial<'a> {
         }
     }
 
+    /// Why there is no judgement of it, from its own record.
+    pub(crate) fn why_not_judged(&self) -> String {
+        let fault = self.record.repeats.iter().find_map(|repeat| repeat.fault.as_ref());
+        match fault {
+            Some(fault) => fault.message.clone(),
+            None if self.record.repeats.is_empty() => "this trial did not take place".to_owned(),
+            None => "the judgement has no entry for this trial; judge the run again".to_owned(),
+        }
+    }
+
     /// Seconds of a repeat that are not judged, from the release of its first workload.
     pub(crate) fn lead_s(&self, repeat: &RepeatRecord) -> f64 {
         let barrier = repeat.all_released_ns.saturating_sub(repeat.released_ns) as f64 / 1e9;

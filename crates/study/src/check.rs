@@ -50,6 +50,13 @@ pub(crate) struct Complaint {
     pub(crate) remedy: String,
 }
 
+impl Complaint {
+    /// The complaint with the combination that provokes it.
+    fn under(self, bindings: &Bindings) -> Self {
+        Self { message: format!("{}{}", self.message, when(bindings)), ..self }
+    }
+}
+
 impl<'s> Check<'s> {
     /// Where the value at this path stands, if the text is at hand.
     pub(crate) fn place(&self, path: &str) -> Option<Range<usize>> {
@@ -93,26 +100,31 @@ impl<'s> Check<'s> {
     ) {
         for bindings in self.combinations_of(&[template_of(field)]) {
             let complaint = match field.resolve(&bindings) {
-                Ok(value) => complain(&value),
+                Ok(value) => complain(&value).map(|complaint| complaint.under(&bindings)),
                 Err(reason) => Some(Complaint {
                     code: code::TEMPLATE_VALUE,
-                    message: format!("{what}: {reason}"),
+                    message: format!("{what} has no value{}: {reason}", when(&bindings)),
                     expected: T::EXPECTED.to_owned(),
                     remedy: "change the factor's values, or write a plain value here".to_owned(),
                 }),
             };
             if let Some(complaint) = complaint {
-                self.complain(&complaint, path, &bindings);
+                self.complain(&complaint, path);
                 return;
             }
         }
     }
 
-    /// Reports a complaint under this combination.
-    pub(crate) fn complain(&mut self, complaint: &Complaint, path: &str, bindings: &Bindings) {
-        let message = format!("{}{}", complaint.message, when(bindings));
-        let finding = Diagnostic::error(complaint.code, message).hint(complaint.remedy.as_str());
+    fn complain(&mut self, complaint: &Complaint, path: &str) {
+        let finding = Diagnostic::error(complaint.code, complaint.message.as_str())
+            .hint(complaint.remedy.as_str());
         self.add_at(path, &format!("expected {}", complaint.expected), finding);
+    }
+
+    /// A finding about what the study lacks: at its title, or at the top where that is lacking.
+    pub(crate) fn add_at_the_title(&mut self, label: &str, finding: Diagnostic) {
+        let path = if self.places.contains_key("title") { "title" } else { "" };
+        self.add_at(path, label, finding);
     }
 
     fn too_many_trials(&mut self) {

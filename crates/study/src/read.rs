@@ -39,6 +39,7 @@ pub(crate) struct Mentions {
 /// Reads the whole file.
 pub(crate) fn study(reader: &mut Reader<'_>, name: &str, root: &DeValue<'_>) -> (Study, Mentions) {
     let at = At { value: root, span: 0..0, path: String::new() };
+    reader.places.insert(String::new(), 0..0);
     let section = Section::open(reader, at, "the study".to_owned(), key::STUDY);
     let factors = section.get("factors").map(|at| factors::read(reader, at)).unwrap_or_default();
     reader.factors = factors.iter().map(|factor| factor.name.clone()).collect();
@@ -112,10 +113,15 @@ fn named_tables<'d>(
 fn is_table(reader: &mut Reader<'_>, at: &At<'_>, what: &str) -> bool {
     if !at.value.is_table() {
         reader.lost_a_part = true;
+        let hint = if at.value.is_array() {
+            format!("write `[{}]`, with one bracket on each side", at.path)
+        } else {
+            "write a table with keys and values".to_owned()
+        };
         reader.add(
             Diagnostic::error(code::WRONG_TYPE, format!("{what} is {}", kind(at.value)))
                 .at(at.span.clone(), "expected a table")
-                .hint("write a table with keys and values"),
+                .hint(hint),
         );
     }
     at.value.is_table()

@@ -97,6 +97,18 @@ fn a_bare_loop_disk_is_full_direct_and_set_as_asked() {
     bench.restore(&before);
 }
 
+/// Linux does not take its own default of `discard_max_bytes` back, but removes the device.
+#[test]
+fn an_attribute_that_cannot_be_written_back_goes_with_its_loop_device() {
+    let Some(_turn) = turn("an attribute of no return") else { return };
+    let before = Picture::take();
+    let mut bench = Bench::new();
+    let mut spec = sized(bench.spec(Format::None, 0), 8);
+    spec.queue = vec![("discard_max_bytes".to_owned(), "65536".to_owned())];
+    bench.set_up(&spec).unwrap();
+    bench.restore(&before);
+}
+
 #[test]
 fn partitions_are_formatted_and_mounted_one_by_one() {
     let Some(_turn) = turn("partitions with ext4") else { return };

@@ -49,8 +49,8 @@ pub(crate) struct Resampled {
     pub(crate) blocks: f64,
     /// The largest amount that any group got in one step, as a share or rate of the whole.
     pub(crate) quantum: f64,
-    /// Groups that got nothing at all.
-    pub(crate) starved: Vec<bool>,
+    /// In how many turns each group was served, 0 for a group that got nothing at all.
+    pub(crate) turns: Vec<f64>,
 }
 
 /// Names one stream of random numbers of a run.
@@ -148,8 +148,16 @@ pub(crate) fn resample(
         deviations,
         blocks,
         quantum,
-        starved: seen.iter().map(|value| *value <= 0.0).collect(),
+        turns: (0..grid.width).map(|group| turns(&grid.increments(group))).collect(),
     })
+}
+
+/// The effective number of steps over which an amount is spread, `(sum x)^2 / sum x^2`: all of
+/// them when each step got the same, one when one step got it all.
+fn turns(increments: &[f64]) -> f64 {
+    let sum: f64 = increments.iter().sum();
+    let squares: f64 = increments.iter().map(|value| value * value).sum();
+    if squares > 0.0 { sum * sum / squares } else { 0.0 }
 }
 
 /// The logarithm of a drawn value. A draw in which a group got nothing, or next to nothing,

@@ -100,6 +100,15 @@ fn many_groups_are_judged_as_honestly_as_few() {
     assert_eq!(found.broken, 0);
 }
 
+#[test]
+fn few_and_uneven_turns_break_no_promise_that_holds() {
+    // Three turns of 100 ms a group in 20 s: the window's edges alone are worth a third.
+    let server = Server::Turns { round_s: 6.4, jitter: 0.3 };
+    let found = tally(&Scenario { server, ..Scenario::new(&[100; 64]) }, 20);
+    assert_eq!((found.kept, found.broken), (0, 0));
+    assert!(part(found.covered, found.intervals) >= 0.95);
+}
+
 /// 128 groups for 10 minutes at 10 Hz, the largest run that studies are planned for. Only that
 /// it is judged: time is measured elsewhere.
 #[test]

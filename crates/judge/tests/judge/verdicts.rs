@@ -28,7 +28,9 @@ fn a_collapse_to_equal_shares_breaks_the_promise() {
     assert!((worst.value - 2.75).abs() < 0.1 && worst.low > 0.1, "{worst:?}");
     assert!((promise.jain.unwrap() - 0.662).abs() < 0.01);
     assert!(promise.reason.starts_with("`task1` got 24.9"), "{}", promise.reason);
-    assert!(promise.groups.iter().all(|group| group.verdict == Verdict::Broken));
+    // The third group happens to be owed about what an equal share gives.
+    let verdicts: Vec<_> = promise.groups.iter().map(|group| group.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Broken, Verdict::Broken, Verdict::Kept, Verdict::Broken]);
 }
 
 #[test]

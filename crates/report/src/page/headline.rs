@@ -54,21 +54,13 @@ fn line(trial: &Trial<'_>) -> Line {
             wording::mark(judged.verdict),
             wording::trial_reason(judged),
         ),
-        None => ("not judged", wording::mark(Verdict::Void), why_not_judged(trial)),
+        None => {
+            ("not judged", wording::mark(Verdict::Void), wording::sentence(&trial.why_not_judged()))
+        }
     };
     let factors = wording::factors(&trial.record.factors);
     let reason = wording::unbroken(&reason);
     Line { anchor: format!("trial-{}", trial.number), factors, verdict, mark, reason }
-}
-
-/// Why a trial has no judgement, from its own record.
-pub(super) fn why_not_judged(trial: &Trial<'_>) -> String {
-    let fault = trial.record.repeats.iter().find_map(|repeat| repeat.fault.as_ref());
-    match fault {
-        Some(fault) => wording::sentence(&fault.message),
-        None if trial.record.repeats.is_empty() => "This trial did not take place.".to_owned(),
-        None => "The judgement has no entry for this trial; judge the run again.".to_owned(),
-    }
 }
 
 fn tally(trials: &[Trial<'_>]) -> String {

@@ -87,15 +87,18 @@ fn row(trial: &Trial<'_>, group: &str, knob: &KnobRecord) -> Row {
     }
 }
 
-/// The answers of all repeats in one: the value if they agree, else every one of them.
+/// The answers of all repeats in one: the value if they agree, else each different one.
 fn answer<'a>(written: &str, answers: impl Iterator<Item = &'a Available<String>>) -> Answer {
-    let mut texts: Vec<String> = answers
-        .map(|answer| match answer {
+    let mut texts: Vec<String> = Vec::new();
+    for answer in answers {
+        let text = match answer {
             Available::Value(value) => value.trim().to_owned(),
             Available::NotAvailable(reason) => format!("not available: {reason}"),
-        })
-        .collect();
-    texts.dedup();
+        };
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
     if texts.is_empty() {
         return Answer { text: "not available: never read".to_owned(), same: false };
     }

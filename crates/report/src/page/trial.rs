@@ -3,7 +3,6 @@
 use assay_judge::{Cause, Check, PromiseJudgement, TrialJudgement};
 use serde::Serialize;
 
-use super::headline::why_not_judged;
 use super::{Fact, knobs, queues, shares, workloads};
 use crate::error::Error;
 use crate::figure::{self, Figure};
@@ -137,7 +136,7 @@ fn warnings(trial: &Trial<'_>) -> Vec<String> {
     match trial.judgement {
         // A fault is told with its repeat below.
         None if trial.record.repeats.iter().any(|repeat| repeat.fault.is_some()) => {}
-        None => warnings.push(why_not_judged(trial)),
+        None => warnings.push(wording::sentence(&trial.why_not_judged())),
         Some(judged) if trial.is_void() => warnings.push(format!(
             "Void: {} What was measured is shown in grey below; it proves nothing.",
             wording::trial_reason(judged)

@@ -13,7 +13,10 @@ use crate::wording;
 pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String> {
     let factors = wording::factors(&trial.record.factors);
     let Some(judged) = trial.judgement else {
-        return vec![heading(&factors, "not judged", "not judged", width, paint)];
+        let mut lines = vec![heading(&factors, "not judged", "not judged", width, paint)];
+        let reason = wording::sentence(&trial.why_not_judged());
+        lines.extend(wrap(&format!("  {reason}"), width, "  "));
+        return lines;
     };
     let word = format!("{} {}", wording::mark(judged.verdict), wording::verdict(judged.verdict));
     let painted = paint.verdict(judged.verdict, &word);

@@ -12,7 +12,7 @@ use assay_record::{
     QueueReading, Reading, RelationRecord, RepeatRecord, SamplerCost, Table, TrialRecord,
     WarmUpRecord, WorkloadRecord, WorkloadResult,
 };
-use assay_units::Bytes;
+use assay_units::{Bytes, CpuSet};
 
 /// Everything a report is made of.
 pub(crate) struct Run {
@@ -489,7 +489,7 @@ fn change(what: &str, before: Option<&str>, set: Option<&str>) -> Change {
 }
 
 fn host() -> HostFacts {
-    let cpus = || "0-1".parse().expect("a CPU list");
+    let cpus = || (0..2).collect::<CpuSet>();
     let controller = Controller {
         hierarchy: Hierarchy::V1("/sys/fs/cgroup/blkio".into()),
         own_group: "/".to_owned(),
@@ -505,7 +505,7 @@ fn host() -> HostFacts {
             online: cpus(),
             allowed: cpus(),
             model: "AMD EPYC".to_owned(),
-            cores: vec!["0".parse().expect("a CPU"), "1".parse().expect("a CPU")],
+            cores: (0..2).map(|cpu| std::iter::once(cpu).collect()).collect(),
         },
         caches: vec![Cache {
             level: 3,
@@ -516,7 +516,7 @@ fn host() -> HostFacts {
             shared_by: cpus(),
         }],
         nodes: vec![Node { id: 0, cpus: cpus(), memory: Bytes::mebi(23_552), distances: vec![10] }],
-        memory_nodes: "0".parse().expect("a node"),
+        memory_nodes: std::iter::once(0).collect(),
         memory: Bytes::mebi(23_552),
         swap: Bytes::new(0),
         cgroup: CgroupLayout {

@@ -2,6 +2,9 @@
 
 mod cases;
 mod fixture;
+#[cfg(test)]
 mod page;
+#[cfg(test)]
 mod terminal;
+#[cfg(test)]
 mod vendored;

@@ -16,10 +16,9 @@ const DISKLESS_ENGINES: &[&str] = &["null", "cpuio"];
 pub(super) fn check(check: &mut Check<'_>) {
     let groups = &check.study.groups;
     if groups.is_empty() {
-        check.findings.push(
-            Diagnostic::error(code::NO_GROUPS, "the study has no groups")
-                .hint("add a [[groups]] table with `name`, `knobs` and `run`"),
-        );
+        let finding = Diagnostic::error(code::NO_GROUPS, "the study has no groups")
+            .hint("add a [[groups]] table with `name`, `knobs` and `run`");
+        check.add_at_the_title("expected a [[groups]] table in this study", finding);
     }
     siblings(check, groups, "groups");
 }

@@ -12,10 +12,9 @@ use crate::template::Templated;
 pub(super) fn check(check: &mut Check<'_>) {
     let study = check.study;
     if study.promises.is_empty() {
-        check.findings.push(
-            Diagnostic::warning(code::NO_PROMISES, "the study promises nothing")
-                .hint("add a [[promises]] table: without one there is no verdict"),
-        );
+        let finding = Diagnostic::warning(code::NO_PROMISES, "the study promises nothing")
+            .hint("add a [[promises]] table: without one there is no verdict");
+        check.add_at_the_title("expected a [[promises]] table in this study", finding);
     }
     let mut measured = vec![];
     measured_groups(&study.groups, &mut measured);

@@ -136,8 +136,12 @@ fn within(reader: &mut Reader<'_>, section: &Section<'_>) -> Percent {
     if margin.fraction() > 0.0 && margin.fraction() < WIDEST_MARGIN {
         return margin;
     }
+    let reading = match scalar {
+        Scalar::Text(_) => format!("the margin is `{scalar}`"),
+        _ => format!("the margin is `{scalar}`, which is {margin}"),
+    };
     reader.add(
-        Diagnostic::error(code::OUT_OF_RANGE, format!("the margin is `{scalar}`, {margin}"))
+        Diagnostic::error(code::OUT_OF_RANGE, reading)
             .at(at.span.clone(), "expected more than 0 % and less than 100 %")
             .hint("write a percentage such as \"10 %\": without the sign, 1 means the whole"),
     );
