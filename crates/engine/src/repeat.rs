@@ -22,7 +22,7 @@ use crate::run::Context;
 use crate::targets::{active_scheduler, targets};
 
 /// Ten samples a second: finer than a service round of BFQ with a handful of groups, and under
-/// a hundredth of a core with 128 of them (docs/sampling.md).
+/// a hundredth of a core with 128 of them (docs/performance.md).
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs one repeat and adds its record to the manifest. Its groups are gone when this returns.

@@ -19,8 +19,8 @@ use crate::statistics::jain;
 /// trusted to be wide enough.
 pub(crate) const BLOCKS_TO_KEEP: f64 = bootstrap::ENOUGH_BLOCKS as f64;
 
-/// Blocks without which nothing is `broken` either. Fewer are needed than to keep, because the
-/// quantile of t pays for them: at four blocks an interval is half as wide again.
+/// Blocks without which nothing is `broken` either. Fewer are needed than to keep, because
+/// intervals are made wider for it, so that only a gross offence still shows.
 pub(crate) const BLOCKS_TO_BREAK: f64 = 4.0;
 
 /// What all promises of a trial are judged from.

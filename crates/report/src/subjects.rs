@@ -83,3 +83,24 @@ pub(crate) fn ordered(promise: &PromiseJudgement) -> Vec<&GroupJudgement> {
 pub(crate) fn error(group: &GroupJudgement) -> f64 {
     if group.expected_share == 0.0 { f64::NAN } else { group.share / group.expected_share - 1.0 }
 }
+
+/// How far a group is on the wrong side of its promise: less than `at_most` is no error.
+pub(crate) fn offence(promise: &PromiseJudgement, group: &GroupJudgement) -> f64 {
+    let error = error(group);
+    match promise.is.as_str() {
+        "at_most" => error.max(0.0),
+        "at_least" => (-error).max(0.0),
+        _ => error.abs(),
+    }
+}
+
+/// The group that is farthest on the wrong side.
+pub(crate) fn worst<'g>(
+    promise: &PromiseJudgement,
+    groups: &[&'g GroupJudgement],
+) -> Option<&'g GroupJudgement> {
+    let by_offence = |a: &&&GroupJudgement, b: &&&GroupJudgement| {
+        offence(promise, a).total_cmp(&offence(promise, b))
+    };
+    groups.iter().max_by(by_offence).copied()
+}

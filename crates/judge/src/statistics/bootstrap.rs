@@ -25,9 +25,12 @@ const SHORTEST_BLOCK: usize = 5;
 /// With this many blocks a mean over them can be trusted.
 pub(crate) const ENOUGH_BLOCKS: usize = 10;
 
-/// A variance may grow by this much (as a logarithm) before it counts as larger: a twentieth in
-/// the width of an interval.
-const NO_LARGER: f64 = 0.1;
+/// Neighbouring blocks count as alike above this correlation. That of ten independent blocks is
+/// -0.1 on average, because the mean is taken from the blocks themselves.
+const NOT_ALIKE: f64 = 0.05;
+
+/// How many times the variance that the blocks let expect counts as far more.
+const FAR_MORE: f64 = 1.8;
 
 /// What is estimated for each group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,29 +66,48 @@ pub(crate) struct Stream {
 }
 
 /// Steps of a block for these groups: the longest that any group needs, so that no group's
-/// interval is too narrow.
-///
-/// Where that leaves fewer than ten blocks, shorter ones are tried that give ten. Taking turns
-/// makes neighbouring steps *oppose* each other, and there shorter blocks only make intervals
-/// wider; they are used when the variance that they show, over all groups, is not smaller.
+/// interval is too narrow; with two corrections that look at all groups together.
 fn block_steps(grid: &Grid, quantity: Quantity) -> usize {
     let influences = influences(grid, quantity);
     let needed = influences.iter().map(|influence| block_length::optimal(influence));
     let longest = needed.fold(1.0, f64::max).ceil() as usize;
     let at_least = SHORTEST_BLOCK.max(grid.steps.div_ceil(MOST_BLOCKS));
-    let longest = longest.max(at_least).clamp(1, grid.steps.max(1));
-    let shorter = grid.steps / ENOUGH_BLOCKS;
-    if shorter < at_least || shorter >= longest {
-        return longest;
+    let block = longest.max(at_least).clamp(1, grid.steps.max(1));
+    let block = shortened(&influences, grid.steps, block, at_least);
+    let result = prolonged(&influences, grid.steps, block); eprintln!("X n {} longest {longest} block {block} result {result} {:?}", grid.steps, influences.iter().map(|s| block_variance(s, grid.steps/5)/block_variance(s, block)).collect::<Vec<_>>()); result
+}
+
+/// Where fewer than ten blocks would be left, shorter ones are tried that give ten. A length is
+/// asked for by any lasting correlation, but only one that makes neighbouring blocks *alike*
+/// makes intervals of short blocks too narrow; taking turns makes them unlike, or neither. So
+/// the shorter blocks are used unless neighbours are alike, on average over all groups.
+fn shortened(influences: &[Vec<f64>], steps: usize, block: usize, at_least: usize) -> usize {
+    let shorter = steps / ENOUGH_BLOCKS;
+    if shorter < at_least || shorter >= block {
+        return block;
     }
-    let change: Vec<f64> = influences
-        .iter()
-        .map(|influence| block_variance(influence, longest) / block_variance(influence, shorter))
-        .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
-        .map(f64::ln)
-        .collect();
-    let mean = change.iter().sum::<f64>() / change.len().max(1) as f64;
-    if mean <= NO_LARGER { shorter } else { longest }
+    // Several lengths, since one may happen to be a multiple of a round.
+    let lengths: Vec<usize> = (shorter.div_ceil(2)..=shorter).collect();
+    let pairs = influences.iter().flat_map(|series| lengths.iter().map(move |one| (series, *one)));
+    let alike: f64 = pairs.map(|(series, length)| neighbours(series, length)).sum();
+    let count = influences.len() * lengths.len();
+    if alike <= NOT_ALIKE * count as f64 { shorter } else { block }
+}
+
+/// A correlation that lasts as long as the window looks like a drift, and no statistic of the
+/// series itself finds its length. It shows in blocks of a fifth of the window scattering far
+/// more than the chosen ones let expect; then those are taken, and too few blocks are left for
+/// anything but a gross offence.
+fn prolonged(influences: &[Vec<f64>], steps: usize, block: usize) -> usize {
+    let fifth = steps / 5;
+    if fifth <= block || influences.is_empty() {
+        return block;
+    }
+    let growth = influences.iter().map(|series| {
+        let expected = block_variance(series, block);
+        if expected > 0.0 { block_variance(series, fifth) / expected } else { 1.0 }
+    });
+    if growth.sum::<f64>() > FAR_MORE * influences.len() as f64 { fifth } else { block }
 }
 
 /// For each group that got anything, the influence of each step on the logarithm of its share
@@ -106,17 +128,33 @@ fn influences(grid: &Grid, quantity: Quantity) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// The variance of the sum of a series as overlapping blocks of one length show it.
+/// The correlation of the sums over neighbouring blocks. Blocks start at every step, so that all
+/// of the series is used.
+fn neighbours(series: &[f64], block: usize) -> f64 {
+    let mean = series.iter().sum::<f64>() / series.len() as f64;
+    let mut sum: f64 = series[..block].iter().map(|value| value - mean).sum();
+    let mut sums = vec![sum];
+    for (leaves, enters) in series.iter().zip(&series[block..]) {
+        sum += enters - leaves;
+        sums.push(sum);
+    }
+    let variance = sums.iter().map(|sum| sum * sum).sum::<f64>() / sums.len() as f64;
+    let pairs = sums.iter().zip(&sums[block..]);
+    let covariance = pairs.map(|(one, next)| one * next).sum::<f64>() / (sums.len() - block) as f64;
+    if variance > 0.0 { covariance / variance } else { 0.0 }
+}
+
+/// The variance of the sum of a series, a step, as overlapping blocks of one length show it.
 fn block_variance(series: &[f64], block: usize) -> f64 {
-    let (n, b) = (series.len(), block);
+    let (n, b) = (series.len(), block as f64);
     let mean = series.iter().sum::<f64>() / n as f64;
-    let mut sum: f64 = series[..b].iter().sum();
+    let mut sum: f64 = series[..block].iter().map(|value| value - mean).sum();
     let mut squares = 0.0;
     for first in 0..n {
-        squares += (sum - mean * b as f64).powi(2);
-        sum += series[(first + b) % n] - series[first];
+        squares += sum * sum;
+        sum += series[(first + block) % n] - series[first];
     }
-    squares / b as f64 / (1.0 - b as f64 / n as f64)
+    squares / n as f64 / b / (1.0 - b / n as f64)
 }
 
 /// Resamples one repeat; `None` when all groups together got nothing.

@@ -1,7 +1,12 @@
 //! From draws to intervals: one group by itself, and all groups at once; one repeat or many.
 
-use super::bootstrap::Resampled;
+use super::bootstrap::{ENOUGH_BLOCKS, Resampled};
 use super::student::{normal_quantile, t_quantile};
+
+/// With fewer blocks than enough the scatter between them is known badly, and correlation that
+/// lasts as long as the window hides in it. The interval that a claim of `broken` rests on is
+/// then this much wider, which still shows a collapse but no small offence.
+const FEW_BLOCKS_WIDEN: f64 = 3.0;
 
 /// A share or rate of one group with two intervals.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,6 +44,7 @@ pub(crate) fn combine(repeats: &[Resampled], confidence: f64) -> Option<Estimate
     let deviations = mean_deviations(repeats);
     let errors = standard_errors(&deviations, width);
     let freedom: f64 = repeats.iter().map(|repeat| (repeat.blocks - 1.0).max(0.0)).sum();
+    let blocks: f64 = repeats.iter().map(|repeat| repeat.blocks).sum();
     let t = t_quantile(confidence, freedom);
     let widening =
         (largest_quantile(&deviations, &errors, confidence) / normal_quantile(confidence)).max(1.0);
@@ -55,7 +61,7 @@ pub(crate) fn combine(repeats: &[Resampled], confidence: f64) -> Option<Estimate
             few_turns(repeats, group, sure, by_draws).unwrap_or(by_draws)
         })
         .collect();
-    Some(Estimates { groups, blocks: repeats.iter().map(|repeat| repeat.blocks).sum() })
+    Some(Estimates { groups, blocks })
 }
 
 /// An infinite quantile of an error of zero is zero, not a number that is none.

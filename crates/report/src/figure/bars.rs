@@ -193,12 +193,21 @@ fn row(bar: &Bar) -> Value {
     set("margin_low", bar.margin.map(|(low, _)| low));
     set("margin_high", bar.margin.map(|(_, high)| high));
     if let Some(promised) = bar.promised.filter(|promised| *promised > 0.0) {
-        row["error"] = json!(format!("{} %", number::signed_percent(bar.rate / promised - 1.0)));
+        row["error"] = json!(error_label(bar.rate / promised - 1.0));
     }
     if let Some(verdict) = bar.verdict {
         row["verdict"] = json!(verdict);
     }
     row
+}
+
+/// Short enough to stand above a narrow bar.
+fn error_label(error: f64) -> String {
+    if error < 1.0 {
+        format!("{} %", number::signed_percent(error))
+    } else {
+        format!("+{} %", number::percent(error, 0))
+    }
 }
 
 fn spec(trial: &Trial<'_>, quantity: &Quantity, bars: &[Bar]) -> Value {
@@ -260,7 +269,7 @@ fn layers(trial: &Trial<'_>, unit: Unit, quantity: &Quantity, bars: &[Bar]) -> V
     }
     if bars.iter().any(|bar| bar.promised.is_some()) {
         layers.push(json!({
-            "mark": {"type": "tick", "style": "promise", "thickness": 2.5,
+            "mark": {"type": "tick", "style": "promise", "thickness": if dense { 2.5 } else { 4.0 },
                 "strokeWidth": if dense { 0 } else { 1 }, "width": {"band": if dense { 1.0 } else { 0.86 }}},
             "encoding": {"y": y("promised_shown")},
         }));

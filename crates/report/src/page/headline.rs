@@ -4,6 +4,7 @@ use assay_judge::{Judgement, Verdict};
 use assay_record::Manifest;
 use serde::Serialize;
 
+use crate::number::NONE;
 use crate::trial::Trial;
 use crate::wording;
 
@@ -54,9 +55,7 @@ fn line(trial: &Trial<'_>) -> Line {
             wording::mark(judged.verdict),
             wording::trial_reason(judged),
         ),
-        None => {
-            ("not judged", wording::mark(Verdict::Void), wording::sentence(&trial.why_not_judged()))
-        }
+        None => ("not judged", NONE, wording::sentence(&trial.why_not_judged())),
     };
     let factors = wording::factors(&trial.record.factors);
     let reason = wording::unbroken(&reason);

@@ -1,0 +1,8 @@
+//! Tests that hold the workspace to ARCHITECTURE.md.
+
+#![allow(clippy::unwrap_used, reason = "a file that cannot be read fails the test")]
+
+mod manifests;
+mod rooms;
+mod sources;
+mod tree;

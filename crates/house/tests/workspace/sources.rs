@@ -1,0 +1,128 @@
+//! What source files may and may not contain.
+
+use std::path::{Path, PathBuf};
+
+use crate::tree::{files, is_test, room, root, shown, without_tests};
+
+fn sources() -> Vec<(PathBuf, String)> {
+    files(&root().join("crates"), "rs")
+        .into_iter()
+        .map(|path| {
+            let text = std::fs::read_to_string(&path).unwrap();
+            (path, text)
+        })
+        .collect()
+}
+
+/// The program's lines, with their files; comments left out.
+fn program_lines(sources: &[(PathBuf, String)]) -> impl Iterator<Item = (&Path, &str)> {
+    sources.iter().filter(|(path, _)| !is_test(path)).flat_map(|(path, text)| {
+        let lines = without_tests(text).lines().map(str::trim);
+        lines.filter(|line| !line.starts_with("//")).map(move |line| (path.as_path(), line))
+    })
+}
+
+#[test]
+fn files_are_short_and_ascii() {
+    for (path, text) in sources() {
+        let limit = if is_test(&path) { 1000 } else { 600 };
+        let lines = text.lines().count();
+        assert!(lines <= limit, "{} has {lines} lines, more than {limit}", shown(&path));
+        assert!(text.is_ascii(), "{} is not ASCII", shown(&path));
+    }
+}
+
+#[test]
+fn every_file_begins_with_what_it_owns() {
+    for (path, text) in sources() {
+        assert!(text.starts_with("//!"), "{} does not begin with `//!`", shown(&path));
+    }
+}
+
+#[test]
+fn names_say_what_and_not_nothing() {
+    for (path, _) in sources() {
+        let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
+        for empty in ["utils", "util", "common", "helpers", "helper", "manager", "misc"] {
+            assert_ne!(stem, empty, "{}", shown(&path));
+        }
+    }
+}
+
+#[test]
+fn unsafe_code_is_allowed_in_kernel_alone() {
+    for (path, text) in sources() {
+        let allows = text.contains(concat!("allow(unsafe", "_code)"));
+        assert!(
+            !allows || room(&path) == "kernel" || is_test(&path),
+            "{} allows unsafe code",
+            shown(&path)
+        );
+    }
+}
+
+#[test]
+fn nothing_but_kernel_opens_the_kernel_s_files() {
+    let sources = sources();
+    for (path, line) in program_lines(&sources) {
+        if room(path) == "kernel" || room(path) == "bench" {
+            continue;
+        }
+        let opens = ["fs::", "File::", "OpenOptions"].iter().any(|door| line.contains(door));
+        let of_kernel = line.contains("\"/proc") || line.contains("\"/sys");
+        assert!(!(opens && of_kernel), "{}: {line}", shown(path));
+    }
+}
+
+#[test]
+fn the_pure_rooms_open_no_files_and_start_no_processes() {
+    let sources = sources();
+    let pure =
+        ["units", "diagnostic", "facts", "knob", "study", "workload", "plan", "judge", "report"];
+    for (path, line) in program_lines(&sources) {
+        if !pure.contains(&room(path).as_str()) || path.ends_with("build.rs") {
+            continue;
+        }
+        for door in ["std::fs", "File::open", "process::Command", "std::env::var", "SystemTime"] {
+            assert!(!line.contains(door), "{}: {line}", shown(path));
+        }
+    }
+}
+
+#[test]
+fn only_the_command_line_prints() {
+    let sources = sources();
+    for (path, line) in program_lines(&sources) {
+        if ["cli", "bench"].contains(&room(path).as_str())
+            || path.to_string_lossy().contains("/examples/")
+        {
+            continue;
+        }
+        for print in ["println!", "eprintln!", "print!(", "eprint!("] {
+            assert!(!line.contains(print), "{}: {line}", shown(path));
+        }
+    }
+}
+
+#[test]
+fn nothing_names_a_place_of_the_machine_it_was_written_on() {
+    // Assembled, so that this file does not name them either.
+    let places =
+        [["/wo", "rk/"], ["registry.np", "mjs"], ["files.python", "hosted"], ["deb.deb", "ian"]];
+    let mut checked = 0;
+    for extension in ["rs", "toml", "md", "fio", "json"] {
+        for path in files(&root(), extension) {
+            let text = std::fs::read_to_string(&path).unwrap();
+            for place in &places {
+                assert!(
+                    !text.contains(&place.concat()),
+                    "{} names {}",
+                    shown(&path),
+                    place.concat()
+                );
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 100, "only {checked} files were found");
+}
