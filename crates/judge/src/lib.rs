@@ -34,20 +34,9 @@ pub use judgement::{
     Cause, Check, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement, Verdict,
 };
 
-/// The samples of a whole run, in the order of its manifest.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Samples {
-    /// `repeats[trial][repeat]` belongs to `manifest.trials[trial].repeats[repeat]`. A missing
-    /// entry is read as a repeat whose samples are lost.
-    pub repeats: Vec<Vec<RepeatSamples>>,
-}
-
-/// The samples of one repeat.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RepeatSamples {
-    /// One table a source; empty when the samples of the repeat are lost.
-    pub tables: Vec<Table>,
-}
+/// The samples of a run, `[trial][repeat]` -> tables, in the order of the manifest. A missing
+/// entry, or one without tables, is a repeat whose samples are lost.
+pub type Samples = [Vec<Vec<Table>>];
 
 /// Judges a run. `manifest.seed` seeds every random draw, so that a run judged again gives the
 /// same document.
@@ -58,7 +47,7 @@ pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
         .iter()
         .enumerate()
         .map(|(number, trial)| {
-            let samples = samples.repeats.get(number).map_or(&[][..], Vec::as_slice);
+            let samples = samples.get(number).map_or(&[][..], Vec::as_slice);
             trial::judge_trial(manifest, number, trial, samples)
         })
         .collect();

@@ -15,13 +15,9 @@ use crate::statistics::bootstrap::{self, DRAWS, Quantity, Stream};
 use crate::statistics::estimate::{Estimate, combine};
 use crate::statistics::jain;
 
-/// Blocks without which nothing is `kept`: the interval of a mean of few, uneven turns cannot be
-/// trusted to be wide enough.
-pub(crate) const BLOCKS_TO_KEEP: f64 = bootstrap::ENOUGH_BLOCKS as f64;
-
-/// Blocks without which nothing is `broken` either. Fewer are needed than to keep, because
-/// intervals are made wider for it, so that only a gross offence still shows.
-pub(crate) const BLOCKS_TO_BREAK: f64 = 4.0;
+/// Blocks without which nothing is decided, however clear it looks: correlation that lasts as
+/// long as the window makes intervals too narrow, and cannot be told from a real difference.
+pub(crate) const BLOCKS_NEEDED: f64 = bootstrap::ENOUGH_BLOCKS as f64;
 
 /// What all promises of a trial are judged from.
 pub(crate) struct Subject<'r> {
@@ -82,9 +78,8 @@ pub(crate) fn judge_promise(subject: &Subject<'_>, promise: &PromiseRecord) -> P
 /// The verdict that the numbers give, once every gate has passed.
 fn decide(promise: &PromiseRecord, measure: Measure, numbers: &Numbers) -> (Verdict, String) {
     let found = Verdict::worst(numbers.offences.iter().map(|one| one.verdict(promise.within)));
-    let needed = if found == Verdict::Broken { BLOCKS_TO_BREAK } else { BLOCKS_TO_KEEP };
-    if found != Verdict::Undecided && numbers.blocks < needed {
-        return (Verdict::Undecided, reason::too_few_blocks(numbers, needed));
+    if found != Verdict::Undecided && numbers.blocks < BLOCKS_NEEDED {
+        return (Verdict::Undecided, reason::too_few_blocks(numbers, BLOCKS_NEEDED));
     }
     if let (RelationRecord::AtMost(bound), Verdict::Kept) = (&promise.is, found)
         && let Some(why) = reason::never_bound(numbers, measure, *bound, promise.within)
@@ -220,7 +215,7 @@ fn jain_index(numbers: &Numbers) -> Option<f64> {
 
 /// At least the time that gives enough blocks.
 fn needed_time(numbers: &Numbers, within: f64) -> Option<f64> {
-    let for_blocks = numbers.window_s * (BLOCKS_TO_KEEP / numbers.blocks).max(1.0);
+    let for_blocks = numbers.window_s * (BLOCKS_NEEDED / numbers.blocks).max(1.0);
     margin::needs(&numbers.offences, within, numbers.window_s).map(|needs| needs.max(for_blocks))
 }
 
@@ -239,7 +234,7 @@ fn groups(numbers: &Numbers, within: f64, verdict: Verdict) -> Vec<GroupJudgemen
             verdict: match verdict {
                 Verdict::Void => Verdict::Void,
                 // Too few blocks for the whole are too few for each.
-                Verdict::Undecided if numbers.blocks < BLOCKS_TO_KEEP => Verdict::Undecided,
+                Verdict::Undecided if numbers.blocks < BLOCKS_NEEDED => Verdict::Undecided,
                 _ => offence.verdict(within),
             },
         })

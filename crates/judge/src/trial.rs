@@ -1,8 +1,7 @@
 //! One trial: its repeats, its gates, its promises.
 
-use assay_record::{Manifest, RelationRecord, TrialRecord};
+use assay_record::{Manifest, RelationRecord, Table, TrialRecord};
 
-use crate::RepeatSamples;
 use crate::gates::{self, Evidence, Selection};
 use crate::judgement::{TrialJudgement, Verdict};
 use crate::measure::Measure;
@@ -15,7 +14,7 @@ pub(crate) fn judge_trial(
     manifest: &Manifest,
     number: usize,
     trial: &TrialRecord,
-    samples: &[RepeatSamples],
+    samples: &[Vec<Table>],
 ) -> TrialJudgement {
     let groups: Vec<&str> = trial
         .groups

@@ -7,7 +7,8 @@ use assay_facts::{Home, HostFacts};
 use assay_knob::Translation;
 use assay_record::{IoClass, KnobRecord, PromiseRecord, RelationRecord, WarmUpRecord};
 use assay_study::{
-    Bindings, DiskSource, Format, Promise, Relation, Scalar, Study, Templated, WarmUp, combinations, rate,
+    Bindings, DiskSource, Format, Promise, Relation, Scalar, Study, Templated, WarmUp,
+    combinations, rate,
 };
 use assay_units::Bytes;
 use assay_workload::fio::Job;

@@ -174,8 +174,7 @@ fn code(finished: &Finished, verdict: Option<Verdict>) -> Code {
 
 /// Judges a run and writes its verdict and its report.
 pub(crate) fn judge_run(folder: &RunFolder, run: &Run) -> Result<Judgement, assay_record::Error> {
-    let samples = assay_judge::Samples { repeats: run.samples.iter().map(|t| t.iter().map(|r| assay_judge::RepeatSamples { tables: r.clone() }).collect()).collect() };
-    let judgement = assay_judge::judge(&run.manifest, &samples);
+    let judgement = assay_judge::judge(&run.manifest, &run.samples);
     folder.write_json("verdict.json", &judgement)?;
     match assay_report::html(&run.manifest, &judgement, &run.samples) {
         Ok(html) => folder.write_text("report.html", &html)?,

@@ -35,11 +35,14 @@ pub(crate) fn room(path: &Path) -> String {
     below.components().next().unwrap().as_os_str().to_string_lossy().into_owned()
 }
 
-/// Whether the file is a test and not part of the program.
+/// Whether the file is a test or an example and not part of the program.
 pub(crate) fn is_test(path: &Path) -> bool {
     let text = path.to_string_lossy();
     let name = path.file_stem().unwrap().to_string_lossy();
-    text.contains("/tests/") || name.ends_with("tests") || name == "fuse"
+    text.contains("/tests/")
+        || text.contains("/examples/")
+        || name.ends_with("tests")
+        || name == "fuse"
 }
 
 /// The program's part of a source file: the text before its tests.

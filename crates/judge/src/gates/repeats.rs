@@ -3,7 +3,6 @@
 use assay_record::{RepeatRecord, Table, TrialRecord};
 
 use super::{Gate, Scope};
-use crate::RepeatSamples;
 use crate::judgement::Check;
 use crate::wording::{count, some_of};
 
@@ -20,12 +19,12 @@ pub(crate) struct Selection<'r> {
 
 impl<'r> Selection<'r> {
     /// Leaves out repeats with a fault.
-    pub(crate) fn new(trial: &'r TrialRecord, samples: &'r [RepeatSamples]) -> Self {
+    pub(crate) fn new(trial: &'r TrialRecord, samples: &'r [Vec<Table>]) -> Self {
         let mut whole = Vec::new();
         let mut cut_short = Vec::new();
         let mut left_out = Vec::new();
         for (index, record) in trial.repeats.iter().enumerate() {
-            let tables = samples.get(index).map_or(&[][..], |samples| samples.tables.as_slice());
+            let tables = samples.get(index).map_or(&[][..], Vec::as_slice);
             let entry = (index + 1, record, tables);
             match &record.fault {
                 None => whole.push(entry),

@@ -29,9 +29,6 @@ pub(crate) const ENOUGH_BLOCKS: usize = 10;
 /// -0.1 on average, because the mean is taken from the blocks themselves.
 const NOT_ALIKE: f64 = 0.05;
 
-/// How many times the variance that the blocks let expect counts as far more.
-const FAR_MORE: f64 = 1.8;
-
 /// What is estimated for each group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quantity {
@@ -66,15 +63,14 @@ pub(crate) struct Stream {
 }
 
 /// Steps of a block for these groups: the longest that any group needs, so that no group's
-/// interval is too narrow; with two corrections that look at all groups together.
+/// interval is too narrow.
 fn block_steps(grid: &Grid, quantity: Quantity) -> usize {
     let influences = influences(grid, quantity);
     let needed = influences.iter().map(|influence| block_length::optimal(influence));
     let longest = needed.fold(1.0, f64::max).ceil() as usize;
     let at_least = SHORTEST_BLOCK.max(grid.steps.div_ceil(MOST_BLOCKS));
     let block = longest.max(at_least).clamp(1, grid.steps.max(1));
-    let block = shortened(&influences, grid.steps, block, at_least);
-    let result = prolonged(&influences, grid.steps, block); eprintln!("X n {} longest {longest} block {block} result {result} {:?}", grid.steps, influences.iter().map(|s| block_variance(s, grid.steps/5)/block_variance(s, block)).collect::<Vec<_>>()); result
+    shortened(&influences, grid.steps, block, at_least)
 }
 
 /// Where fewer than ten blocks would be left, shorter ones are tried that give ten. A length is
@@ -92,22 +88,6 @@ fn shortened(influences: &[Vec<f64>], steps: usize, block: usize, at_least: usiz
     let alike: f64 = pairs.map(|(series, length)| neighbours(series, length)).sum();
     let count = influences.len() * lengths.len();
     if alike <= NOT_ALIKE * count as f64 { shorter } else { block }
-}
-
-/// A correlation that lasts as long as the window looks like a drift, and no statistic of the
-/// series itself finds its length. It shows in blocks of a fifth of the window scattering far
-/// more than the chosen ones let expect; then those are taken, and too few blocks are left for
-/// anything but a gross offence.
-fn prolonged(influences: &[Vec<f64>], steps: usize, block: usize) -> usize {
-    let fifth = steps / 5;
-    if fifth <= block || influences.is_empty() {
-        return block;
-    }
-    let growth = influences.iter().map(|series| {
-        let expected = block_variance(series, block);
-        if expected > 0.0 { block_variance(series, fifth) / expected } else { 1.0 }
-    });
-    if growth.sum::<f64>() > FAR_MORE * influences.len() as f64 { fifth } else { block }
 }
 
 /// For each group that got anything, the influence of each step on the logarithm of its share
@@ -142,19 +122,6 @@ fn neighbours(series: &[f64], block: usize) -> f64 {
     let pairs = sums.iter().zip(&sums[block..]);
     let covariance = pairs.map(|(one, next)| one * next).sum::<f64>() / (sums.len() - block) as f64;
     if variance > 0.0 { covariance / variance } else { 0.0 }
-}
-
-/// The variance of the sum of a series, a step, as overlapping blocks of one length show it.
-fn block_variance(series: &[f64], block: usize) -> f64 {
-    let (n, b) = (series.len(), block as f64);
-    let mean = series.iter().sum::<f64>() / n as f64;
-    let mut sum: f64 = series[..block].iter().map(|value| value - mean).sum();
-    let mut squares = 0.0;
-    for first in 0..n {
-        squares += sum * sum;
-        sum += series[(first + block) % n] - series[first];
-    }
-    squares / n as f64 / b / (1.0 - b / n as f64)
 }
 
 /// Resamples one repeat; `None` when all groups together got nothing.

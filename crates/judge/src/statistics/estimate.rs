@@ -1,12 +1,7 @@
 //! From draws to intervals: one group by itself, and all groups at once; one repeat or many.
 
-use super::bootstrap::{ENOUGH_BLOCKS, Resampled};
+use super::bootstrap::Resampled;
 use super::student::{normal_quantile, t_quantile};
-
-/// With fewer blocks than enough the scatter between them is known badly, and correlation that
-/// lasts as long as the window hides in it. The interval that a claim of `broken` rests on is
-/// then this much wider, which still shows a collapse but no small offence.
-const FEW_BLOCKS_WIDEN: f64 = 3.0;
 
 /// A share or rate of one group with two intervals.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -80,13 +80,35 @@ fn a_promise_that_is_just_kept_is_hardly_ever_called_broken() {
 }
 
 #[test]
+fn a_drift_as_long_as_the_window_is_not_taken_for_a_broken_promise() {
+    // Shares wander with a time constant of three seconds, a third of the window.
+    let server = Server::Noise { deviation: 0.3, correlation: 0.97 };
+    let scenario = Scenario { server, seconds: 10.0, ..Scenario::new(&WEIGHTS) };
+    let found = tally(&scenario, 60);
+    assert!(part(found.broken, found.runs) <= 0.05, "{} of {}", found.broken, found.runs);
+    assert!(part(found.kept, found.runs) <= 0.05, "{} of {}", found.kept, found.runs);
+}
+
+#[test]
+fn turns_of_a_second_are_decided_within_a_minute() {
+    let server = Server::Turns { round_s: 1.0, jitter: 0.05 };
+    let scenario = Scenario { server, seconds: 60.0, ..Scenario::new(&WEIGHTS) };
+    let exact = tally(&scenario, 20);
+    assert!(part(exact.kept, exact.runs) >= 0.9, "kept {} of {}", exact.kept, exact.runs);
+    let collapsed = tally(&scenario.shares(&[0.25; 4]), 20);
+    assert!(part(collapsed.broken, collapsed.runs) >= 0.9, "broken {}", collapsed.broken);
+}
+
+#[test]
 fn clear_cases_are_decided_within_twenty_seconds() {
     let server = Server::Noise { deviation: 0.1, correlation: 0.3 };
     let exact = tally(&Scenario { server, ..Scenario::new(&WEIGHTS) }, 40);
     assert!(part(exact.kept, exact.runs) >= 0.95, "kept {} of {}", exact.kept, exact.runs);
     let collapsed = Scenario { server, ..Scenario::new(&WEIGHTS) }.shares(&[0.25; 4]);
     let found = tally(&collapsed, 40);
-    assert_eq!(found.broken, found.runs);
+    // Now and then a run of twenty seconds holds just under ten independent blocks.
+    assert!(part(found.broken, found.runs) >= 0.95, "broken {}", found.broken);
+    assert_eq!(found.kept, 0);
 }
 
 #[test]

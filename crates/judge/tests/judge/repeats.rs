@@ -1,6 +1,6 @@
 //! Several repeats, lost samples, warm-up.
 
-use assay_judge::{RepeatSamples, Verdict};
+use assay_judge::Verdict;
 use assay_record::{Fault, WarmUpRecord};
 
 use crate::synthetic::{Run, Scenario, Server};
@@ -28,7 +28,7 @@ fn repeats_that_contradict_each_other_do_not_keep_a_promise() {
     let mut run = three();
     // The second repeat collapses; each repeat by itself is as precise as before.
     let collapsed = Scenario::new(&LADDER).shares(&[0.25; 4]).run();
-    run.samples.repeats[0][1] = collapsed.samples.repeats[0][0].clone();
+    run.samples[0][1] = collapsed.samples[0][0].clone();
     run.manifest.trials[0].repeats[1].workloads =
         collapsed.manifest.trials[0].repeats[0].workloads.clone();
     let promise = run.promise();
@@ -63,7 +63,7 @@ fn no_whole_repeat_is_void_and_still_shows_what_was_seen() {
 fn a_trial_that_never_ran_is_void() {
     let mut run = Scenario::new(&LADDER).run();
     run.trial().repeats.clear();
-    run.samples.repeats[0].clear();
+    run.samples[0].clear();
     let promise = run.promise();
     assert_eq!(promise.verdict, Verdict::Void);
     assert_eq!(promise.reason, "`repeats`: no repeat of this trial was started");
@@ -72,7 +72,7 @@ fn a_trial_that_never_ran_is_void() {
 #[test]
 fn lost_samples_are_void_and_not_zero() {
     let mut run = Scenario::new(&LADDER).run();
-    run.samples.repeats[0][0] = RepeatSamples::default();
+    run.samples[0][0] = Vec::new();
     let promise = run.promise();
     assert_eq!(promise.verdict, Verdict::Void);
     assert!(promise.reason.contains("the samples of this repeat are lost"), "{}", promise.reason);

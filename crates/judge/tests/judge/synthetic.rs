@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use assay_facts::{Available, CgroupLayout, Controller, Cpus, Hierarchy, HostFacts, Layout};
-use assay_judge::{Judgement, PromiseJudgement, RepeatSamples, Samples, judge};
+use assay_judge::{Judgement, PromiseJudgement, judge};
 use assay_record::{
     Column, DiskRecord, GroupRecord, IoClass, KnobRecord, Latency, Manifest, PromiseRecord,
     QueueReading, Reading, RelationRecord, RepeatRecord, SamplerCost, Table, TrialRecord,
@@ -52,7 +52,7 @@ pub(crate) struct Scenario {
 /// A finished run.
 pub(crate) struct Run {
     pub(crate) manifest: Manifest,
-    pub(crate) samples: Samples,
+    pub(crate) samples: Vec<Vec<Vec<Table>>>,
 }
 
 impl Scenario {
@@ -96,7 +96,7 @@ impl Scenario {
         for number in 0..self.repeats {
             let (tables, totals) = self.tables(&mut random);
             repeats.push(self.repeat(number, &totals));
-            samples.push(RepeatSamples { tables });
+            samples.push(tables);
         }
         let trial = TrialRecord {
             factors: BTreeMap::from([("groups".to_owned(), self.weights.len().into())]),
@@ -113,7 +113,7 @@ impl Scenario {
             at_most_s: self.seconds,
             repeats,
         };
-        Run { manifest: manifest(trial), samples: Samples { repeats: vec![samples] } }
+        Run { manifest: manifest(trial), samples: vec![samples] }
     }
 
     fn steps(&self) -> usize {
@@ -338,13 +338,13 @@ impl Run {
     }
 
     pub(crate) fn column(&mut self, source: &str, column: &str) -> &mut Vec<Option<u64>> {
-        let tables = &mut self.samples.repeats[0][0].tables;
+        let tables = &mut self.samples[0][0];
         let table = tables.iter_mut().find(|table| table.source == source).unwrap();
         &mut table.columns.iter_mut().find(|found| found.name == column).unwrap().values
     }
 
     pub(crate) fn drop_table(&mut self, source: &str) {
-        self.samples.repeats[0][0].tables.retain(|table| table.source != source);
+        self.samples[0][0].retain(|table| table.source != source);
     }
 }
 

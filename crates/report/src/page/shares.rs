@@ -52,7 +52,7 @@ impl Shares {
         Self {
             headings: columns.headings(promise),
             rows: groups.iter().map(|group| columns.row(group)).collect(),
-            classes: if folded { classes(&groups, &columns) } else { vec![] },
+            classes: if folded { classes(promise, &groups, &columns) } else { vec![] },
             folded,
             not_available: groups.is_empty().then(|| wording::sentence(&promise.reason)),
         }
@@ -151,14 +151,16 @@ impl Columns {
 }
 
 /// Groups are in the order of their weights already.
-fn classes(groups: &[&GroupJudgement], columns: &Columns) -> Vec<ClassRow> {
+fn classes(
+    promise: &PromiseJudgement,
+    groups: &[&GroupJudgement],
+    columns: &Columns,
+) -> Vec<ClassRow> {
     groups
         .chunk_by(|a, b| a.knob == b.knob)
         .map(|class| {
             let sum = |of: fn(&GroupJudgement) -> f64| class.iter().map(|group| of(group)).sum();
-            let worst = class
-                .iter()
-                .max_by(|a, b| subjects::error(a).abs().total_cmp(&subjects::error(b).abs()));
+            let worst = subjects::worst(promise, class);
             ClassRow {
                 weight: class[0].knob.map_or_else(|| NONE.to_owned(), number::plain),
                 groups: class.len(),

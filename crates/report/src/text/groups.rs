@@ -18,7 +18,7 @@ pub(super) fn lines(promise: &PromiseJudgement, width: usize, paint: Paint) -> V
         return painted(&groups, table(columns(promise, &groups), width), paint);
     }
     let mut worst = groups.clone();
-    worst.sort_by(|a, b| subjects::error(b).abs().total_cmp(&subjects::error(a).abs()));
+    worst.sort_by(|a, b| subjects::offence(promise, b).total_cmp(&subjects::offence(promise, a)));
     worst.truncate(SHOWN_SINGLY);
     let mut lines =
         vec![format!("  the {SHOWN_SINGLY} groups with the largest errors, of {}:", groups.len())];
@@ -118,8 +118,7 @@ fn class_columns(promise: &PromiseJudgement, groups: &[&GroupJudgement]) -> Vec<
         scale.number(class.iter().map(|group| of(group)).sum())
     };
     let worst = |class: &[&GroupJudgement]| {
-        let errors = class.iter().map(|group| subjects::error(group));
-        let worst = errors.max_by(|a, b| a.abs().total_cmp(&b.abs()));
+        let worst = subjects::worst(promise, class).map(subjects::error);
         worst.map_or_else(String::new, number::signed_percent)
     };
     let weight =
@@ -134,7 +133,7 @@ fn class_columns(promise: &PromiseJudgement, groups: &[&GroupJudgement]) -> Vec<
             cells(&|class| sum(class, |group| group.expected_share)),
         ),
         Column::new(
-            format!("share {unit}"),
+            format!("{} {unit}", if scale.is_share { "share" } else { "rate" }),
             Align::Right,
             0,
             cells(&|class| sum(class, |group| group.share)),

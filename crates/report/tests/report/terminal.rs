@@ -62,3 +62,21 @@ fn colours_change_nothing_but_colours() {
     bare.push_str(rest);
     assert_eq!(bare, text(&run, 100));
 }
+
+#[test]
+fn a_group_below_its_ceiling_is_not_listed_as_an_error() {
+    let mut run = cases::large();
+    let promise = &mut run.judgement.trials[0].promises[0];
+    promise.is = "at_most".to_owned();
+    promise.to = Some("2000000".to_owned());
+    for (index, group) in promise.groups.iter_mut().enumerate() {
+        group.knob = None;
+        group.expected_share = 2e6;
+        group.rate = if index == 77 { 2.4e6 } else { 0.1e6 };
+        (group.share, group.low, group.high) = (group.rate, group.rate, group.rate);
+    }
+    let text = text(&run, 100);
+    let first = text.lines().skip_while(|line| !line.contains("promised MB/s")).nth(1).unwrap();
+    assert!(first.contains("task78 ") && first.contains("+20.0"), "{first}");
+    assert!(text.contains("rate MB/s"), "a ceiling speaks of rates, not of shares");
+}

@@ -1,9 +1,7 @@
 //! Writes the reports of synthetic runs into a folder, to be looked at:
 //! `cargo run -p assay-report --example gallery -- FOLDER`
 
-#[path = "../tests/report/cases.rs"]
 mod cases;
-#[path = "../tests/report/fixture.rs"]
 mod fixture;
 
 use std::path::PathBuf;

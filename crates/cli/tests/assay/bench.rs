@@ -1,0 +1,120 @@
+//! One test's place: a folder of its own, a state directory of its own, and its turn.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::halt::image_of;
+use crate::picture::Picture;
+use crate::running::{Ended, Running, end_processes_in, processes_in};
+use crate::skip::{Turn, turn};
+
+/// What a test works with. When it goes away, so does everything that a failed test has left.
+pub(crate) struct Bench {
+    work: TempDir,
+    /// The host as it was when the test began.
+    pub(crate) before: Picture,
+    _turn: Option<Turn>,
+}
+
+impl Bench {
+    /// For a test that changes the host. `None`, said and counted, where it cannot run.
+    pub(crate) fn on_host(test: &str) -> Option<Self> {
+        let turn = turn(test)?;
+        Some(Self::make(Some(turn)))
+    }
+
+    /// For a test that changes nothing.
+    pub(crate) fn aside() -> Self {
+        Self::make(None)
+    }
+
+    fn make(turn: Option<Turn>) -> Self {
+        let work = tempfile::Builder::new().prefix("assay-test-").tempdir().unwrap();
+        // Tests of other users look in here too.
+        fs::set_permissions(work.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        Self { work, before: Picture::take(), _turn: turn }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.work.path().join(name)
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.work.path()
+    }
+
+    /// The run folder that [`Bench::start`] uses.
+    pub(crate) fn out(&self) -> PathBuf {
+        self.path("run")
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// The program with its state in this test's folder.
+    pub(crate) fn program(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+        self.settle(&mut command);
+        command
+    }
+
+    pub(crate) fn settle(&self, command: &mut Command) {
+        command
+            .current_dir(self.work.path())
+            .env("ASSAY_STATE", self.path("state"))
+            .env_remove("NO_COLOR")
+            .stdin(Stdio::null());
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn assay<S: AsRef<std::ffi::OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Ended {
+        let mut command = self.program();
+        command.args(arguments);
+        self.finish(command)
+    }
+
+    /// Runs a prepared command to its end.
+    pub(crate) fn finish(&self, command: Command) -> Ended {
+        Running::start(command, self.work.path(), self.out()).end(Duration::from_secs(120))
+    }
+
+    /// Starts `assay run STUDY` with its run folder at [`Bench::out`].
+    pub(crate) fn start(&self, study: &Path, more: &[&str]) -> Running {
+        let mut command = self.program();
+        command.arg("run").arg(study).arg("--out").arg(self.out()).args(more);
+        Running::start(command, self.work.path(), self.out())
+    }
+
+    /// Starts it and waits for its end.
+    pub(crate) fn run(&self, study: &Path, more: &[&str]) -> Ended {
+        self.start(study, more).end(Duration::from_secs(120))
+    }
+
+    /// That the host is as it was, that the run folder keeps neither image nor mount, and that
+    /// no process of the test is left.
+    pub(crate) fn assert_host_is_as_before(&self, when: &str) {
+        Picture::assert_same(&self.before, when);
+        assert_eq!(image_of(&self.out()), None, "{when}");
+        assert!(!self.out().join("mnt").exists(), "{when}, the run folder keeps a mount point");
+        let processes = processes_in(self.work.path());
+        assert!(processes.is_empty(), "{when}, processes are left: {processes:?}");
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        end_processes_in(self.work.path());
+        let _ = self.program().arg("restore").stderr(Stdio::null()).stdout(Stdio::null()).status();
+    }
+}

@@ -1,0 +1,100 @@
+//! No room for an image, a run folder that fills up, a run folder that is taken.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::bench::Bench;
+use crate::halt::image_of;
+use crate::own_device::{Mounted, OwnDevice};
+use crate::picture::Picture;
+use crate::running::Running;
+use crate::study::{Weights, loop_disk};
+
+#[test]
+fn an_image_that_does_not_fit_is_refused_with_path_free_and_needed() {
+    let Some(bench) = Bench::on_host("an image without room") else { return };
+    let memory = Mounted::tmpfs(bench.path("memory"), 16);
+    let before = Picture::take();
+    let study = bench.write("study.toml", &Weights::small().text());
+    let out = memory.at.join("run");
+    let mut command = bench.program();
+    command.arg("run").arg(study).arg("--out").arg(&out);
+    let ended = bench.finish(command);
+    ended.assert_code(4);
+    ended.assert_says(&[
+        &out.display().to_string(),
+        "15 MiB are free and 67 MiB are needed",
+        "make the disk's `size` smaller",
+    ]);
+    assert_eq!(image_of(&out), None);
+    Picture::assert_same(&before, "after the refusal");
+}
+
+#[test]
+fn an_image_larger_than_any_disk_is_refused_too() {
+    let Some(bench) = Bench::on_host("an image larger than any disk") else { return };
+    let disk = loop_disk(1 << 30);
+    let study = bench.write("study.toml", &Weights { disk, ..Weights::small() }.text());
+    let ended = bench.run(&study, &[]);
+    ended.assert_code(4);
+    ended.assert_says(&["MiB are free and", "are needed", &bench.out().display().to_string()]);
+    bench.assert_host_is_as_before("after the refusal");
+}
+
+/// Writes until nothing more fits.
+fn fill(place: &std::path::Path) {
+    let mut file = File::create(place.join("filler")).unwrap();
+    for size in [1 << 20, 4096, 1] {
+        while file.write_all(&vec![1; size]).is_ok() {}
+    }
+}
+
+#[test]
+fn a_run_folder_that_fills_up_during_the_run_ends_it_and_the_host_is_put_back() {
+    let Some(bench) = Bench::on_host("a run folder that fills up") else { return };
+    // The disk lies elsewhere, so that only what is recorded fills the folder.
+    let device = OwnDevice::attach(&bench.path("disk"), 64);
+    let memory = Mounted::tmpfs(bench.path("memory"), 16);
+    let before = Picture::take();
+    let study = Weights { disk: device.as_disk(), at_most: "30 s", ..Weights::small() };
+    let study = bench.write("study.toml", &study.text());
+    let out = memory.at.join("run");
+    let mut command = bench.program();
+    command.arg("run").arg(study).arg("--out").arg(&out);
+    let mut run = Running::start(command, bench.folder(), out);
+    run.wait_until("the window", |run| run.says("run"));
+    sleep(Duration::from_millis(300));
+    fill(&memory.at);
+    let ended = run.end(Duration::from_secs(60));
+    ended.assert_code(4);
+    ended.assert_says(&["No space left on device", "--out"]);
+    Picture::assert_same(&before, "after the disk was full");
+    let nothing = bench.assay(["restore"]);
+    assert_eq!(nothing.stdout, "nothing to restore\n");
+    assert_eq!(crate::running::processes_in(bench.folder()), Vec::<u32>::new());
+}
+
+#[test]
+fn a_run_folder_that_holds_something_is_refused() {
+    let Some(bench) = Bench::on_host("a run folder that holds something") else { return };
+    fs::create_dir(bench.out()).unwrap();
+    fs::write(bench.out().join("note"), "kept").unwrap();
+    let ended = bench.run(&bench.write("study.toml", &Weights::small().text()), &[]);
+    ended.assert_code(4);
+    ended.assert_says(&["the folder is not empty", "--out"]);
+    assert_eq!(fs::read_dir(bench.out()).unwrap().count(), 1);
+    bench.assert_host_is_as_before("after the refusal");
+}
+
+#[test]
+fn a_run_folder_that_is_a_file_is_refused() {
+    let Some(bench) = Bench::on_host("a run folder that is a file") else { return };
+    fs::write(bench.out(), "kept").unwrap();
+    let ended = bench.run(&bench.write("study.toml", &Weights::small().text()), &[]);
+    ended.assert_code(4);
+    ended.assert_says(&[&bench.out().display().to_string(), "hint: ", "--out"]);
+    assert_eq!(fs::read_to_string(bench.out()).unwrap(), "kept");
+    bench.assert_host_is_as_before("after the refusal");
+}

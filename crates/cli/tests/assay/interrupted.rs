@@ -1,0 +1,61 @@
+//! SIGINT and SIGTERM in every phase: the run ends by itself and puts the host back.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::bench::Bench;
+use crate::halt::{Moment, run_until};
+use crate::running::json;
+
+/// SIGINT comes as from a terminal, to the workloads too; SIGTERM to the program alone.
+fn interrupt(test: &str, moment: Moment) {
+    for (signal, name) in [(Signal::INT, "SIGINT"), (Signal::TERM, "SIGTERM")] {
+        let Some(bench) = Bench::on_host(&format!("{name} while {test}")) else { return };
+        let run = run_until(&bench, moment);
+        if signal == Signal::INT {
+            run.signal_from_terminal(signal);
+        } else {
+            run.signal(signal);
+        }
+        let ended = run.end(Duration::from_secs(60));
+        ended.assert_code(130);
+        bench.assert_host_is_as_before(&format!("after {name} at {moment:?}"));
+        let manifest = json(&bench.out().join("manifest.json"));
+        let early = manifest["ended_early"].as_str().unwrap_or_default().to_owned();
+        assert!(early.contains(&format!("interrupted by {name}")), "{name} {moment:?}: {early:?}");
+        assert_eq!(manifest["restored"], true);
+        let nothing = bench.assay(["restore"]);
+        assert_eq!(nothing.stdout, "nothing to restore\n");
+    }
+}
+
+#[test]
+fn a_run_interrupted_while_the_image_is_filled_puts_the_host_back() {
+    interrupt("the image is filled", Moment::Filling);
+}
+
+#[test]
+fn a_run_interrupted_after_the_image_is_attached_puts_the_host_back() {
+    interrupt("file systems are made", Moment::Attached);
+}
+
+#[test]
+fn a_run_interrupted_while_groups_are_made_puts_the_host_back() {
+    interrupt("groups are made", Moment::Groups);
+}
+
+#[test]
+fn a_run_interrupted_while_workloads_start_puts_the_host_back() {
+    interrupt("workloads start", Moment::Start);
+}
+
+#[test]
+fn a_run_interrupted_while_workloads_run_puts_the_host_back() {
+    interrupt("workloads run", Moment::Run);
+}
+
+#[test]
+fn a_run_interrupted_while_workloads_are_stopped_puts_the_host_back() {
+    interrupt("workloads are stopped", Moment::Stop);
+}

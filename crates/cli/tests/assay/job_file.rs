@@ -1,0 +1,74 @@
+//! Existing fio job files, used as they are.
+
+use std::fs;
+use std::path::Path;
+
+use crate::bench::Bench;
+use crate::running::json;
+use crate::study::{Weights, loop_disk_with_ext4};
+
+const JOB_FILE: &str = "\
+; made years ago, for a kernel that had CFQ
+[global]
+bs=4k
+ioengine=libaio
+iodepth=8
+direct=1
+rw=read
+size=8M
+cgroup_nodelete=1
+
+[task1]
+directory=/mnt/task1
+cgroup=task1
+cgroup_weight=100
+
+[task2]
+directory=/mnt/task2
+cgroup=task2
+cgroup_weight=800
+";
+
+/// The job files that fio was given hold no group options and name no place of the user's.
+fn assert_derived(run: &Path, count: usize) {
+    let mut seen = 0;
+    for folder in crate::picture::entries(&run.join("logs/trial-00-repeat-00")) {
+        let Ok(text) = fs::read_to_string(folder.join("job.fio")) else { continue };
+        assert!(!text.contains("cgroup"), "{text}");
+        assert!(!text.contains("=/mnt/"), "{text}");
+        assert!(text.contains("rw=read\n"), "what the user asked for stays: {text}");
+        seen += 1;
+    }
+    assert_eq!(seen, count);
+}
+
+#[test]
+fn the_shipped_job_file_runs_on_four_partitions() {
+    let Some(bench) = Bench::on_host("the shipped job file") else { return };
+    let ended = bench.run(Path::new("io-weight-job"), &["--at-most", "4s"]);
+    ended.assert_verdict();
+    bench.assert_host_is_as_before("after the run");
+    assert_derived(&bench.out(), 4);
+    let manifest = json(&bench.out().join("manifest.json"));
+    let workload = &manifest["trials"][0]["groups"][0]["workloads"][0];
+    assert!(workload["taken_over"].to_string().contains("cgroup=task1"), "{workload}");
+}
+
+#[test]
+fn a_job_file_of_the_user_is_left_untouched() {
+    let Some(bench) = Bench::on_host("a job file of the user") else { return };
+    let study = Weights {
+        disk: loop_disk_with_ext4(64, 2),
+        groups: 2,
+        workload: "use = \"fio\"\njobfile = \"mine.fio\"".to_owned(),
+        ..Weights::small()
+    };
+    let job_file = bench.write("mine.fio", JOB_FILE);
+    let modified = fs::metadata(&job_file).unwrap().modified().unwrap();
+    let ended = bench.run(&bench.write("study.toml", &study.text()), &[]);
+    ended.assert_verdict();
+    bench.assert_host_is_as_before("after the run");
+    assert_derived(&bench.out(), 2);
+    assert_eq!(fs::read_to_string(&job_file).unwrap(), JOB_FILE);
+    assert_eq!(fs::metadata(&job_file).unwrap().modified().unwrap(), modified);
+}

@@ -1,0 +1,24 @@
+//! The program as users meet it: its exit codes, what it prints, what it writes, and that the
+//! host is afterwards what it was before. Most tests run real studies on the real kernel.
+// A failure in what the tests share is a failure of the test.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
+
+mod again;
+mod bench;
+mod broken_study;
+mod full_disk;
+mod halt;
+mod interrupted;
+mod job_file;
+mod killed;
+mod named_disk;
+mod not_able;
+mod own_device;
+mod picture;
+mod run;
+mod running;
+mod shipped;
+mod skip;
+mod study;
+mod usage;
+mod workload_fails;

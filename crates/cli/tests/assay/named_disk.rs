@@ -1,0 +1,72 @@
+//! Disks that the user names: never touched when they are in use or bear data.
+
+use std::fs;
+
+use crate::bench::Bench;
+use crate::own_device::{Mounted, OwnDevice};
+use crate::picture::Picture;
+use crate::study::Weights;
+
+fn study_on(disk: String) -> String {
+    Weights { disk, ..Weights::small() }.text()
+}
+
+#[test]
+fn refuses_a_mounted_disk_and_says_where_it_is_mounted() {
+    let Some(bench) = Bench::on_host("a mounted disk") else { return };
+    let device = OwnDevice::attach(&bench.path("disk"), 64);
+    device.make_ext4();
+    let mounted = Mounted::device(&device, bench.path("data"));
+    fs::write(mounted.at.join("precious"), "data").unwrap();
+    let before = Picture::take();
+
+    let erasing = format!("{}\nerase = \"64 MiB\"", device.as_disk());
+    for disk in [device.as_disk(), erasing] {
+        let ended = bench.run(&bench.write("study.toml", &study_on(disk)), &[]);
+        ended.assert_code(4);
+        ended.assert_says(&["mounted at", &mounted.at.display().to_string()]);
+        Picture::assert_same(&before, "after the refusal");
+        fs::remove_dir_all(bench.out()).unwrap_or_default();
+    }
+    assert_eq!(fs::read_to_string(mounted.at.join("precious")).unwrap(), "data");
+}
+
+#[test]
+fn a_disk_with_a_file_system_is_used_only_when_its_size_is_written_down() {
+    let Some(bench) = Bench::on_host("a disk with content") else { return };
+    let image = bench.path("disk");
+    let device = OwnDevice::attach(&image, 64);
+    device.make_ext4();
+    let before = Picture::take();
+    let content = fs::read(&image).unwrap();
+
+    let ended = bench.run(&bench.write("study.toml", &study_on(device.as_disk())), &[]);
+    ended.assert_code(4);
+    ended.assert_says(&["it holds ext4", "erase = \"64 MiB\""]);
+    Picture::assert_same(&before, "after the refusal");
+    assert!(fs::read(&image).unwrap() == content, "a refused disk keeps every byte");
+    fs::remove_dir_all(bench.out()).unwrap_or_default();
+
+    let wrong = format!("{}\nerase = \"32 MiB\"", device.as_disk());
+    let ended = bench.run(&bench.write("study.toml", &study_on(wrong)), &[]);
+    ended.assert_code(4);
+    ended.assert_says(&["`32 MiB` is neither its serial number nor its size"]);
+    assert!(fs::read(&image).unwrap() == content, "a refused disk keeps every byte");
+    fs::remove_dir_all(bench.out()).unwrap_or_default();
+
+    let right = format!("{}\nerase = \"64 MiB\"", device.as_disk());
+    let ended = bench.run(&bench.write("study.toml", &study_on(right)), &[]);
+    ended.assert_verdict();
+    assert!(device.is_attached_to(&image), "the user's own device stays");
+    Picture::assert_same(&before, "after the run");
+}
+
+#[test]
+fn a_disk_that_is_not_there_is_refused_before_anything_is_made() {
+    let bench = Bench::aside();
+    let disk = "use = \"block\"\ndevice = \"/dev/assay-none\"".to_owned();
+    let ended = bench.run(&bench.write("study.toml", &study_on(disk)), &[]);
+    ended.assert_code(4);
+    ended.assert_says(&["/dev/assay-none", "hint: "]);
+    assert!(!bench.out().exists());
+}

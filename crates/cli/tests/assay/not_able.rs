@@ -1,0 +1,99 @@
+//! Hosts that cannot do it: without root, without fio, without the disk. Each says what is
+//! missing and what to do about it.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::bench::Bench;
+use crate::skip::skip;
+use crate::study::Weights;
+
+/// The program as user 65534, from a place where that user may read it.
+fn as_nobody(bench: &Bench) -> Command {
+    let program = bench.path("assay");
+    if !program.exists() {
+        fs::copy(env!("CARGO_BIN_EXE_assay"), &program).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program);
+    bench.settle(&mut command);
+    command
+}
+
+fn is_root(test: &str) -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        skip(test, "not root, so no other user can be taken on");
+    }
+    root
+}
+
+#[test]
+fn without_root_a_run_is_refused_with_a_remedy_and_a_check_says_the_same() {
+    if !is_root("without root") {
+        return;
+    }
+    let bench = Bench::aside();
+    let study = bench.write("study.toml", &Weights::small().text());
+    let mut run = as_nobody(&bench);
+    run.arg("run").arg(&study);
+    let ended = bench.finish(run);
+    ended.assert_code(4);
+    ended.assert_says(&["root", "sudo", "nothing was touched"]);
+
+    let mut check = as_nobody(&bench);
+    check.arg("check").arg(&study);
+    let ended = bench.finish(check);
+    ended.assert_code(4);
+    for text in ["task4: io.weight = 800", "root", "sudo"] {
+        assert!(ended.stdout.contains(text), "no `{text}` in {}", ended.stdout);
+    }
+
+    let mut host = as_nobody(&bench);
+    host.args(["host", "--json"]);
+    let ended = bench.finish(host);
+    ended.assert_code(0);
+    let document: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(document["facts"]["effective_user"], 65534);
+}
+
+/// A folder with everything of PATH that a run may call, but for fio.
+fn path_without_fio(bench: &Bench) -> PathBuf {
+    let folder = bench.path("bin");
+    fs::create_dir(&folder).unwrap();
+    for name in ["blkid", "mkfs.ext4", "mkfs.xfs", "sfdisk"] {
+        let path = std::env::var("PATH").unwrap();
+        let found = path.split(':').map(|place| PathBuf::from(place).join(name));
+        if let Some(program) = found.into_iter().find(|path| path.is_file()) {
+            symlink(program, folder.join(name)).unwrap();
+        }
+    }
+    folder
+}
+
+#[test]
+fn without_fio_a_run_is_refused_with_the_package_to_install() {
+    let Some(bench) = Bench::on_host("without fio") else { return };
+    let study = bench.write("study.toml", &Weights::small().text());
+    let mut run = bench.program();
+    run.env("PATH", path_without_fio(&bench)).arg("run").arg(study).arg("--out").arg(bench.out());
+    let ended = bench.finish(run);
+    ended.assert_code(4);
+    ended.assert_says(&["fio", "apt-get install fio", "nothing was touched"]);
+    assert!(!bench.out().exists());
+    bench.assert_host_is_as_before("after the refusal");
+}
+
+#[test]
+fn a_scheduler_that_no_disk_offers_is_refused_with_those_that_are() {
+    let bench = Bench::aside();
+    let disk = "use = \"loop\"\nsize = \"64 MiB\"\nscheduler = \"kyberr\"".to_owned();
+    let study = Weights { disk, weighted: false, ..Weights::small() };
+    let ended = bench.run(&bench.write("study.toml", &study.text()), &[]);
+    assert!(matches!(ended.status.code(), Some(2 | 4)), "{ended:?}");
+    ended.assert_says(&["kyberr", "nothing was touched"]);
+    assert!(!bench.out().exists());
+}

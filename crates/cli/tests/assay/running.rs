@@ -1,0 +1,171 @@
+//! A run in progress, and what is left of it.
+
+use std::fs::{self, File};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde_json::Value;
+
+/// The program while it runs, alone in a process group as a shell would start it.
+pub(crate) struct Running {
+    child: Child,
+    folder: PathBuf,
+    out: PathBuf,
+}
+
+/// The program after its end.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Running {
+    /// Output goes to files: a pipe that nobody reads would stop the program.
+    pub(crate) fn start(mut command: Command, folder: &Path, out: PathBuf) -> Self {
+        command
+            .process_group(0)
+            .stdout(File::create(folder.join("stdout")).unwrap())
+            .stderr(File::create(folder.join("stderr")).unwrap());
+        Self { child: command.spawn().unwrap(), folder: folder.to_owned(), out }
+    }
+
+    pub(crate) fn out(&self) -> &Path {
+        &self.out
+    }
+
+    /// Waits until `here` says so; fails when the program ends before.
+    pub(crate) fn wait_until(&mut self, what: &str, mut here: impl FnMut(&Self) -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !here(self) {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                panic!("the run ended ({status}) before {what}:\n{}", self.stderr());
+            }
+            assert!(Instant::now() < deadline, "no {what} within a minute:\n{}", self.stderr());
+            sleep(Duration::from_micros(500));
+        }
+    }
+
+    fn stderr(&self) -> String {
+        fs::read_to_string(self.folder.join("stderr")).unwrap()
+    }
+
+    /// Whether an event of the run says so.
+    pub(crate) fn says(&self, text: &str) -> bool {
+        let events = fs::read_to_string(self.out.join("events.jsonl")).unwrap_or_default();
+        events.contains(&format!("\"text\":\"{text}"))
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Sends a signal to the program alone, as `kill` does.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// Sends a signal to the program and its workloads, as a terminal does at Ctrl-C.
+    pub(crate) fn signal_from_terminal(&self, signal: Signal) {
+        kill_process_group(self.pid(), signal).unwrap();
+    }
+
+    /// Waits for its end, which must come within `patience`.
+    pub(crate) fn end(mut self, patience: Duration) -> Ended {
+        let deadline = Instant::now() + patience;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            if Instant::now() > deadline {
+                self.child.kill().unwrap();
+                self.child.wait().unwrap();
+                panic!("still running after {patience:?}:\n{}", self.stderr());
+            }
+            sleep(Duration::from_millis(5));
+        };
+        let stdout = fs::read_to_string(self.folder.join("stdout")).unwrap();
+        Ended { status, stdout, stderr: self.stderr() }
+    }
+}
+
+impl Drop for Running {
+    /// A test that failed in the middle leaves no program behind.
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+impl Ended {
+    #[track_caller]
+    pub(crate) fn assert_code(&self, code: i32) {
+        assert_eq!(
+            self.status.code(),
+            Some(code),
+            "{}\n--- stdout\n{}--- stderr\n{}",
+            self.status,
+            self.stdout,
+            self.stderr
+        );
+    }
+
+    /// That it ended with one of the codes of a verdict.
+    #[track_caller]
+    pub(crate) fn assert_verdict(&self) {
+        let code = self.status.code();
+        assert!(
+            matches!(code, Some(0 | 1 | 3)),
+            "{}\n--- stdout\n{}--- stderr\n{}",
+            self.status,
+            self.stdout,
+            self.stderr
+        );
+    }
+
+    #[track_caller]
+    pub(crate) fn assert_killed(&self) {
+        assert_eq!(self.status.signal(), Some(9), "{}", self.stderr);
+    }
+
+    /// That stderr contains each of these.
+    #[track_caller]
+    pub(crate) fn assert_says(&self, texts: &[&str]) {
+        for text in texts {
+            assert!(self.stderr.contains(text), "no `{text}` in stderr:\n{}", self.stderr);
+        }
+    }
+}
+
+/// A JSON document on disk.
+pub(crate) fn json(path: &Path) -> Value {
+    let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}\n{text}", path.display()))
+}
+
+/// Living processes whose current directory lies in `folder`, as that of every workload does.
+pub(crate) fn processes_in(folder: &Path) -> Vec<u32> {
+    let ids = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let id: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
+        // The link of a zombie cannot be read: it has no directory and does nothing any more.
+        let place = fs::read_link(format!("/proc/{id}/cwd")).ok()?;
+        place.starts_with(folder).then_some(id)
+    });
+    ids.collect()
+}
+
+/// Kills what a failed test has left.
+pub(crate) fn end_processes_in(folder: &Path) {
+    for id in processes_in(folder) {
+        if let Some(pid) = i32::try_from(id).ok().and_then(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+}

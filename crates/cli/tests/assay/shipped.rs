@@ -1,0 +1,75 @@
+//! What the program tells without a run: studies, the schema, the host.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::bench::Bench;
+
+fn studies() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies")
+}
+
+#[test]
+fn studies_are_listed_one_a_line_and_printed_as_they_are() {
+    let bench = Bench::aside();
+    let list = bench.assay(["studies"]);
+    list.assert_code(0);
+    let mut names: Vec<&str> =
+        list.stdout.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["io-weight", "io-weight-job"]);
+    for name in names {
+        let printed = bench.assay(["studies", name]);
+        printed.assert_code(0);
+        let path = studies().join(format!("{name}.toml"));
+        assert_eq!(printed.stdout, fs::read_to_string(path).unwrap());
+    }
+    let job_file = bench.assay(["studies", "io-weight-job.fio"]);
+    assert_eq!(job_file.stdout, fs::read_to_string(studies().join("io-weight-job.fio")).unwrap());
+}
+
+#[test]
+fn a_printed_study_is_a_study() {
+    let bench = Bench::aside();
+    let text = bench.assay(["studies", "io-weight"]).stdout;
+    let study = bench.write("mine.toml", &text);
+    let ended = bench.assay(["check".as_ref(), study.as_os_str(), "--json".as_ref()]);
+    assert!(matches!(ended.status.code(), Some(0 | 4)), "{ended:?}");
+    let document: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(document["schema"], 1);
+    assert_eq!(document["study"], "mine");
+    assert_eq!(document["trials"].as_array().unwrap().len(), 1);
+    let refused = !document["refusals"].as_array().unwrap().is_empty();
+    assert_eq!(ended.status.code(), Some(if refused { 4 } else { 0 }));
+}
+
+#[test]
+fn the_schema_is_the_one_in_the_documents() {
+    let ended = Bench::aside().assay(["schema"]);
+    ended.assert_code(0);
+    let printed: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/study.schema.json");
+    let written: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    assert_eq!(printed, written);
+}
+
+#[test]
+fn the_host_is_told_to_people_and_to_programs() {
+    let bench = Bench::aside();
+    let ended = bench.assay(["host", "--json"]);
+    ended.assert_code(0);
+    let document: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(document["schema"], 1);
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    assert_eq!(document["facts"]["kernel"], kernel.trim());
+    for need in document["requirements"].as_array().unwrap() {
+        assert_eq!(need["met"] == false, need["remedy"].is_string(), "{need}");
+    }
+    let text = bench.assay(["host"]);
+    text.assert_code(0);
+    for said in [kernel.trim(), "control groups: ", "disks", "what can be studied"] {
+        assert!(text.stdout.contains(said), "no `{said}` in {}", text.stdout);
+    }
+}

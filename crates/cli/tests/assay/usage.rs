@@ -1,0 +1,69 @@
+//! Wrong usage: exit code 2, what was wrong and what to write instead, nothing made.
+
+use crate::bench::Bench;
+
+fn refused(arguments: &[&str], says: &[&str]) {
+    let bench = Bench::aside();
+    let ended = bench.assay(arguments);
+    ended.assert_code(2);
+    ended.assert_says(says);
+    assert_eq!(ended.stdout, "", "{arguments:?}");
+    assert!(crate::picture::entries(bench.folder()).iter().all(|path| path.is_file()));
+}
+
+#[test]
+fn refuses_a_window_that_is_too_short_to_measure() {
+    refused(&["run", "io-weight", "--at-most", "1ms"], &["1ms", "at least 1 s"]);
+}
+
+#[test]
+fn refuses_a_duration_without_a_unit() {
+    refused(&["run", "io-weight", "--at-most", "20"], &["--at-most", "20"]);
+}
+
+#[test]
+fn refuses_an_unknown_study_and_names_the_nearest() {
+    refused(&["run", "io-wieght"], &["no shipped study is called `io-wieght`", "`io-weight`"]);
+    refused(&["check", "nothing-like-it"], &["assay studies"]);
+    refused(&["run", "absent.toml"], &["cannot read absent.toml", "assay studies"]);
+    refused(&["studies", "io-wieght"], &["no shipped study is called `io-wieght`", "hint: "]);
+}
+
+#[test]
+fn refuses_a_factor_that_the_study_does_not_have() {
+    refused(&["run", "io-weight", "--set", "gruops=4"], &["gruops", "groups"]);
+}
+
+#[test]
+fn refuses_a_setting_without_a_value() {
+    refused(&["run", "io-weight", "--set", "groups"], &["has no `=`", "--set FACTOR=VALUE"]);
+    refused(&["run", "io-weight", "--set", "groups="], &["groups"]);
+    refused(&["run", "io-weight", "--set", "groups=four"], &["four"]);
+}
+
+#[test]
+fn refuses_no_repeats_and_unknown_words() {
+    refused(&["run", "io-weight", "--repeats", "0"], &["--repeats"]);
+    refused(&["rnu", "io-weight"], &["rnu", "run"]);
+    refused(&["run", "io-weight", "--sett", "groups=4"], &["--sett", "--set"]);
+    refused(&[], &["Usage"]);
+}
+
+#[test]
+fn refuses_to_judge_or_report_what_is_no_run() {
+    refused(&["judge", "."], &["manifest.json", "hint: "]);
+    refused(&["report", "absent"], &["manifest.json", "hint: "]);
+}
+
+#[test]
+fn every_wish_for_help_is_granted_on_stdout() {
+    let bench = Bench::aside();
+    for arguments in [&["--help"][..], &["run", "--help"], &["help", "judge"], &["--version"]] {
+        let ended = bench.assay(arguments);
+        ended.assert_code(0);
+        assert!(ended.stdout.contains("assay"), "{arguments:?}: {}", ended.stdout);
+        assert_eq!(ended.stderr, "", "{arguments:?}");
+    }
+    let help = bench.assay(["--help"]).stdout;
+    assert!(help.contains("Exit codes: 0 every promise kept"), "{help}");
+}
