@@ -12,6 +12,7 @@ use crate::measure::Measure;
 use crate::promise::{Numbers, Subject};
 use crate::queue::Queue;
 
+mod injection;
 mod request_pool;
 mod settings;
 
@@ -96,6 +97,7 @@ fn suspicions(
             Err(why) => found.push(Suspicion::NotSeen(format!("the queue: {why}"))),
             Ok(queue) => {
                 found.push(request_pool::suspect(&queue, numbers));
+                found.push(injection::suspect(&queue, repeat, numbers, promise.within));
                 found.extend(settings::suspect(&queue, repeat));
             }
         }

@@ -44,7 +44,7 @@ fn refuses_a_setting_without_a_value() {
 #[test]
 fn refuses_no_repeats_and_unknown_words() {
     refused(&["run", "io-weight", "--repeats", "0"], &["--repeats"]);
-    refused(&["rnu", "io-weight"], &["rnu", "run"]);
+    refused(&["reprot", "."], &["reprot", "'report'"]);
     refused(&["run", "io-weight", "--sett", "groups=4"], &["--sett", "--set"]);
     refused(&[], &["Usage"]);
 }

@@ -1,11 +1,13 @@
 //! A workload that fails: which, why, where its output is, and the data of the others.
 
 use std::fs;
+use std::thread::sleep;
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::bench::Bench;
-use crate::running::{Ended, json};
+use crate::running::{Ended, end_processes_in, json};
 use crate::study::Weights;
 
 /// Runs four sections of which the third has the given option.
@@ -71,10 +73,15 @@ fn blocks_larger_than_their_file_fail_one_workload_of_four() {
 }
 
 #[test]
-fn a_job_that_dies_in_the_window_fails_its_workload() {
-    let Some(bench) = Bench::on_host("a job that dies") else { return };
-    // Half a second after the start fio is killed, as by the kernel when memory is short.
-    let ended = run_with(&bench, "exec_prerun=true\nthinktime=500000\nexec_postrun=true");
-    ended.assert_verdict();
-    bench.assert_host_is_as_before("after the run");
+fn a_workload_that_is_killed_in_the_window_fails_alone() {
+    let Some(bench) = Bench::on_host("a workload that is killed") else { return };
+    let study = bench.write("study.toml", &Weights::small().text());
+    let mut run = bench.start(&study, &[]);
+    run.wait_until("the window", |run| run.says("run"));
+    sleep(Duration::from_millis(300));
+    // As the kernel does when memory is short.
+    end_processes_in(&bench.out().join("logs/trial-00-repeat-00/task3.reader"));
+    let ended = run.end(Duration::from_secs(60));
+    assert_one_failed(&bench, &ended);
+    ended.assert_says(&["killed by signal 9"]);
 }

@@ -104,3 +104,35 @@ fn a_failed_gate_proves_its_cause_without_the_word_suspected() {
         assert!(!found[0].summary.contains("suspected") && !found[0].evidence.is_empty());
     }
 }
+
+/// One group far above its promise, the others in proportion among themselves.
+fn injected() -> Run {
+    let rest = 0.75 / 14.0;
+    let mut run = Scenario::new(&LADDER).shares(&[0.25, 2.0 * rest, 4.0 * rest, 8.0 * rest]).run();
+    let queue = &mut run.repeat().queues[0];
+    queue.at_start.insert("iosched/strict_guarantees".to_owned(), "0".to_owned());
+    run
+}
+
+#[test]
+fn injection_is_suspected_when_one_group_gains_and_the_others_keep_their_proportions() {
+    let found = causes(&injected());
+    assert_eq!(found[0].code, "C-INJECTION");
+    assert!(found[0].summary.starts_with("suspected: "));
+    let evidence = found[0].evidence.join("\n");
+    assert!(evidence.contains("`task1` got 3.7 times its promise"), "{evidence}");
+    assert!(evidence.contains("strict_guarantees\" = 1"), "{evidence}");
+}
+
+#[test]
+fn injection_is_ruled_out_by_strict_guarantees_and_by_a_general_collapse() {
+    let mut strict = injected();
+    let queue = &mut strict.repeat().queues[0];
+    queue.at_start.insert("iosched/strict_guarantees".to_owned(), "1".to_owned());
+    assert!(!codes(&strict).contains(&"C-INJECTION".to_owned()));
+
+    let mut equal = collapsed().run();
+    let queue = &mut equal.repeat().queues[0];
+    queue.at_start.insert("iosched/strict_guarantees".to_owned(), "0".to_owned());
+    assert!(!codes(&equal).contains(&"C-INJECTION".to_owned()));
+}

@@ -1,0 +1,100 @@
+//! C-INJECTION: BFQ serves requests of another queue while it holds the disk for the one in
+//! service.
+//!
+//! To keep a fast disk busy while it idles, BFQ injects requests of the first other queue that
+//! has some (`bfq_choose_bfqq_for_injection`, block/bfq-iosched.c). That service is not charged
+//! against any weight, and the lucky queue tends to stay the same one. `strict_guarantees`
+//! switches it off, at the price of one request at a time.
+
+use super::Suspicion;
+use crate::judgement::Cause;
+use crate::promise::Numbers;
+use crate::queue::{self, Queue};
+use crate::repeat::Repeat;
+use crate::wording::percent;
+
+const CODE: &str = "C-INJECTION";
+
+/// Looks for the fingerprint: a few groups far above their promise, while all others divide what
+/// is left exactly as promised.
+pub(super) fn suspect(
+    queue: &Queue,
+    repeat: &Repeat<'_>,
+    numbers: &Numbers,
+    within: f64,
+) -> Suspicion {
+    if queue.scheduler.as_deref() != Some("bfq") {
+        return Suspicion::RuledOut(format!("{CODE}: bfq does not schedule {}", queue.device));
+    }
+    let read = queue::reading(repeat, &queue.disk)
+        .and_then(|reading| reading.at_start.get("iosched/strict_guarantees"));
+    match read.map(|value| value.trim()) {
+        None => Suspicion::NotSeen(format!("{CODE}: `iosched/strict_guarantees` was not recorded")),
+        Some("0") => match Fingerprint::of(numbers, within) {
+            Some(fingerprint) => Suspicion::Fits(fingerprint.cause(numbers, queue)),
+            None => Suspicion::RuledOut(format!(
+                "{CODE}: the groups with the smaller shares do not divide the rest as promised"
+            )),
+        },
+        Some(value) => {
+            Suspicion::RuledOut(format!("{CODE}: `iosched/strict_guarantees` reads {value}"))
+        }
+    }
+}
+
+/// Who got too much, and how far the others are from their promise among themselves.
+struct Fingerprint {
+    lucky: Vec<usize>,
+    worst_of_others: f64,
+}
+
+impl Fingerprint {
+    fn of(numbers: &Numbers, within: f64) -> Option<Self> {
+        let seen: Vec<f64> = numbers.seen.iter().map(|estimate| estimate.value).collect();
+        let expected: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
+        let (lucky, others): (Vec<usize>, Vec<usize>) =
+            (0..seen.len()).partition(|group| seen[*group] > expected[*group] * (1.0 + within));
+        // A minority, and enough others for their proportions to say something.
+        if lucky.is_empty() || lucky.len() * 2 >= seen.len() || others.len() < 2 {
+            return None;
+        }
+        let sum = |shares: &[f64]| others.iter().map(|group| shares[*group]).sum::<f64>();
+        let (got, promised) = (sum(&seen), sum(&expected));
+        let worst_of_others = others
+            .iter()
+            .map(|group| (seen[*group] / got / (expected[*group] / promised) - 1.0).abs())
+            .fold(0.0, f64::max);
+        (worst_of_others <= within).then_some(Self { lucky, worst_of_others })
+    }
+
+    fn cause(&self, numbers: &Numbers, queue: &Queue) -> Cause {
+        let lucky: Vec<String> = self
+            .lucky
+            .iter()
+            .map(|group| {
+                let times = numbers.seen[*group].value / numbers.expected[*group].share;
+                format!("`{}` got {times:.1} times its promise", numbers.names[*group])
+            })
+            .collect();
+        Cause {
+            code: CODE.to_owned(),
+            summary: "suspected: while BFQ holds the disk for one group it injects requests of \
+                      another, whatever its weight"
+                .to_owned(),
+            evidence: vec![
+                format!(
+                    "{}, and the others divided the rest as promised, off by {} at most",
+                    lucky.join(", "),
+                    percent(self.worst_of_others)
+                ),
+                format!(
+                    "`iosched/strict_guarantees` of {} reads 0, which allows injection",
+                    queue.device
+                ),
+                "to test it: run once with `\"iosched/strict_guarantees\" = 1`, which forbids it \
+                 and costs throughput, or with fewer requests outstanding"
+                    .to_owned(),
+            ],
+        }
+    }
+}
