@@ -8,7 +8,7 @@ use assay_kernel::process::Membership;
 use assay_kernel::{Error, Root};
 
 /// A top group `assay-<run>` in each home, and the groups inside it. On v1 every hierarchy has
-/// its own copy of each group; on v2 there is one.
+/// its own copy of each group; on v2 there is one. The empty name stands for the top group.
 #[derive(Debug, Clone)]
 pub struct Tree {
     root: Root,

@@ -8,6 +8,7 @@ use assay_plan::{GroupPlan, KnobPlan, Trial};
 use assay_record::Reading;
 
 use crate::run::Context;
+use crate::targets::count_io;
 
 /// Makes every group of the trial and sets its knobs.
 pub(crate) fn set_up(
@@ -17,6 +18,7 @@ pub(crate) fn set_up(
 ) -> Result<Tree, Error> {
     let top = format!("assay-{}", context.request.run_id);
     let tree = Tree::create(&context.root, &mut context.ledger, &trial.homes, &top)?;
+    count_io(&tree, trial, disks);
     for group in &trial.groups {
         tree.make(&group.name, group.is_inner)?;
         for knob in &group.knobs {

@@ -95,7 +95,7 @@ impl Repeat<'_, '_> {
         name: &str,
         gate: &Gate,
         targets: &Targets,
-        samples: &PathBuf,
+        samples: &Path,
         processes: &mut [Process],
     ) -> Result<RepeatRecord, Failure> {
         let prepared = prepare(&self.context.root, targets);
@@ -131,7 +131,9 @@ impl Repeat<'_, '_> {
                 make_dir(&folder)?;
                 let mut job = workload.job.clone();
                 if let (Some(place), Some(disk)) = (&workload.place, group.disk) {
-                    job.put(&find_place(place, &self.disks[disk], &workload.name)?);
+                    let run = self.context.request.folder.path();
+                    let place = find_place(place, &self.disks[disk], &workload.name)?;
+                    job.put(&seen_from(&folder, run, place));
                 }
                 job.set("exec_prerun", gate_line("../gate"));
                 let log = format!("logs/{name}/{}", workload.name);
@@ -226,6 +228,19 @@ fn find_place(place: &PlacePlan, disk: &ScratchDisk, workload: &str) -> Result<P
     }
 }
 
+/// A directory of the run folder as fio sees it from its own `folder` in there. What the user
+/// calls the run folder thus stays out of the job file, where ` #` and ` ;` begin a comment and
+/// `$` a variable.
+fn seen_from(folder: &Path, run: &Path, place: Place) -> Place {
+    let Place::Directory { path, size } = place else { return place };
+    let inside = Path::new(&path).strip_prefix(run);
+    let (Ok(inside), Ok(below)) = (inside, folder.strip_prefix(run)) else {
+        return Place::Directory { path, size };
+    };
+    let up: PathBuf = below.components().map(|_| "..").collect();
+    Place::Directory { path: up.join(inside).display().to_string(), size }
+}
+
 fn result(process: &mut Process) -> WorkloadResult {
     let (output, talk) = process.output();
     let parsed = parse_output(&output);
@@ -305,5 +320,24 @@ fn note_failures(record: &mut RepeatRecord) {
     });
     if let (None, Some(message)) = (&record.fault, failed) {
         record.fault = Some(Fault { kind: "workload".to_owned(), message });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_units::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn the_name_of_the_run_folder_stays_out_of_job_files() {
+        let run = Path::new("/data/run #1");
+        let folder = run.join("logs/trial-00-repeat-00/task1.reader");
+        let size = Bytes::mebi(1);
+        let seen =
+            |path: &str| seen_from(&folder, run, Place::Directory { path: path.to_owned(), size });
+        let directory = |path: &str| Place::Directory { path: path.to_owned(), size };
+        assert_eq!(seen("/data/run #1/mnt/a"), directory("../../../mnt/a"));
+        assert_eq!(seen("/srv/data/a"), directory("/srv/data/a"), "outside of the run folder");
     }
 }

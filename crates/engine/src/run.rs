@@ -117,10 +117,11 @@ impl Context<'_> {
         let not_restored = self.ledger.restore(&root);
         self.manifest.changes = recording::changes(&self.ledger);
         self.manifest.restored = Some(not_restored.is_empty());
-        self.manifest.ended_early = match (&failure, interrupted) {
-            (Some(failure), _) => Some(failure.to_string()),
-            (None, Some(signal)) => Some(format!("interrupted by {signal}")),
-            (None, None) => None,
+        // What fails once the user has asked to stop, fails because of that: a step that was cut
+        // short, or a program that heard the same Ctrl-C.
+        self.manifest.ended_early = match (interrupted, &failure) {
+            (Some(signal), _) => Some(format!("interrupted by {signal}")),
+            (None, failure) => failure.as_ref().map(ToString::to_string),
         };
         // The ledger goes first: a full disk must not keep a host from counting as restored.
         self.ledger.finish()?;

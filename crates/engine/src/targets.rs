@@ -1,13 +1,17 @@
 //! Which files the sampler reads in this trial.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 
 use assay_cgroup::Tree;
 use assay_host::scratch::ScratchDisk;
 use assay_kernel::Root;
 use assay_plan::{GroupPlan, Trial};
 use assay_sample::{CpuFile, DiskTarget, GroupTarget, IoFiles, Targets};
+use assay_study::DiskSource;
+
+/// The top group of the run, as [`Tree`] names it.
+const TOP: &str = "";
 
 /// The targets of a trial: all groups, all disks.
 pub(crate) fn targets(root: &Root, tree: &Tree, trial: &Trial, disks: &[ScratchDisk]) -> Targets {
@@ -52,14 +56,60 @@ fn io(
     if is_v2 {
         return Ok((IoFiles::IoStat(directory.join("io.stat")), device));
     }
-    // BFQ counts what it schedules; under other schedulers its files stay at zero and those of
-    // the throttling layer, through which every bio goes, tell the truth
-    // (Documentation/admin-guide/cgroup-v1/blkio-controller.rst).
-    let scheduler = active_scheduler(root, &disk.device);
-    let policy = if scheduler == "bfq" { "blkio.bfq" } else { "blkio.throttle" };
-    let suffix = if group.is_inner { "_recursive" } else { "" };
-    let file = |name: &str| -> PathBuf { directory.join(format!("{policy}.{name}{suffix}")) };
-    Ok((IoFiles::Blkio { bytes: file("io_service_bytes"), requests: file("io_serviced") }, device))
+    blkio(root, &directory, disk, group.is_inner).map(|files| (files, device))
+}
+
+/// Where the throttling layer counts, its files are exact: every bio of the group passes there.
+/// BFQ's own files leave out what was merged into a request after that was queued.
+fn blkio(
+    root: &Root,
+    directory: &Path,
+    disk: &ScratchDisk,
+    is_inner: bool,
+) -> Result<IoFiles, String> {
+    let policy = if throttling_counts(root, directory, disk) {
+        "blkio.throttle"
+    } else if active_scheduler(root, &disk.device) == "bfq" {
+        "blkio.bfq"
+    } else {
+        return Err(format!(
+            "cgroup v1 counts the I/O of {} only under bfq, or while some group has a throttle \
+             limit on it",
+            disk.device
+        ));
+    };
+    let suffix = if is_inner { "_recursive" } else { "" };
+    let file = |name: &str| directory.join(format!("{policy}.{name}{suffix}"));
+    Ok(IoFiles::Blkio { bytes: file("io_service_bytes"), requests: file("io_serviced") })
+}
+
+/// Makes the throttling layer count on a disk that this run has made, by a limit that nothing
+/// reaches, on the run's own top group, where nothing runs. Since 6.10 the layer sleeps on
+/// a disk until the first limit; it then counts for all groups until the disk is gone, which is
+/// why a disk that the user owns is left alone.
+pub(crate) fn count_io(tree: &Tree, trial: &Trial, disks: &[ScratchDisk]) {
+    for (planned, disk) in trial.disks.iter().zip(disks) {
+        if matches!(planned.source, DiskSource::Loop | DiskSource::NullBlk) {
+            let limit = format!("{}:{} {}", disk.major, disk.minor, 1u64 << 60);
+            // A kernel without throttling has no such file, and BFQ's files are read instead.
+            let _ = tree.write(TOP, "io", "blkio.throttle.read_bps_device", &limit);
+        }
+    }
+}
+
+/// Whether the throttling layer counts on this disk: a limit is set on the group above, or the
+/// group already has a line for the disk.
+fn throttling_counts(root: &Root, directory: &Path, disk: &ScratchDisk) -> bool {
+    let device = format!("{}:{} ", disk.major, disk.minor);
+    let has_line = |path: &Path| {
+        root.read(path).is_ok_and(|text| text.lines().any(|line| line.starts_with(&device)))
+    };
+    let limits = directory
+        .ancestors()
+        .map(|group| group.join("blkio.throttle.read_bps_device"))
+        .take_while(|path| root.exists(path))
+        .any(|path| has_line(&path));
+    limits || has_line(&directory.join("blkio.throttle.io_service_bytes"))
 }
 
 fn cpu(tree: &Tree, trial: &Trial, group: &GroupPlan) -> Result<CpuFile, String> {

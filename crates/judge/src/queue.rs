@@ -7,7 +7,7 @@
 //! 2025 went back to all of them. By Little's law both have the same mean where they count the
 //! same, which is how the two meanings are told apart here, without asking for a version.
 
-use assay_record::{GroupRecord, QueueReading, TrialRecord};
+use assay_record::{GroupRecord, IoClass, QueueReading, TrialRecord};
 
 use crate::repeat::Repeat;
 use crate::series::{self, unwrapped};
@@ -31,6 +31,9 @@ pub(crate) struct Queue {
     /// Requests that all workloads on the disk together keep outstanding; `None` when one of
     /// them does not say.
     pub(crate) outstanding: Option<f64>,
+    /// The same with sequential workloads counted as one request each: what they have waiting
+    /// in the scheduler merges, and 32 outstanding become one long request until their turn.
+    pub(crate) least_waiting: Option<f64>,
     /// Mean number of requests between allocation and completion.
     pub(crate) mean_queue: Result<f64, String>,
     /// Readings of `in_flight` within the window.
@@ -68,7 +71,10 @@ impl Queue {
             scheduler: reading.map(|reading| reading.scheduler_at_start.clone()),
             nr_requests,
             groups: trial.groups.iter().filter(uses).filter(|group| is_measured(group)).count(),
-            outstanding: outstanding(trial.groups.iter().filter(uses)),
+            outstanding: outstanding(trial.groups.iter().filter(uses), |io| io.outstanding),
+            least_waiting: outstanding(trial.groups.iter().filter(uses), |io| {
+                if io.sequential { Some(1) } else { io.outstanding }
+            }),
             mean_queue: rate(repeat, &device, "weighted_ms").map(|ms_per_s| ms_per_s / 1000.0),
             in_flight: gauge(repeat, &device),
             busy: rate(repeat, &device, "io_ms").ok().map(|ms_per_s| ms_per_s / 1000.0),
@@ -98,10 +104,10 @@ impl Queue {
         Some(below as f64 / values.len() as f64)
     }
 
-    /// Requests that can be in the queue at once: what the workloads keep outstanding, at least
-    /// one for each group, as far as the pool holds them.
+    /// Requests that are in the queue at once while no workload holds back: what they keep
+    /// outstanding after merging, at least one for each group, as far as the pool holds them.
     pub(crate) fn capacity(&self) -> f64 {
-        let wanted = self.outstanding.unwrap_or(self.groups as f64);
+        let wanted = self.least_waiting.unwrap_or(self.groups as f64);
         wanted.min(self.nr_requests.unwrap_or(f64::INFINITY))
     }
 }
@@ -125,11 +131,14 @@ pub(crate) fn reading<'r>(repeat: &Repeat<'r>, disk: &str) -> Option<&'r QueueRe
     repeat.record.queues.iter().find(|queue| queue.disk == disk)
 }
 
-fn outstanding<'t>(groups: impl Iterator<Item = &'t GroupRecord>) -> Option<f64> {
+fn outstanding<'t>(
+    groups: impl Iterator<Item = &'t GroupRecord>,
+    of: impl Fn(&IoClass) -> Option<u32>,
+) -> Option<f64> {
     let mut sum = 0.0;
     for workload in groups.flat_map(|group| &group.workloads) {
         if workload.io.reads || workload.io.writes {
-            sum += f64::from(workload.io.outstanding?);
+            sum += f64::from(of(&workload.io)?);
         }
     }
     (sum > 0.0).then_some(sum)

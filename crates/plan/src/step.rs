@@ -104,7 +104,7 @@ fn disk_changes(trial: &Trial, index: usize) -> Vec<String> {
     match disk.format {
         Format::None => {}
         Format::Ext4 => {
-            changes.push("mkfs.ext4 and mount below the run folder, by UUID".to_owned())
+            changes.push("mkfs.ext4 and mount below the run folder, by UUID".to_owned());
         }
         Format::Xfs => changes.push("mkfs.xfs and mount below the run folder, by UUID".to_owned()),
     }

@@ -29,6 +29,9 @@ impl Error {
                 "the disk of the run folder is full; free space there or choose another with --out",
             ),
             io::ErrorKind::PermissionDenied => Some("choose a run folder that you own with --out"),
+            io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+                Some("a file is in the way; choose another run folder with --out")
+            }
             io::ErrorKind::ReadOnlyFilesystem => Some("choose a writable run folder with --out"),
             _ => None,
         };

@@ -112,6 +112,10 @@ pub struct IoClass {
     pub reads: bool,
     /// It writes.
     pub writes: bool,
+    /// Each request begins where the one before ended, so that requests which wait in the
+    /// scheduler merge with each other.
+    #[serde(default)]
+    pub sequential: bool,
     /// Requests that it keeps outstanding, all its jobs together.
     pub outstanding: Option<u32>,
     /// Bytes of one request, where there is one size.

@@ -10,5 +10,5 @@ mod target;
 
 pub use first_io::{FirstIo, IoCounter};
 pub use sampler::{Outcome, Sampler};
-pub use source::{Prepared, Rows, Source, prepare};
+pub use source::{Depth, Prepared, Rows, Source, prepare};
 pub use target::{CpuFile, DiskTarget, GroupTarget, IoFiles, Targets};

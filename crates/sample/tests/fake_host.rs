@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use assay_kernel::Root;
 use assay_record::read_tables;
-use assay_sample::{CpuFile, DiskTarget, FirstIo, GroupTarget, IoFiles, Sampler, Targets, prepare};
+use assay_sample::{
+    CpuFile, Depth, DiskTarget, FirstIo, GroupTarget, IoFiles, Sampler, Targets, prepare,
+};
 
 fn put(tree: &Path, path: &str, text: &str) {
     let path = tree.join(path);
@@ -52,7 +54,7 @@ fn every_source_lands_in_its_table_and_a_missing_one_says_why() {
 
     let folder = tempfile::tempdir().unwrap();
     let sampler =
-        Sampler::start(prepared, &folder.path().to_owned(), Duration::from_millis(5)).unwrap();
+        Sampler::start(prepared, folder.path(), Duration::from_millis(5)).unwrap();
     std::thread::sleep(Duration::from_millis(30));
     let outcome = sampler.stop();
     assert!(outcome.failure.is_none());
@@ -80,8 +82,57 @@ fn a_counter_that_vanishes_is_null_and_not_zero() {
     let mut prepared = prepare(&Root::at(tree.path()), &targets());
     let disk = prepared.sources.iter_mut().find(|source| source.name() == "disk").unwrap();
     let mut rows = assay_sample::Rows::new(disk.as_ref(), || 1);
-    disk.read(&mut rows);
+    disk.read(&mut rows, Depth::Whole);
     assert_eq!(rows.table().column("in_flight").unwrap().values, [None]);
+}
+
+/// Targets of so many groups, with their files.
+fn many(tree: &Path, groups: usize) -> Targets {
+    let groups = (0..groups).map(|index| {
+        let name = format!("many{index}");
+        let folder = format!("cg/{name}");
+        put(tree, &format!("{folder}/bytes"), "7:0 Read 4096\n7:0 Write 0\nTotal 4096\n");
+        put(tree, &format!("{folder}/requests"), "7:0 Read 1\n7:0 Write 0\nTotal 1\n");
+        put(tree, &format!("{folder}/cpu"), "5\n");
+        let file = |name: &str| Path::new("/").join(&folder).join(name);
+        let io = IoFiles::Blkio { bytes: file("bytes"), requests: file("requests") };
+        let cpu = Ok(CpuFile::Cpuacct(file("cpu")));
+        GroupTarget { name, io: Ok((io, "7:0".to_owned())), cpu, pressure: None }
+    });
+    Targets { groups: groups.collect(), disks: Vec::new() }
+}
+
+/// Of the first group: readings of bytes, of requests, of CPU time.
+fn readings(groups: usize) -> [usize; 3] {
+    let tree = tree();
+    let prepared = prepare(&Root::at(tree.path()), &many(tree.path(), groups));
+    let folder = tempfile::tempdir().unwrap();
+    let interval = Duration::from_millis(10);
+    let sampler = Sampler::start(prepared, folder.path(), interval).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(sampler.stop().failure.is_none());
+    let tables = read_tables(folder.path()).unwrap();
+    [("io", "read_bytes"), ("io", "read_ios"), ("cpu", "usage_ns")].map(|(source, column)| {
+        let table = tables.iter().find(|table| table.source == source).unwrap();
+        table.series("many0", column).count()
+    })
+}
+
+#[test]
+fn few_files_are_read_whole_in_every_round() {
+    let [bytes, requests, cpu] = readings(40);
+    assert!(bytes >= 3, "{bytes}");
+    assert_eq!((requests, cpu), (bytes, bytes));
+}
+
+#[test]
+fn of_many_files_those_with_bytes_alone_are_read_in_every_round() {
+    let [bytes, requests, cpu] = readings(100);
+    assert!(bytes > 12, "{bytes}");
+    assert_eq!(requests, cpu);
+    // The first and the last round are whole, and every tenth between them.
+    let expected = (bytes - 1).div_ceil(10) + 1;
+    assert_eq!(requests, expected, "{bytes} rounds");
 }
 
 #[test]

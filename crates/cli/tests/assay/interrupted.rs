@@ -8,7 +8,8 @@ use crate::bench::Bench;
 use crate::halt::{Moment, run_until};
 use crate::running::json;
 
-/// SIGINT comes as from a terminal, to the workloads too; SIGTERM to the program alone.
+/// SIGINT comes as from a terminal, to programs such as mkfs that the run has just called too;
+/// SIGTERM comes to the program alone.
 fn interrupt(test: &str, moment: Moment) {
     for (signal, name) in [(Signal::INT, "SIGINT"), (Signal::TERM, "SIGTERM")] {
         let Some(bench) = Bench::on_host(&format!("{name} while {test}")) else { return };

@@ -68,7 +68,7 @@ fn a_run_killed_while_workloads_are_stopped_is_restored() {
 }
 
 #[test]
-fn restore_leaves_a_run_in_progress_alone() {
+fn a_run_in_progress_is_left_alone_by_restore_and_by_a_second_run() {
     let Some(bench) = Bench::on_host("restore beside a run in progress") else { return };
     let run = run_until(&bench, Moment::Run);
     let mut command = bench.program();
@@ -76,6 +76,12 @@ fn restore_leaves_a_run_in_progress_alone() {
     assert_eq!(beside.status.code(), Some(0));
     let said = String::from_utf8(beside.stderr).unwrap();
     assert!(said.contains("is in progress; it was left alone"), "{said}");
+    let study = bench.path("study.toml");
+    let second = bench.program().arg("run").arg(study).arg("--out").arg("second").output().unwrap();
+    assert_eq!(second.status.code(), Some(4));
+    let said = String::from_utf8(second.stderr).unwrap();
+    assert!(said.contains("is in progress (process "), "{said}");
+    assert!(!bench.path("second").exists());
     assert!(!crate::running::processes_in(bench.folder()).is_empty(), "workloads go on");
     run.signal(Signal::TERM);
     run.end(Duration::from_secs(60)).assert_code(130);

@@ -153,3 +153,19 @@ fn a_dry_run_prints_the_plan_and_touches_nothing() {
     assert!(!bench.out().exists());
     bench.assert_host_is_as_before("after the dry run");
 }
+
+/// fio splits lists of files at `:`, and job files at white space and `;`.
+#[test]
+fn a_run_folder_may_have_any_name() {
+    let Some(bench) = Bench::on_host("a run folder of any name") else { return };
+    let disk = crate::study::loop_disk_with_ext4(64, 2);
+    let study = Weights { disk, groups: 2, at_most: "1 s", ..Weights::small() };
+    let study = bench.write("study.toml", &study.text());
+    let out = bench.path("a run: 50 % #1 ; \u{fc}");
+    let mut command = bench.program();
+    command.arg("run").arg(study).arg("--out").arg(&out);
+    let ended = bench.finish(command);
+    ended.assert_verdict();
+    assert_complete(&out);
+    bench.assert_host_is_as_before("after the run");
+}

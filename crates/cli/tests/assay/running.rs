@@ -70,7 +70,7 @@ impl Running {
         kill_process(self.pid(), signal).unwrap();
     }
 
-    /// Sends a signal to the program and its workloads, as a terminal does at Ctrl-C.
+    /// Sends a signal to the program's whole process group, as a terminal does at Ctrl-C.
     pub(crate) fn signal_from_terminal(&self, signal: Signal) {
         kill_process_group(self.pid(), signal).unwrap();
     }

@@ -1,7 +1,7 @@
 //! Scratch disks and the ledger on the real kernel, as root. Every test leaves the host as it
 //! found it and looks whether it did.
 // A failure in what the tests share is a failure of the test.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
 mod host;
 mod kill;
@@ -18,7 +18,7 @@ use assay_kernel::{Error, Root, process};
 use assay_units::Bytes;
 use tempfile::TempDir;
 
-use host::{Picture, group_for_tests, turn};
+use host::{Picture, group_for_tests, skip, turn};
 
 const MIB: u64 = 1 << 20;
 
@@ -147,7 +147,7 @@ fn a_whole_disk_can_be_xfs() {
 fn an_image_on_tmpfs_is_attached_whether_or_not_it_can_be_direct() {
     let Some(_turn) = turn("an image on tmpfs") else { return };
     let Ok(memory) = tempfile::Builder::new().prefix("assay-test-").tempdir_in("/dev/shm") else {
-        println!("skipped: an image on tmpfs: no /dev/shm");
+        skip("an image on tmpfs", "no /dev/shm");
         return;
     };
     let before = Picture::take();

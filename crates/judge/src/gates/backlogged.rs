@@ -108,13 +108,19 @@ fn of_queue(queue: &Queue) -> Finding {
 /// of those, half are asked for, as of the mean. More than the pool holds cannot be there.
 fn fewest(queue: &Queue) -> f64 {
     let groups = queue.groups as f64;
-    let half = queue.outstanding.map_or(groups, |outstanding| (LEAST_PART * outstanding).ceil());
+    let half = queue.least_waiting.map_or(groups, |outstanding| (LEAST_PART * outstanding).ceil());
     groups.min(half).min(queue.nr_requests.unwrap_or(groups)).max(1.0)
 }
 
 fn mean_text(queue: &Queue, mean: f64) -> String {
     let wanted = match queue.outstanding {
-        Some(outstanding) => format!("the workloads keep {outstanding} outstanding"),
+        Some(outstanding) if Some(outstanding) == queue.least_waiting => {
+            format!("the workloads keep {outstanding} outstanding")
+        }
+        Some(outstanding) => format!(
+            "the workloads keep {outstanding} outstanding, at least {} after merging",
+            queue.capacity()
+        ),
         None => {
             format!("{} groups keep an unknown number outstanding", queue.groups)
         }

@@ -319,3 +319,14 @@ fn a_counter_that_goes_back_is_no_number() {
     assert_eq!(promise.verdict, Verdict::Void);
     assert!(promise.reason.contains("went back"), "{}", promise.reason);
 }
+
+#[test]
+fn sequential_requests_that_merge_while_they_wait_are_a_backlog() {
+    let short = Scenario { outstanding: Some(32), mean_queue: 21.0, ..Scenario::new(&LADDER) };
+    assert_eq!(short.run().promise().verdict, Verdict::Void);
+    let merging = Scenario { sequential: true, ..short };
+    let run = merging.run();
+    assert_eq!(run.promise().verdict, Verdict::Kept);
+    let evidence = check(&run, "backlogged").evidence;
+    assert!(evidence.contains("keep 128 outstanding, at least 4 after merging"), "{evidence}");
+}

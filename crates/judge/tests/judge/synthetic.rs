@@ -45,6 +45,7 @@ pub(crate) struct Scenario {
     pub(crate) promise: PromiseRecord,
     pub(crate) warm_up: WarmUpRecord,
     pub(crate) outstanding: Option<u32>,
+    pub(crate) sequential: bool,
     pub(crate) mean_queue: f64,
     pub(crate) idle: f64,
 }
@@ -73,6 +74,7 @@ impl Scenario {
             },
             warm_up: WarmUpRecord::Seconds(0.0),
             outstanding: Some(8),
+            sequential: false,
             mean_queue: 8.0 * weights.len() as f64,
             idle: 0.6,
         }
@@ -240,6 +242,7 @@ impl Scenario {
                     direct: true,
                     reads: true,
                     writes: false,
+                    sequential: self.sequential,
                     outstanding: self.outstanding,
                     block_size: Some(4096),
                 },

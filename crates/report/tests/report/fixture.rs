@@ -250,6 +250,7 @@ fn group(shape: &Shape, index: usize) -> GroupRecord {
                 direct: true,
                 reads: true,
                 writes: shape.mixed,
+                sequential: false,
                 outstanding: Some(32),
                 block_size: Some(4096),
             },

@@ -3,7 +3,7 @@
 use assay_kernel::counters::{keyed, number};
 use assay_kernel::{KeptFile, Root};
 
-use super::{Rows, Source, names};
+use super::{Depth, Rows, Source, names};
 use crate::target::{CpuFile, Targets};
 
 enum File {
@@ -39,8 +39,10 @@ impl GroupCpu {
 impl File {
     fn usage_ns(&self, buffer: &mut Vec<u8>) -> Option<u64> {
         match self {
-            Self::Cpuacct(file) => number(file.read(buffer).ok()?),
-            Self::CpuStat(file) => keyed(file.read(buffer).ok()?, "usage_usec")?.checked_mul(1000),
+            Self::Cpuacct(file) => number(file.read_record(buffer).ok()?),
+            Self::CpuStat(file) => {
+                keyed(file.read_record(buffer).ok()?, "usage_usec")?.checked_mul(1000)
+            }
         }
     }
 }
@@ -58,7 +60,14 @@ impl Source for GroupCpu {
         self.groups.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    fn read(&mut self, rows: &mut Rows) {
+    fn files(&self) -> usize {
+        self.groups.len()
+    }
+
+    fn read(&mut self, rows: &mut Rows, depth: Depth) {
+        if depth == Depth::Essential {
+            return;
+        }
         for (index, (_, file)) in self.groups.iter().enumerate() {
             rows.add(index, &[file.usage_ns(&mut self.buffer)]);
         }

@@ -4,7 +4,7 @@
 use assay_kernel::counters::fields;
 use assay_kernel::{KeptFile, Root};
 
-use super::{Rows, Source, names};
+use super::{Depth, Rows, Source, names};
 use crate::target::Targets;
 
 /// All scratch disks.
@@ -53,9 +53,14 @@ impl Source for Disks {
         self.disks.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    fn read(&mut self, rows: &mut Rows) {
+    fn files(&self) -> usize {
+        self.disks.len()
+    }
+
+    fn read(&mut self, rows: &mut Rows, _: Depth) {
         for (index, (_, file)) in self.disks.iter().enumerate() {
-            let stat = file.read(&mut self.buffer).ok().and_then(|text| fields::<11>(text, ""));
+            let stat =
+                file.read_record(&mut self.buffer).ok().and_then(|text| fields::<11>(text, ""));
             let values = match stat {
                 // The second and the sixth field count merges, which no promise needs.
                 Some([r, _, rs, rms, w, _, ws, wms, in_flight, io_ms, weighted]) => {

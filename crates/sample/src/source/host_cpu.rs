@@ -3,7 +3,7 @@
 use assay_kernel::counters::fields;
 use assay_kernel::{KeptFile, Root};
 
-use super::{Rows, Source, names};
+use super::{Depth, Rows, Source, names};
 
 /// /proc/stat counts in USER_HZ, which is 100 on every architecture that Linux still supports
 /// with fio: a tick is 10 ms.
@@ -46,9 +46,13 @@ impl Source for HostCpu {
         vec!["host".to_owned()]
     }
 
-    fn read(&mut self, rows: &mut Rows) {
+    fn files(&self) -> usize {
+        1
+    }
+
+    fn read(&mut self, rows: &mut Rows, _: Depth) {
         let ticks =
-            self.file.read(&mut self.buffer).ok().and_then(|text| fields::<8>(text, "cpu "));
+            self.file.read_record(&mut self.buffer).ok().and_then(|text| fields::<8>(text, "cpu "));
         let values = ticks.map_or([None; 8], |ticks| ticks.map(|ticks| ticks.checked_mul(TICK_NS)));
         rows.add(0, &values);
     }

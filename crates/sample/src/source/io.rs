@@ -3,7 +3,7 @@
 use assay_kernel::counters::{ReadWrite, blkio, io_stat};
 use assay_kernel::{KeptFile, Root};
 
-use super::{Rows, Source, names};
+use super::{Depth, Rows, Source, names};
 use crate::target::{GroupTarget, IoFiles, Targets};
 
 /// One group's open files.
@@ -50,14 +50,25 @@ fn open_group(root: &Root, group: &GroupTarget) -> Result<(Files, String), Strin
 }
 
 impl Files {
-    fn read(&self, device: &str, buffer: &mut Vec<u8>) -> Option<(ReadWrite, ReadWrite)> {
+    /// Bytes and, as far as they are wanted or come with the bytes anyway, requests.
+    fn read(
+        &self,
+        device: &str,
+        depth: Depth,
+        buffer: &mut Vec<u8>,
+    ) -> Option<(ReadWrite, Option<ReadWrite>)> {
         match self {
             Self::Blkio { bytes, requests } => {
-                let bytes = blkio(bytes.read(buffer).ok()?, device);
-                let requests = blkio(requests.read(buffer).ok()?, device);
-                Some((bytes, requests))
+                let bytes = blkio(bytes.read_record(buffer).ok()?, device);
+                if depth == Depth::Essential {
+                    return Some((bytes, None));
+                }
+                Some((bytes, Some(blkio(requests.read_record(buffer).ok()?, device))))
             }
-            Self::IoStat(file) => Some(io_stat(file.read(buffer).ok()?, device)),
+            Self::IoStat(file) => {
+                let (bytes, requests) = io_stat(file.read_record(buffer).ok()?, device);
+                Some((bytes, Some(requests)))
+            }
         }
     }
 }
@@ -75,14 +86,25 @@ impl Source for GroupIo {
         self.groups.iter().map(|(name, ..)| name.clone()).collect()
     }
 
-    fn read(&mut self, rows: &mut Rows) {
+    fn files(&self) -> usize {
+        let files = self.groups.iter().map(|(_, files, _)| match files {
+            Files::Blkio { .. } => 2,
+            Files::IoStat(_) => 1,
+        });
+        files.sum()
+    }
+
+    fn read(&mut self, rows: &mut Rows, depth: Depth) {
         for (index, (_, files, device)) in self.groups.iter().enumerate() {
-            let values = match files.read(device, &mut self.buffer) {
-                Some((bytes, requests)) => {
-                    [bytes.read, bytes.write, requests.read, requests.write].map(Some)
-                }
-                None => [None; 4],
-            };
+            let read = files.read(device, depth, &mut self.buffer);
+            let bytes = read.map(|(bytes, _)| bytes);
+            let requests = read.and_then(|(_, requests)| requests);
+            let values = [
+                bytes.map(|bytes| bytes.read),
+                bytes.map(|bytes| bytes.write),
+                requests.map(|requests| requests.read),
+                requests.map(|requests| requests.write),
+            ];
             rows.add(index, &values);
         }
     }

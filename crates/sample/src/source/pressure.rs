@@ -4,7 +4,7 @@
 use assay_kernel::counters::pressure;
 use assay_kernel::{KeptFile, Root};
 
-use super::{Rows, Source, names};
+use super::{Depth, Rows, Source, names};
 use crate::target::Targets;
 
 const RESOURCES: [&str; 3] = ["cpu", "io", "memory"];
@@ -61,11 +61,17 @@ impl Source for Pressure {
         self.subjects.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    fn read(&mut self, rows: &mut Rows) {
-        for (index, (_, files)) in self.subjects.iter().enumerate() {
+    fn files(&self) -> usize {
+        self.subjects.len() * RESOURCES.len()
+    }
+
+    fn read(&mut self, rows: &mut Rows, depth: Depth) {
+        // The host comes first and is always read.
+        let many = if depth == Depth::Essential { 1 } else { self.subjects.len() };
+        for (index, (_, files)) in self.subjects.iter().take(many).enumerate() {
             let mut values = [None; 6];
             for (file, pair) in files.iter().zip(values.chunks_mut(2)) {
-                if let Ok(text) = file.read(&mut self.buffer) {
+                if let Ok(text) = file.read_record(&mut self.buffer) {
                     pair[0] = pressure(text, "some");
                     pair[1] = pressure(text, "full");
                 }

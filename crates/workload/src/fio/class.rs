@@ -17,6 +17,7 @@ pub fn io_class(job: &Job) -> IoClass {
         direct: is_direct(job),
         reads: mixed || mode.ends_with("read"),
         writes: mixed || mode.ends_with("write") || mode == "trimwrite",
+        sequential: !mode.starts_with("rand"),
         outstanding: outstanding(job),
         block_size: block_size(job),
     }
@@ -68,6 +69,7 @@ mod tests {
             direct: false,
             reads: true,
             writes: false,
+            sequential: true,
             outstanding: Some(1),
             block_size: Some(4096),
         };
@@ -79,6 +81,7 @@ mod tests {
         let mixed = class(&[("rw", "randrw"), ("bs", "4k,8k")]);
         assert!(mixed.reads && mixed.writes);
         assert_eq!(mixed.block_size, None);
+        assert!(!mixed.sequential && class(&[("rw", "write:8k")]).sequential);
     }
 
     #[test]

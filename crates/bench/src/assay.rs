@@ -1,0 +1,91 @@
+//! The program under test, run as users run it.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use assay_record::{Manifest, RunFolder};
+
+use crate::child;
+use crate::trouble::Trouble;
+
+/// The `assay` binary with a folder of its own for everything that it leaves.
+pub(crate) struct Assay {
+    program: PathBuf,
+    place: PathBuf,
+}
+
+/// Exit codes of a run that ended with a verdict: kept, broken, undecided or void.
+const JUDGED: [i32; 3] = [0, 1, 3];
+
+impl Assay {
+    /// `place` is an existing folder.
+    pub(crate) fn new(program: &Path, place: &Path) -> Result<Self, Trouble> {
+        let program = program.canonicalize().map_err(|cause| {
+            Trouble::Failed(format!(
+                "cannot run {}: {cause}; build it with `cargo build --release -p assay-cli`",
+                program.display()
+            ))
+        })?;
+        Ok(Self { program, place: place.to_owned() })
+    }
+
+    /// Runs a study of this text and returns its run folder with its manifest.
+    pub(crate) fn run(&self, name: &str, study: &str) -> Result<(PathBuf, Manifest), Trouble> {
+        let file = self.place.join(format!("{name}.toml"));
+        write(&file, study)?;
+        let out = self.place.join(name);
+        let mut command = Command::new(&self.program);
+        command.arg("run").arg(&file).arg("--out").arg(&out).arg("--json");
+        let (status, talk) = self.call(&mut command, name)?;
+        if !status.code().is_some_and(|code| JUDGED.contains(&code)) {
+            return Err(Trouble::Failed(format!("`assay run` ended with {status}: {talk}")));
+        }
+        let manifest = RunFolder::open(&out)?.read_manifest()?;
+        let faults = manifest.trials.iter().flat_map(|trial| &trial.repeats);
+        if let Some(fault) = faults.filter_map(|repeat| repeat.fault.as_ref()).next() {
+            return Err(Trouble::Failed(format!("a repeat failed: {}", fault.message)));
+        }
+        Ok((out, manifest))
+    }
+
+    /// Writes the report of a recorded run and returns how long that took as a process.
+    pub(crate) fn report(&self, run: &Path) -> Result<Duration, Trouble> {
+        let mut command = Command::new(&self.program);
+        command.arg("report").arg(run);
+        let began = Instant::now();
+        let (status, talk) = self.call(&mut command, "report")?;
+        let elapsed = began.elapsed();
+        if status.success() {
+            Ok(elapsed)
+        } else {
+            Err(Trouble::Failed(format!("`assay report` ended with {status}: {talk}")))
+        }
+    }
+
+    /// Runs it to its end with a ledger of its own; returns the last that it said.
+    fn call(&self, command: &mut Command, name: &str) -> Result<(ExitStatus, String), Trouble> {
+        let talk = self.place.join(format!("{name}.talk"));
+        let failed = |cause| Trouble::Failed(format!("cannot create {}: {cause}", talk.display()));
+        let file = File::create(&talk).map_err(failed)?;
+        command
+            .env("ASSAY_STATE", self.place.join("state"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(file);
+        let mut running = command
+            .spawn()
+            .map_err(|cause| Trouble::Failed(format!("cannot start {command:?}: {cause}")))?;
+        let status = child::wait(&mut running)?;
+        let said = std::fs::read_to_string(&talk).unwrap_or_default();
+        let last: Vec<&str> = said.lines().rev().take(3).collect();
+        Ok((status, last.into_iter().rev().collect::<Vec<_>>().join("; ")))
+    }
+}
+
+/// Writes a file whole.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Trouble> {
+    std::fs::write(path, text)
+        .map_err(|cause| Trouble::Failed(format!("cannot write {}: {cause}", path.display())))
+}

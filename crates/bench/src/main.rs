@@ -1,0 +1,110 @@
+//! Measures what Assay itself costs and how precise it is, on this host, and prints one table.
+//! What is measured and how stands in `docs/performance.md`.
+
+mod assay;
+mod child;
+mod figure;
+mod observer;
+mod quiet;
+mod report_time;
+mod starts;
+mod statistics;
+mod study;
+mod synthetic;
+mod trouble;
+
+use std::io::{Write, stderr, stdout};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use assay_kernel::signal;
+use clap::Parser;
+
+use crate::assay::Assay;
+use crate::figure::{Figure, table};
+use crate::quiet::Turn;
+use crate::trouble::Trouble;
+
+/// Measure start skew, sampling cost, report time and observer effect on this host
+///
+/// Needs root and fio. Ends with 0 when everything could be measured, whether or not a target was
+/// reached: a host may be too noisy or too small.
+#[derive(Debug, Parser)]
+#[command(name = "assay-bench")]
+struct Arguments {
+    /// The `assay` binary, built with --release
+    assay: PathBuf,
+    /// Fewer groups, repeats and pairs
+    #[arg(long)]
+    quick: bool,
+    /// Pairs of runs with and without Assay
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    pairs: Option<u32>,
+}
+
+/// How much is measured.
+struct Extent {
+    groups: u32,
+    repeats: usize,
+    reports: usize,
+    pairs: usize,
+}
+
+impl Extent {
+    fn of(arguments: &Arguments) -> Self {
+        let extent = if arguments.quick {
+            Self { groups: 32, repeats: 3, reports: 3, pairs: 3 }
+        } else {
+            Self { groups: 128, repeats: 7, reports: 5, pairs: 8 }
+        };
+        match arguments.pairs {
+            Some(pairs) => Self { pairs: pairs as usize, ..extent },
+            None => extent,
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    signal::note_interruptions();
+    match measure(&arguments) {
+        Ok(figures) => {
+            // A reader that has gone away is no error.
+            let _ = write!(stdout().lock(), "{}", table(&figures));
+            ExitCode::SUCCESS
+        }
+        Err(trouble) => {
+            say(&format!("error: {trouble}"));
+            match trouble {
+                Trouble::Interrupted(_) => ExitCode::from(130),
+                Trouble::Failed(_) => ExitCode::from(4),
+            }
+        }
+    }
+}
+
+/// Everything that is written lies in one folder, which is gone afterwards.
+fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Trouble> {
+    let place = tempfile::Builder::new()
+        .prefix("assay-bench-")
+        .tempdir()
+        .map_err(|cause| Trouble::Failed(format!("cannot make a folder: {cause}")))?;
+    let assay = Assay::new(&arguments.assay, place.path())?;
+    say("waiting for this host's turn to be measured");
+    let _turn = Turn::take()?;
+    all(&assay, &Extent::of(arguments), place.path())
+}
+
+fn all(assay: &Assay, extent: &Extent, place: &Path) -> Result<Vec<Figure>, Trouble> {
+    say(&format!("{} groups, {} repeats", extent.groups, extent.repeats));
+    let (mut figures, model) = starts::measure(assay, extent.groups, extent.repeats)?;
+    say("report of a run of ten minutes");
+    figures.push(report_time::measure(assay, &model, place, extent.reports)?);
+    say(&format!("{} pairs with and without Assay", extent.pairs));
+    figures.push(observer::measure(assay, place, extent.pairs)?);
+    Ok(figures)
+}
+
+fn say(text: &str) {
+    let _ = writeln!(stderr().lock(), "{text}");
+}

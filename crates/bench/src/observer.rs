@@ -1,0 +1,229 @@
+//! What Assay around a workload does to its throughput: fio alone against the same fio in a run.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use assay_cgroup::Tree;
+use assay_host::Ledger;
+use assay_host::scratch::{self, Format, ScratchDisk, ScratchSpec, Source};
+use assay_kernel::{Root, signal};
+use assay_plan::{Trial, plan};
+use assay_units::Bytes;
+use assay_workload::fio::{Job, Place, parse_output};
+
+use crate::assay::{Assay, write};
+use crate::child;
+use crate::figure::Figure;
+use crate::quiet;
+use crate::statistics::{Estimate, Reached, pairs_needed};
+use crate::study;
+use crate::trouble::Trouble;
+
+/// Both throughputs shall be equal within this margin, at this confidence.
+const MARGIN: f64 = 0.01;
+const CONFIDENCE: f64 = 0.95;
+
+/// How long fio runs each time, seconds.
+const SECONDS: f64 = 4.0;
+
+/// Size of the disk.
+const SIZE: Bytes = Bytes::mebi(512);
+
+/// The group of fio alone: the same hierarchies as in a run, nothing set, nobody looking.
+const GROUP: &str = "alone";
+
+/// Measures `pairs` pairs on a loop disk of its own below `place`. The host is put back whatever
+/// happens; after SIGKILL the ledger in `place` does it.
+pub(crate) fn measure(assay: &Assay, place: &Path, pairs: usize) -> Result<Figure, Trouble> {
+    let root = Root::real();
+    let id = format!("bench-{}", std::process::id());
+    let mut ledger = Ledger::begin(&place.join("bench-state"), &id)?;
+    let measured = with_disk(assay, place, pairs, &root, &mut ledger);
+    let left = ledger.restore(&root);
+    if let Some(error) = left.into_iter().next() {
+        return Err(Trouble::Failed(format!("not put back: {error}")));
+    }
+    ledger.finish()?;
+    measured
+}
+
+fn with_disk(
+    assay: &Assay,
+    place: &Path,
+    pairs: usize,
+    root: &Root,
+    ledger: &mut Ledger,
+) -> Result<Figure, Trouble> {
+    let stop = || signal::interrupted_by().is_some();
+    let disk = scratch::set_up(root, ledger, &spec(place), &stop, &mut |_| {})?;
+    let text = study::one_group(&disk.device_path, disk.size.get(), SECONDS);
+    let trial = planned(root, &text)?;
+    let tree =
+        Tree::create(root, ledger, &trial.homes, &format!("assay-bench-{}", std::process::id()))?;
+    tree.make(GROUP, false)?;
+    let alone = Alone { tree, job: job(&trial, &disk)?, place: place.join("alone") };
+    let mut bench = Bench { assay, study: text, alone, runs: 0, busiest: 0.0 };
+    // The first of each warms caches and the host's own clocks; it does not count.
+    bench.alone()?;
+    bench.within_assay()?;
+    let mut found = Vec::with_capacity(pairs);
+    for pair in 0..pairs {
+        found.push(bench.pair(pair % 2 == 0)?);
+    }
+    figure(&found, bench.busiest)
+}
+
+fn spec(place: &Path) -> ScratchSpec {
+    ScratchSpec {
+        name: "bench".to_owned(),
+        source: Source::Loop { image_dir: place.to_owned(), size: SIZE },
+        format: Format::None,
+        partitions: 0,
+        scheduler: Some("bfq".to_owned()),
+        queue: vec![("iosched/low_latency".to_owned(), "0".to_owned())],
+        mount_dir: place.join("mnt"),
+    }
+}
+
+/// The one trial of the study, so that fio alone gets the very job that a run gives it.
+fn planned(root: &Root, text: &str) -> Result<Trial, Trouble> {
+    let (study, findings) = assay_study::parse("bench", text, &|_| Err(String::new()));
+    let study = study.ok_or_else(|| {
+        let messages: Vec<String> = findings.into_iter().map(|found| found.message).collect();
+        Trouble::Failed(messages.join("; "))
+    })?;
+    let planned = plan(&study, &assay_host::gather(root)?, 1);
+    if let Some(refusal) = planned.refusals.first() {
+        return Err(Trouble::Failed(format!("{}: {}", refusal.what, refusal.remedy)));
+    }
+    let first = planned.trials.into_iter().next();
+    first.ok_or_else(|| Trouble::Failed("the study has no trial".to_owned()))
+}
+
+fn job(trial: &Trial, disk: &ScratchDisk) -> Result<Job, Trouble> {
+    let workload = trial.groups.iter().find_map(|group| group.workloads.first());
+    let workload = workload.ok_or_else(|| Trouble::Failed("nothing to run".to_owned()))?;
+    let mut job = workload.job.clone();
+    job.put(&Place::Device {
+        path: disk.device_path.display().to_string(),
+        offset: Bytes::new(0),
+        size: disk.size,
+    });
+    job.set("runtime", format!("{SECONDS}s"));
+    Ok(job)
+}
+
+/// fio without Assay.
+struct Alone {
+    tree: Tree,
+    job: Job,
+    place: PathBuf,
+}
+
+struct Bench<'b> {
+    assay: &'b Assay,
+    study: String,
+    alone: Alone,
+    runs: usize,
+    busiest: f64,
+}
+
+impl Bench<'_> {
+    /// Throughput alone and within Assay. Every other pair runs in the other order, so that a
+    /// drift of the host cancels out.
+    fn pair(&mut self, alone_first: bool) -> Result<(f64, f64), Trouble> {
+        self.busiest = self.busiest.max(quiet::wait()?);
+        if alone_first {
+            let alone = self.alone()?;
+            Ok((alone, self.within_assay()?))
+        } else {
+            let within = self.within_assay()?;
+            Ok((self.alone()?, within))
+        }
+    }
+
+    fn alone(&mut self) -> Result<f64, Trouble> {
+        let Alone { tree, job, place } = &self.alone;
+        let failed =
+            |cause: std::io::Error| Trouble::Failed(format!("{}: {cause}", place.display()));
+        std::fs::create_dir_all(place).map_err(failed)?;
+        write(&place.join("job.fio"), &job.to_job_file())?;
+        let mut command = Command::new("fio");
+        command
+            .args(["--output-format=json", "--eta=never", "--output=fio.json", "job.fio"])
+            .current_dir(place)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let mut running = tree.membership(GROUP)?.spawn(&mut command)?;
+        let status = child::wait(&mut running)?;
+        if !status.success() {
+            return Err(Trouble::Failed(format!("fio alone ended with {status}")));
+        }
+        let text = std::fs::read_to_string(place.join("fio.json")).map_err(failed)?;
+        let output = parse_output(&text).map_err(|error| Trouble::Failed(error.0))?;
+        iops(output.metrics.get("read_iops").copied())
+    }
+
+    fn within_assay(&mut self) -> Result<f64, Trouble> {
+        self.runs += 1;
+        let (folder, manifest) = self.assay.run(&format!("observer-{}", self.runs), &self.study)?;
+        let _ = std::fs::remove_dir_all(folder);
+        let repeats = manifest.trials.iter().flat_map(|trial| &trial.repeats);
+        let mut results = repeats.flat_map(|repeat| &repeat.workloads);
+        iops(results.next().and_then(|result| result.metrics.get("read_iops").copied()))
+    }
+}
+
+fn iops(found: Option<f64>) -> Result<f64, Trouble> {
+    found
+        .filter(|iops| *iops > 0.0)
+        .ok_or_else(|| Trouble::Failed("fio reported no reads".to_owned()))
+}
+
+fn figure(pairs: &[(f64, f64)], busiest: f64) -> Result<Figure, Trouble> {
+    let ratio = Estimate::ratio(pairs, CONFIDENCE)
+        .ok_or_else(|| Trouble::Failed("too few pairs for an interval".to_owned()))?;
+    let reached = ratio.is_one_within(MARGIN);
+    let mut remarks = vec![format!(
+        "mean ratio [{:.0} % interval] of {} pairs of {SECONDS} s, order ABBA; fio's own IOPS",
+        CONFIDENCE * 100.0,
+        pairs.len()
+    )];
+    if reached == Reached::Undecided {
+        remarks.push(match pairs_needed(pairs, CONFIDENCE, MARGIN) {
+            Some(needed) => format!("with this noise about {needed} pairs would decide"),
+            None => "with this noise no affordable number of pairs would decide".to_owned(),
+        });
+    }
+    remarks.extend(quiet::remark(busiest));
+    Ok(Figure {
+        name: "throughput with Assay / without".to_owned(),
+        measured: format!("{:.4} [{:.4}, {:.4}]", ratio.value, ratio.low, ratio.high),
+        target: format!("1 within {:.0} %", MARGIN * 100.0),
+        of_target: None,
+        reached,
+        remarks,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noise_that_decides_nothing_says_how_many_pairs_would() {
+        let noisy = [(100.0, 104.0), (100.0, 96.0), (100.0, 103.0), (100.0, 97.0)];
+        let figure = figure(&noisy, 0.0).unwrap();
+        assert_eq!(figure.reached, Reached::Undecided);
+        assert!(figure.remarks[1].contains("pairs would decide"), "{:?}", figure.remarks);
+    }
+
+    #[test]
+    fn a_tenth_less_throughput_is_a_target_missed() {
+        let slower = [(100.0, 90.0), (100.0, 90.5), (101.0, 91.0), (100.0, 89.8)];
+        let figure = figure(&slower, 0.5).unwrap();
+        assert_eq!(figure.reached, Reached::No);
+        assert!(figure.remarks[1].contains("not quiet"), "{:?}", figure.remarks);
+    }
+}

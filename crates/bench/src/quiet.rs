@@ -1,0 +1,98 @@
+//! Measuring while nobody else works: one measurement at a time, in a quiet moment.
+
+use std::fs::File;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use assay_kernel::counters::fields;
+use assay_kernel::{Root, filesystem, signal};
+
+use crate::trouble::Trouble;
+
+/// Held while this process measures; tests that use real disks take the same lock.
+pub(crate) struct Turn {
+    _lock: File,
+}
+
+impl Turn {
+    /// Waits until no test and no other bench uses the host.
+    pub(crate) fn take() -> Result<Self, Trouble> {
+        let path = Path::new("/tmp/assay-tests.lock");
+        let lock =
+            File::options().create(true).append(true).open(path).map_err(|cause| {
+                Trouble::Failed(format!("cannot open {}: {cause}", path.display()))
+            })?;
+        while !filesystem::try_lock(&lock, path)? {
+            pause(Duration::from_millis(200))?;
+        }
+        Ok(Self { _lock: lock })
+    }
+}
+
+/// A host this busy or less counts as quiet.
+const QUIET: f64 = 0.15;
+
+/// How long a quiet moment is waited for before it is measured all the same.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Waits for a quiet moment and returns how busy the host was at last, as a part of all its CPUs.
+pub(crate) fn wait() -> Result<f64, Trouble> {
+    let began = Instant::now();
+    loop {
+        let busy = busy_for(Duration::from_millis(300))?;
+        if busy <= QUIET || began.elapsed() > PATIENCE {
+            return Ok(busy);
+        }
+    }
+}
+
+/// What to say of a moment that was not quiet.
+pub(crate) fn remark(busiest: f64) -> Option<String> {
+    (busiest > QUIET).then(|| {
+        format!("the host was not quiet: up to {:.0} % busy before a measurement", busiest * 100.0)
+    })
+}
+
+fn busy_for(length: Duration) -> Result<f64, Trouble> {
+    let before = ticks()?;
+    pause(length)?;
+    Ok(busy(before, ticks()?))
+}
+
+/// `user nice system idle iowait irq softirq steal` of all CPUs together (proc_stat(5)).
+fn ticks() -> Result<[u64; 8], Trouble> {
+    let text = Root::real().read("/proc/stat")?;
+    fields(text.as_bytes(), "cpu ")
+        .ok_or_else(|| Trouble::Failed("/proc/stat has no line of all CPUs".to_owned()))
+}
+
+/// The part of the time between two readings in which CPUs were not idle.
+fn busy(before: [u64; 8], after: [u64; 8]) -> f64 {
+    let grown = |index: usize| after[index].saturating_sub(before[index]);
+    let all: u64 = (0..8).map(grown).sum();
+    let idle = grown(3) + grown(4);
+    if all == 0 { 0.0 } else { 1.0 - idle as f64 / all as f64 }
+}
+
+/// Sleeps, and gives up when the user asks to stop.
+pub(crate) fn pause(length: Duration) -> Result<(), Trouble> {
+    sleep(length);
+    match signal::interrupted_by() {
+        Some(signal) => Err(Trouble::Interrupted(signal)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_for_a_disk_is_idle_and_stolen_time_is_not() {
+        let before = [10, 0, 10, 100, 50, 0, 0, 5];
+        let after = [20, 0, 20, 140, 80, 0, 0, 15];
+        assert!((busy(before, after) - 0.3).abs() < 1e-12);
+        assert_eq!(busy(before, before), 0.0);
+    }
+}

@@ -1,0 +1,65 @@
+//! How long it takes to write the report of a long run.
+
+use std::path::Path;
+use std::time::Instant;
+
+use assay_record::{Manifest, Run};
+
+use crate::assay::Assay;
+use crate::figure::{Figure, Shown};
+use crate::quiet;
+use crate::starts::median;
+use crate::synthetic;
+use crate::trouble::Trouble;
+
+/// `assay report` shall take at most so many seconds.
+const TARGET: f64 = 2.0;
+
+/// Length of the run, seconds.
+const LENGTH: u64 = 600;
+
+const SECONDS: Shown = Shown { factor: 1.0, unit: "s", decimals: 2 };
+
+/// Writes a run of ten minutes below `place` and times its report `times` times.
+pub(crate) fn measure(
+    assay: &Assay,
+    model: &Manifest,
+    place: &Path,
+    times: usize,
+) -> Result<Figure, Trouble> {
+    let run = place.join("long-run");
+    synthetic::write(model, &run, LENGTH)?;
+    let busy = quiet::wait()?;
+    let mut seconds = Vec::new();
+    for _ in 0..times {
+        seconds.push(assay.report(&run)?.as_secs_f64());
+    }
+    let groups = model.trials.first().map_or(0, |trial| trial.groups.len());
+    let name = format!("report of 10 min, {groups} groups");
+    let mut figure = Figure::bound(&name, median(&seconds)?, TARGET, &SECONDS);
+    figure.remarks.push(format!("median [least, worst] of {times} processes `assay report`"));
+    figure.remarks.push(split(&run)?);
+    figure.remarks.extend(quiet::remark(busy));
+    let _ = std::fs::remove_dir_all(run);
+    Ok(figure)
+}
+
+/// The parts of the same work, within this process.
+fn split(path: &Path) -> Result<String, Trouble> {
+    let began = Instant::now();
+    let run = Run::load(path)?;
+    let load = began.elapsed();
+    let began = Instant::now();
+    let judgement = assay_judge::judge(&run.manifest, &run.samples);
+    let judge = began.elapsed();
+    let began = Instant::now();
+    assay_report::html(&run.manifest, &judgement, &run.samples)
+        .map_err(|error| Trouble::of(&error))?;
+    let render = began.elapsed();
+    let all = (load + judge + render).as_secs_f64();
+    let part = |name: &str, time: std::time::Duration| {
+        format!("{name} {:.2} s ({:.0} %)", time.as_secs_f64(), time.as_secs_f64() / all * 100.0)
+    };
+    let parts = [part("load", load), part("judge", judge), part("render", render)];
+    Ok(format!("once within one process: {}", parts.join(", ")))
+}

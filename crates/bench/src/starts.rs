@@ -1,0 +1,100 @@
+//! Start skew and sampling cost, both from the same runs of many groups.
+
+use assay_facts::Available;
+use assay_record::{Manifest, RepeatRecord};
+
+use crate::assay::Assay;
+use crate::figure::{Figure, Shown};
+use crate::quiet;
+use crate::statistics::Estimate;
+use crate::study;
+use crate::trouble::Trouble;
+
+/// All groups shall do their first I/O within so many seconds.
+const SKEW: f64 = 0.020;
+
+/// Sampling shall take at most this part of one core.
+const COST: f64 = 0.01;
+
+/// How long a repeat lasts, seconds.
+const SECONDS: f64 = 5.0;
+
+const MILLISECONDS: Shown = Shown { factor: 1e3, unit: "ms", decimals: 1 };
+const OF_A_CORE: Shown = Shown { factor: 100.0, unit: "% of a core", decimals: 2 };
+
+/// Runs `groups` groups `repeats` times. The manifest serves as a model for a longer run.
+pub(crate) fn measure(
+    assay: &Assay,
+    groups: u32,
+    repeats: usize,
+) -> Result<(Vec<Figure>, Manifest), Trouble> {
+    let busy = quiet::wait()?;
+    let (folder, manifest) = assay.run("starts", &study::many_groups(groups, repeats, SECONDS))?;
+    // The disk image is gone with the run; what is left is small, but nobody needs it any more.
+    let _ = std::fs::remove_dir_all(folder);
+    let records: Vec<&RepeatRecord> =
+        manifest.trials.iter().flat_map(|trial| &trial.repeats).collect();
+    let mut figures = vec![skew(groups, &records)?, cost(groups, &records)?];
+    for figure in &mut figures {
+        figure.remarks.extend(quiet::remark(busy));
+    }
+    Ok((figures, manifest))
+}
+
+fn skew(groups: u32, records: &[&RepeatRecord]) -> Result<Figure, Trouble> {
+    let mut seconds = Vec::new();
+    for record in records {
+        match &record.start_skew_s {
+            Available::Value(skew) => seconds.push(*skew),
+            Available::NotAvailable(reason) => return Err(Trouble::Failed(reason.clone())),
+        }
+    }
+    let spread: Vec<f64> = records
+        .iter()
+        .map(|record| record.all_released_ns.saturating_sub(record.released_ns) as f64 / 1e9)
+        .collect();
+    let name = format!("start skew of {groups} groups");
+    let mut figure = Figure::bound(&name, median(&seconds)?, SKEW, &MILLISECONDS);
+    let spread = median(&spread)?;
+    figure.remarks = vec![
+        format!(
+            "median [least, worst] of {} repeats; first I/O of the first group to first I/O of the last",
+            records.len()
+        ),
+        format!(
+            "letting all go took {} (worst {})",
+            MILLISECONDS.value(spread.value),
+            MILLISECONDS.value(spread.high)
+        ),
+    ];
+    Ok(figure)
+}
+
+fn cost(groups: u32, records: &[&RepeatRecord]) -> Result<Figure, Trouble> {
+    let of_core = |seconds: f64, record: &RepeatRecord| seconds / record.sampler.wall_s.max(1e-9);
+    let all: Vec<f64> =
+        records.iter().map(|record| of_core(record.sampler.cpu_s, record)).collect();
+    let name = format!("sampling {groups} groups at 10 Hz");
+    let mut figure = Figure::bound(&name, median(&all)?, COST, &OF_A_CORE);
+    figure.remarks.push(format!("median [least, worst] of {} repeats", records.len()));
+    let mut split = Vec::new();
+    let Some(first) = records.first() else { return Ok(figure) };
+    for source in first.sampler.by_source_s.keys() {
+        let cost = |record: &&RepeatRecord| {
+            let seconds = record.sampler.by_source_s.get(source).copied().unwrap_or(0.0);
+            of_core(seconds, record)
+        };
+        let part = median(&records.iter().map(cost).collect::<Vec<_>>())?;
+        split.push(format!("{source} {:.3} %", part.value * 100.0));
+    }
+    let missed: u64 = records.iter().map(|record| record.sampler.missed).sum();
+    let rounds: u64 = records.iter().map(|record| record.sampler.rounds).sum();
+    figure.remarks.push(format!("by source: {}; the rest is writing", split.join(", ")));
+    figure.remarks.push(format!("{missed} of {} rounds left out", rounds + missed));
+    Ok(figure)
+}
+
+/// The median of measurements that there must be.
+pub(crate) fn median(values: &[f64]) -> Result<Estimate, Trouble> {
+    Estimate::median(values).ok_or_else(|| Trouble::Failed("nothing was measured".to_owned()))
+}

@@ -1,0 +1,294 @@
+//! A long recorded run that nobody had to wait for: the manifest of a short real run, with
+//! samples made up for as long as wanted and written as a run writes them.
+
+use std::path::Path;
+
+use assay_record::{Column, Manifest, RunFolder, SampleStream, Table, to_parquet};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::trouble::Trouble;
+
+/// Rounds a second.
+const RATE: u64 = 10;
+const INTERVAL_NS: u64 = 1_000_000_000 / RATE;
+
+/// Rounds in one batch, as the sampler writes once a second.
+const BATCH: u64 = RATE;
+
+/// One source: its columns with their mean growth in a round. A gauge grows by nothing.
+struct Shape {
+    source: &'static str,
+    columns: &'static [(&'static str, u64)],
+    subjects: Vec<String>,
+}
+
+/// Writes a run of `seconds` seconds into `path`: the first repeat of the first trial of
+/// `model`, stretched. Every group gets bytes at a rate of its own, with noise.
+pub(crate) fn write(model: &Manifest, path: &Path, seconds: u64) -> Result<(), Trouble> {
+    let folder = RunFolder::create(path)?;
+    let manifest = stretch(model, seconds)?;
+    let trial = &manifest.trials[0];
+    let groups = trial.groups.iter().filter(|group| !group.workloads.is_empty());
+    let groups: Vec<String> = groups.map(|group| group.name.clone()).collect();
+    let disks = trial.disks.iter().filter_map(|disk| disk.device.clone()).collect();
+    let repeat = &trial.repeats[0];
+    let samples = folder.make_dir(&Path::new("samples").join(&repeat.samples))?;
+    for shape in shapes(groups, disks) {
+        sample(&shape, &samples, repeat.released_ns, seconds * RATE, model.seed)?;
+    }
+    to_parquet(&samples)?;
+    Ok(folder.write_manifest(&manifest)?)
+}
+
+fn stretch(model: &Manifest, seconds: u64) -> Result<Manifest, Trouble> {
+    let mut manifest = model.clone();
+    manifest.trials.truncate(1);
+    let trial = manifest.trials.first_mut();
+    let trial = trial.ok_or_else(|| Trouble::Failed("the model run has no trial".to_owned()))?;
+    trial.at_most_s = seconds as f64;
+    trial.repeats.truncate(1);
+    let repeat = trial.repeats.first_mut();
+    let repeat = repeat.ok_or_else(|| Trouble::Failed("the model run has no repeat".to_owned()))?;
+    repeat.stopped_ns = repeat.all_released_ns + seconds * 1_000_000_000;
+    repeat.sampler.rounds = seconds * RATE + 1;
+    repeat.sampler.wall_s = seconds as f64;
+    Ok(manifest)
+}
+
+fn shapes(groups: Vec<String>, disks: Vec<String>) -> Vec<Shape> {
+    let host = || vec!["host".to_owned()];
+    vec![
+        Shape {
+            source: "io",
+            columns: &[
+                ("read_bytes", 4096 * 60),
+                ("write_bytes", 0),
+                ("read_ios", 60),
+                ("write_ios", 0),
+            ],
+            subjects: groups.clone(),
+        },
+        Shape { source: "cpu", columns: &[("usage_ns", 1_200_000)], subjects: groups },
+        Shape {
+            source: "disk",
+            columns: &[
+                ("reads", 7680),
+                ("read_sectors", 61_440),
+                ("read_ms", 9000),
+                ("writes", 0),
+                ("write_sectors", 0),
+                ("write_ms", 0),
+                ("in_flight", 0),
+                ("io_ms", 100),
+                ("weighted_ms", 9000),
+            ],
+            subjects: disks,
+        },
+        Shape {
+            source: "host_cpu",
+            columns: &[
+                ("user_ns", 40_000_000),
+                ("nice_ns", 0),
+                ("system_ns", 90_000_000),
+                ("idle_ns", 30_000_000),
+                ("iowait_ns", 30_000_000),
+                ("irq_ns", 0),
+                ("softirq_ns", 10_000_000),
+                ("steal_ns", 0),
+            ],
+            subjects: host(),
+        },
+        Shape {
+            source: "pressure",
+            columns: &[
+                ("cpu_some_us", 20_000),
+                ("cpu_full_us", 0),
+                ("io_some_us", 80_000),
+                ("io_full_us", 30_000),
+                ("memory_some_us", 0),
+                ("memory_full_us", 0),
+            ],
+            subjects: host(),
+        },
+    ]
+}
+
+/// Writes one source from one round before `from_ns` to `rounds` rounds after it.
+fn sample(
+    shape: &Shape,
+    folder: &Path,
+    from_ns: u64,
+    rounds: u64,
+    seed: u64,
+) -> Result<(), Trouble> {
+    if shape.subjects.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = shape.columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let mut stream = SampleStream::create(folder, shape.source, &names)?;
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut sums = vec![0; shape.subjects.len() * shape.columns.len()];
+    let mut table = empty(shape);
+    for round in 0..=rounds + 1 {
+        let time_ns = (from_ns + round * INTERVAL_NS).saturating_sub(INTERVAL_NS);
+        add_round(shape, &mut table, time_ns, &mut sums, &mut random);
+        if round % BATCH == BATCH - 1 || round == rounds + 1 {
+            stream.append(&table)?;
+            table = empty(shape);
+        }
+    }
+    Ok(stream.finish()?)
+}
+
+fn empty(shape: &Shape) -> Table {
+    let column = |(name, _): &(&str, u64)| Column { name: (*name).to_owned(), values: Vec::new() };
+    Table {
+        source: shape.source.to_owned(),
+        subjects: shape.subjects.clone(),
+        columns: shape.columns.iter().map(column).collect(),
+        ..Table::default()
+    }
+}
+
+/// Subjects are read a few microseconds after one another; every second one grows half as fast.
+fn add_round(
+    shape: &Shape,
+    table: &mut Table,
+    time_ns: u64,
+    sums: &mut [u64],
+    random: &mut ChaCha8Rng,
+) {
+    const BETWEEN_NS: u64 = 8_000;
+    let width = shape.columns.len();
+    for (index, sums) in (0_u32..).zip(sums.chunks_mut(width)) {
+        table.time_ns.push(time_ns + u64::from(index) * BETWEEN_NS);
+        table.subject.push(index);
+        let noise = random.random_range(0.5..1.5) / f64::from(1 + index % 2);
+        for ((column, sum), (_, growth)) in table.columns.iter_mut().zip(sums).zip(shape.columns) {
+            *sum += (*growth as f64 * noise) as u64;
+            column.values.push(Some(*sum));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use assay_facts::Available;
+    use assay_kernel::Root;
+    use assay_record::{
+        DiskRecord, GroupRecord, IoClass, PromiseRecord, RelationRecord, RepeatRecord, Run,
+        SamplerCost, TrialRecord, WarmUpRecord, WorkloadRecord,
+    };
+
+    use super::*;
+
+    fn group(name: &str) -> GroupRecord {
+        let workload = WorkloadRecord {
+            name: format!("{name}.reader"),
+            tool: "fio".to_owned(),
+            io: IoClass { direct: true, reads: true, ..IoClass::default() },
+            taken_over: Vec::new(),
+        };
+        GroupRecord {
+            name: name.to_owned(),
+            measured: true,
+            knobs: Vec::new(),
+            workloads: vec![workload],
+            disk: Some("scratch".to_owned()),
+        }
+    }
+
+    fn repeat() -> RepeatRecord {
+        RepeatRecord {
+            samples: "trial-00-repeat-00".to_owned(),
+            released_ns: 5_000_000_000,
+            all_released_ns: 5_000_100_000,
+            stopped_ns: 6_000_000_000,
+            start_skew_s: Available::Value(0.001),
+            knobs: Vec::new(),
+            queues: Vec::new(),
+            workloads: Vec::new(),
+            sampler: SamplerCost::default(),
+            not_available: BTreeMap::new(),
+            fault: None,
+        }
+    }
+
+    fn model() -> Manifest {
+        let disk = DiskRecord {
+            name: "scratch".to_owned(),
+            source: "loop".to_owned(),
+            device: Some("loop9".to_owned()),
+            scheduler: Some("bfq".to_owned()),
+            queue: BTreeMap::new(),
+        };
+        let promise = PromiseRecord {
+            measure: "io.bytes".to_owned(),
+            is: RelationRecord::Equal,
+            within: 0.5,
+            confidence: 0.95,
+        };
+        let trial = TrialRecord {
+            factors: BTreeMap::new(),
+            groups: vec![group("task1"), group("task2")],
+            disks: vec![disk],
+            promises: vec![promise],
+            warm_up: WarmUpRecord::Seconds(1.0),
+            at_most_s: 1.0,
+            repeats: vec![repeat(), repeat()],
+        };
+        Manifest {
+            schema: 1,
+            assay: "0".to_owned(),
+            study: "bench".to_owned(),
+            title: "A model".to_owned(),
+            question: None,
+            study_text: String::new(),
+            command: Vec::new(),
+            started_at: "2026-01-01T00:00:00Z".to_owned(),
+            seed: 1,
+            host: assay_host::gather(&Root::real()).unwrap(),
+            trials: vec![trial],
+            changes: Vec::new(),
+            restored: Some(true),
+            ended_early: None,
+        }
+    }
+
+    fn written(seconds: u64) -> (tempfile::TempDir, Run) {
+        let place = tempfile::tempdir().unwrap();
+        write(&model(), &place.path().join("run"), seconds).unwrap();
+        let run = Run::load(&place.path().join("run")).unwrap();
+        (place, run)
+    }
+
+    #[test]
+    fn the_stretched_run_covers_its_window_at_ten_rounds_a_second() {
+        let (_place, run) = written(30);
+        let repeat = &run.manifest.trials[0].repeats[0];
+        assert_eq!(run.manifest.trials[0].repeats.len(), 1);
+        assert_eq!(run.samples[0][0].len(), 5, "one table for each source");
+        let io = run.samples[0][0].iter().find(|table| table.source == "io").unwrap();
+        for subject in ["task1", "task2"] {
+            let series: Vec<_> = io.series(subject, "read_bytes").collect();
+            assert_eq!(series.len(), 302, "a round before, one at the start, 300 after");
+            assert!(series[0].0 <= repeat.released_ns);
+            assert!(series[301].0 >= repeat.stopped_ns - 1_000_000);
+            assert!(series.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 < pair[1].1));
+        }
+    }
+
+    /// The judge must have real work to do with it, else the time that it takes says nothing.
+    #[test]
+    fn the_judge_finds_the_unequal_shares_of_the_stretched_run() {
+        let (_place, run) = written(30);
+        let judgement = assay_judge::judge(&run.manifest, &run.samples);
+        let promise = &judgement.trials[0].promises[0];
+        let shares: Vec<f64> = promise.groups.iter().map(|group| group.share).collect();
+        assert_eq!(shares.len(), 2, "{promise:?}");
+        assert!((shares[0] / shares[1] - 2.0).abs() < 0.1, "{shares:?}");
+    }
+}

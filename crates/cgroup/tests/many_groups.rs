@@ -1,0 +1,138 @@
+//! Many groups at once on the real kernel, in every hierarchy that this host has.
+// A failure in what the tests share is a failure of the test.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::Instant;
+
+use assay_cgroup::Tree;
+use assay_facts::{Home, HostFacts};
+use assay_host::Ledger;
+use assay_kernel::{Root, filesystem};
+
+const GROUPS: usize = 256;
+
+/// Held by the one test that changes the host now, also against tests of other crates. `None`,
+/// said and counted, where the host cannot do it.
+fn turn(test: &str, facts: &HostFacts) -> Option<File> {
+    if facts.effective_user != 0 {
+        skip(test, "not root");
+        return None;
+    }
+    if homes(facts).is_empty() {
+        skip(test, "no control groups are mounted");
+        return None;
+    }
+    let path = Path::new("/tmp/assay-tests.lock");
+    let lock = File::options().create(true).append(true).open(path).unwrap();
+    filesystem::lock(&lock, path).unwrap();
+    Some(lock)
+}
+
+fn skip(test: &str, reason: &str) {
+    let line = format!("SKIPPED {test}: {reason}");
+    eprintln!("{line}");
+    if let Some(path) = std::env::var_os("ASSAY_TEST_SKIPS") {
+        let mut file = File::options().create(true).append(true).open(path).unwrap();
+        writeln!(file, "{line}").unwrap();
+    }
+}
+
+fn homes(facts: &HostFacts) -> Vec<Home> {
+    facts.cgroup.homes(["cpu", "cpuset", "io", "memory", "pids"]).0
+}
+
+/// Group directories below the mounts of these homes, and what is enabled for their children.
+fn picture(homes: &[Home]) -> Vec<(PathBuf, String)> {
+    let mut open: Vec<PathBuf> = homes.iter().map(|home| home.mount.clone()).collect();
+    let mut found = Vec::new();
+    while let Some(group) = open.pop() {
+        let inside = fs::read_dir(&group).unwrap().map(|entry| entry.unwrap().path());
+        open.extend(inside.filter(|path| path.is_dir()));
+        let enabled = fs::read_to_string(group.join("cgroup.subtree_control")).unwrap_or_default();
+        found.push((group, enabled));
+    }
+    found.sort();
+    found
+}
+
+struct Bench {
+    root: Root,
+    ledger: Ledger,
+    homes: Vec<Home>,
+    before: Vec<(PathBuf, String)>,
+    _work: tempfile::TempDir,
+    _turn: File,
+}
+
+impl Bench {
+    fn new(test: &str) -> Option<Self> {
+        let root = Root::real();
+        let facts = assay_host::gather(&root).unwrap();
+        let turn = turn(test, &facts)?;
+        let work = tempfile::Builder::new().prefix("assay-test-").tempdir().unwrap();
+        let ledger = Ledger::begin(&work.path().join("state"), "test").unwrap();
+        let homes = homes(&facts);
+        let before = picture(&homes);
+        Some(Self { root, ledger, homes, before, _work: work, _turn: turn })
+    }
+
+    fn tree(&mut self) -> Tree {
+        let top = format!("assay-test-{}", std::process::id());
+        Tree::create(&self.root, &mut self.ledger, &self.homes, &top).unwrap()
+    }
+
+    fn restore(mut self) {
+        assert_eq!(self.ledger.restore(&self.root), []);
+        assert!(self.ledger.finish().unwrap());
+        assert_eq!(picture(&self.homes), self.before);
+    }
+}
+
+#[test]
+fn many_groups_are_made_filled_and_removed() {
+    let Some(mut bench) = Bench::new("many groups") else { return };
+    let begun = Instant::now();
+    let tree = bench.tree();
+    let names: Vec<String> = (1..=GROUPS).map(|number| format!("task{number}")).collect();
+    for name in &names {
+        tree.make(name, false).unwrap();
+    }
+    let made = begun.elapsed();
+    let mut sleepers: Vec<Child> = names
+        .iter()
+        .map(|name| {
+            let group = tree.membership(name).unwrap();
+            group.spawn(Command::new("sleep").arg("60")).unwrap()
+        })
+        .collect();
+    for (name, sleeper) in names.iter().zip(&sleepers) {
+        assert_eq!(tree.processes(name).unwrap(), [sleeper.id()], "{name}");
+    }
+    let filled = begun.elapsed() - made;
+    bench.restore();
+    let removed = begun.elapsed() - made - filled;
+    for sleeper in &mut sleepers {
+        assert!(!sleeper.wait().unwrap().success(), "it was ended, not left to end");
+    }
+    eprintln!("{GROUPS} groups: made in {made:?}, filled in {filled:?}, removed in {removed:?}");
+}
+
+#[test]
+fn a_process_is_born_into_its_group_in_every_hierarchy() {
+    let Some(mut bench) = Bench::new("born into its group") else { return };
+    let tree = bench.tree();
+    tree.make("outer", true).unwrap();
+    tree.make("outer/inner", false).unwrap();
+    let group = tree.membership("outer/inner").unwrap();
+    let mut sleeper = group.spawn(Command::new("sleep").arg("60")).unwrap();
+    let place = format!("/assay-test-{}/outer/inner", std::process::id());
+    let said = fs::read_to_string(format!("/proc/{}/cgroup", sleeper.id())).unwrap();
+    let inside = said.lines().filter(|line| line.ends_with(&place)).count();
+    assert_eq!(inside, bench.homes.len(), "{said}");
+    bench.restore();
+    assert!(!sleeper.wait().unwrap().success());
+}
