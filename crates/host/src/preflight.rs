@@ -70,7 +70,7 @@ fn bfq(facts: &HostFacts) -> Requirement {
         names => format!("queues offer {}", names.join(", ")),
     };
     let remedy = "modprobe bfq; where the kernel lacks it (CONFIG_IOSCHED_BFQ), I/O weights need \
-                  iocost, or a virtual machine: assay lab";
+                  iocost, or a virtual machine whose kernel has it";
     requirement("I/O scheduler bfq", observed, met, remedy)
 }
 

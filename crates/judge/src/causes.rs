@@ -2,7 +2,7 @@
 //!
 //! A failed gate proves its cause: the gate's condition is what makes the number mean anything.
 //! Everything else is a suspicion, drawn from settings and counters that are known to break
-//! shares, and is worded as one; proof is an intervention (`assay explain`). What was looked at
+//! shares, and is worded as one; proof is an intervention. What was looked at
 //! without a find is listed when nothing is left.
 
 use assay_record::{PromiseRecord, RelationRecord};
@@ -22,6 +22,8 @@ pub(crate) enum Suspicion {
     Fits(Cause),
     /// It was looked at and does not fit: why.
     RuledOut(String),
+    /// It was looked at and may still be: what speaks for and against it, and how to test it.
+    Open(String),
     /// It could not be looked at: why.
     NotSeen(String),
 }
@@ -66,6 +68,7 @@ fn suspected(
         match suspicion {
             Suspicion::Fits(cause) => causes.push(cause),
             Suspicion::RuledOut(why) => looked_at.push(format!("ruled out {why}")),
+            Suspicion::Open(why) => looked_at.push(format!("not ruled out {why}")),
             Suspicion::NotSeen(why) => looked_at.push(format!("not looked at {why}")),
         }
     }

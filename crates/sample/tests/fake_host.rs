@@ -53,8 +53,7 @@ fn every_source_lands_in_its_table_and_a_missing_one_says_why() {
     assert!(reason.contains("/proc/pressure/cpu"), "{reason}");
 
     let folder = tempfile::tempdir().unwrap();
-    let sampler =
-        Sampler::start(prepared, folder.path(), Duration::from_millis(5)).unwrap();
+    let sampler = Sampler::start(prepared, folder.path(), Duration::from_millis(5)).unwrap();
     std::thread::sleep(Duration::from_millis(30));
     let outcome = sampler.stop();
     assert!(outcome.failure.is_none());

@@ -22,7 +22,7 @@ pub(super) fn make(
     if !root.exists(NULLB) {
         let hint = "this kernel has no null_blk with configfs: modprobe null_blk nr_devices=0 and \
                     mount -t configfs none /sys/kernel/config, or run the study in a virtual \
-                    machine: assay lab";
+                    machine whose kernel has it";
         return Err(Error::unexpected("find", Path::new(NULLB), hint));
     }
     let path = Path::new(NULLB).join(format!("assay-{name}"));
@@ -58,6 +58,6 @@ mod tests {
         let root = Root::at(tree.path());
         let error = make(&root, &mut ledger, "fast", Bytes::mebi(64), &[]).err().unwrap();
         assert!(error.to_string().contains("no null_blk"), "{error}");
-        assert!(error.to_string().contains("assay lab"), "{error}");
+        assert!(error.to_string().contains("virtual machine"), "{error}");
     }
 }

@@ -32,8 +32,9 @@ pub(super) fn suspect(
         None => Suspicion::NotSeen(format!("{CODE}: `iosched/strict_guarantees` was not recorded")),
         Some("0") => match Fingerprint::of(numbers, within) {
             Some(fingerprint) => Suspicion::Fits(fingerprint.cause(numbers, queue)),
-            None => Suspicion::RuledOut(format!(
-                "{CODE}: the groups with the smaller shares do not divide the rest as promised"
+            None => Suspicion::Open(format!(
+                "{CODE}: `iosched/strict_guarantees` reads 0, but no small number of groups stands \
+                 out above others that keep their proportions; a run with 1 would tell"
             )),
         },
         Some(value) => {
