@@ -27,6 +27,16 @@ pub enum Change {
         /// The value that was to be written.
         set: String,
     },
+    /// A request to a kernel file that does not read back what it took, such as `+io` to
+    /// `cgroup.subtree_control`. Taken back by writing `inverse`.
+    Request {
+        /// The file.
+        path: PathBuf,
+        /// What takes the request back.
+        inverse: String,
+        /// The request.
+        set: String,
+    },
     /// The attributes of a disk's queue as found, because what follows changes some of them as
     /// a side effect. Taken back by writing those that differ, the scheduler first.
     KeepQueue {
@@ -94,7 +104,9 @@ impl Change {
     #[must_use]
     pub fn describe(&self) -> String {
         match self {
-            Self::WriteFile { path, .. } => format!("write {}", path.display()),
+            Self::WriteFile { path, .. } | Self::Request { path, .. } => {
+                format!("write {}", path.display())
+            }
             Self::KeepQueue { device, .. } => format!("keep the queue settings of {device}"),
             Self::MakeDir { path } => format!("make directory {}", path.display()),
             Self::MakeGroup { path } => format!("make group {}", path.display()),
@@ -121,7 +133,10 @@ impl Change {
     /// The value set, where there is one.
     #[must_use]
     pub fn set(&self) -> Option<&str> {
-        if let Self::WriteFile { set, .. } = self { Some(set) } else { None }
+        match self {
+            Self::WriteFile { set, .. } | Self::Request { set, .. } => Some(set),
+            _ => None,
+        }
     }
 
     /// Whether it is still there after a reboot. All else lives in the kernel's memory, and

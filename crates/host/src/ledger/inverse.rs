@@ -17,9 +17,9 @@ impl Ledger {
         value: &str,
         inverse: &str,
     ) -> Result<(), Error> {
-        let change = Change::WriteFile {
+        let change = Change::Request {
             path: path.to_owned(),
-            before: inverse.to_owned(),
+            inverse: inverse.to_owned(),
             set: value.to_owned(),
         };
         self.record(change, || root.write(path, value))
@@ -29,9 +29,43 @@ impl Ledger {
     #[must_use]
     pub fn has_written(&self, path: &Path, value: &str) -> bool {
         self.entries.iter().any(|entry| {
-            let same = matches!(&entry.change, Change::WriteFile { path: known, set, .. }
+            let same = matches!(&entry.change, Change::Request { path: known, set, .. }
                 if known == path && set == value);
             same && !matches!(entry.restored, Some(Ok(())))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_inverse_is_written_whatever_the_file_shows() {
+        let tree = tempfile::tempdir().unwrap();
+        let path = Path::new("/cgroup.subtree_control");
+        std::fs::write(tree.path().join("cgroup.subtree_control"), "").unwrap();
+        let root = Root::at(tree.path());
+        let state = tempfile::tempdir().unwrap();
+        let mut ledger = Ledger::begin(state.path(), "run").unwrap();
+        ledger.write_with_inverse(&root, path, "+io", "-io").unwrap();
+        assert!(ledger.has_written(path, "+io"));
+        assert!(ledger.restore(&root).is_empty());
+        assert!(!ledger.has_written(path, "+io"));
+        assert_eq!(root.read(path).unwrap(), "-io");
+        assert!(ledger.finish().unwrap());
+    }
+
+    #[test]
+    fn a_file_that_is_gone_needs_no_inverse() {
+        let tree = tempfile::tempdir().unwrap();
+        let root = Root::at(tree.path());
+        let path = Path::new("/io.cost.qos");
+        std::fs::write(tree.path().join("io.cost.qos"), "").unwrap();
+        let state = tempfile::tempdir().unwrap();
+        let mut ledger = Ledger::begin(state.path(), "run").unwrap();
+        ledger.write_with_inverse(&root, path, "7:8 enable=1", "7:8 enable=0").unwrap();
+        std::fs::remove_file(tree.path().join("io.cost.qos")).unwrap();
+        assert!(ledger.restore(&root).is_empty());
     }
 }

@@ -21,6 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) fn undo(root: &Root, change: &Change) -> Result<(), Error> {
     match change {
         Change::WriteFile { path, before, .. } => queue::write_back_one(root, path, before),
+        Change::Request { path, inverse, .. } => gone_is_fine(root.write(path, inverse)),
         Change::KeepQueue { device, attributes } => queue::write_back(root, device, attributes),
         Change::MakeDir { path } => gone_is_fine(root.remove_dir(path)),
         Change::MakeGroup { path } => group::remove(root, path),
