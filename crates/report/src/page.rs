@@ -5,6 +5,7 @@ mod cost;
 mod headline;
 mod host;
 mod knobs;
+mod prose;
 mod queues;
 mod shares;
 mod trial;
@@ -91,6 +92,7 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_trim_blocks(true);
     environment.set_lstrip_blocks(true);
+    environment.add_filter("prose", |text: &str| prose::prose(text));
     for (name, text) in [
         ("report.html", include_str!("templates/report.html")),
         ("macros.html", include_str!("templates/macros.html")),
