@@ -137,7 +137,7 @@ pub(crate) fn piece(disk: &DiskPlan, index: usize, count: usize) -> PlacePlan {
         let part = if disk.partitions == 0 { Part::Device } else { Part::Partition(part) };
         return PlacePlan { part, offset: Bytes::new(nth * size), size: Bytes::new(size) };
     }
-    let size = align(whole / 100 * USABLE_PERCENT / sharers);
+    let size = align(whole * USABLE_PERCENT / 100 / sharers);
     PlacePlan { part: Part::Mount(part), offset: Bytes::new(0), size: Bytes::new(size) }
 }
 

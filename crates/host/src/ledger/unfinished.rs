@@ -2,11 +2,13 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use assay_kernel::{Error, Root, filesystem};
+use assay_kernel::{Error, Root, filesystem, process};
 
 use super::journal::{Contents, Journal};
 use super::{Change, ChangeReport, Entry, Ledger, Mark, boot_id, undo};
+use crate::wait::wait_until;
 
 /// A ledger that is not at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,11 +91,35 @@ fn list(directory: &Path) -> Result<Vec<Unfinished>, Error> {
     let mut found = Vec::new();
     for path in files(directory)? {
         let mut journal = Journal::open(&path)?;
-        let live = !journal.try_lock()?;
         let contents = journal.read()?;
+        let live = !lock_of_dead(&journal, &contents)?;
         found.push(describe(&path, live, &contents));
     }
     Ok(found)
+}
+
+/// How long a process that a killed run was just starting may hold on to the ledger's lock.
+const AFTERLIFE: Duration = Duration::from_secs(5);
+
+/// Takes the lock of a ledger whose run is dead. A run that is killed while it starts a program
+/// leaves a child that shares the lock until its exec, which on a busy host takes a while; so
+/// the lock alone does not prove that the run is alive.
+fn lock_of_dead(journal: &Journal, contents: &Contents) -> Result<bool, Error> {
+    if journal.try_lock()? {
+        return Ok(true);
+    }
+    let pid = contents.header.as_ref().map(|header| header.pid);
+    if pid.is_none_or(|pid| !matches!(process::state(&Root::real(), pid), None | Some('Z'))) {
+        return Ok(false);
+    }
+    let mut failure = None;
+    let locked = wait_until(AFTERLIFE, || {
+        journal.try_lock().unwrap_or_else(|error| {
+            failure = Some(error);
+            true
+        })
+    });
+    failure.map_or(Ok(locked), Err)
 }
 
 fn files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
@@ -159,10 +185,10 @@ fn claim(directory: &Path, report: &mut RestoreReport) -> Result<Vec<Journal>, E
     let mut claimed = Vec::new();
     for path in files(directory)? {
         let mut journal = Journal::open(&path)?;
-        if journal.try_lock()? {
+        let contents = journal.read()?;
+        if lock_of_dead(&journal, &contents)? {
             claimed.push(journal);
         } else {
-            let contents = journal.read()?;
             report.live.push(describe(&path, true, &contents));
         }
     }
