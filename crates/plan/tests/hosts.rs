@@ -1,0 +1,153 @@
+//! The same study planned for hosts that differ.
+
+#![allow(clippy::unwrap_used, reason = "a shipped study that does not parse fails the test")]
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use assay_facts::{Available, CgroupLayout, Controller, Cpus, Hierarchy, HostFacts, Layout, Tool};
+use assay_plan::{Part, Plan, Step, plan, steps};
+use assay_study::{Scalar, Study, Templated, parse, set_factor, shipped, shipped_file};
+use assay_units::Bytes;
+
+fn study(name: &str) -> Study {
+    let found = shipped().iter().find(|study| study.name == name).unwrap();
+    parse(name, found.text, &shipped_file).0.unwrap()
+}
+
+fn tool(found: bool, package: &str) -> Tool {
+    let found = if found {
+        Available::Value("there".to_owned())
+    } else {
+        Available::NotAvailable("not in PATH".to_owned())
+    };
+    Tool { found, package: package.to_owned() }
+}
+
+/// A host with BFQ and all tools, its controllers on v1 or on v2.
+fn host(is_v2: bool) -> HostFacts {
+    let controllers = ["io", "cpu", "cpuacct", "memory"].map(|name| {
+        let hierarchy = match (is_v2, name) {
+            (true, "cpuacct") => Hierarchy::Absent("v1 only".to_owned()),
+            (true, _) => Hierarchy::V2(PathBuf::from("/cg")),
+            (false, "io") => Hierarchy::V1(PathBuf::from("/cg/blkio")),
+            (false, name) => Hierarchy::V1(PathBuf::from("/cg").join(name)),
+        };
+        (name.to_owned(), Controller { hierarchy, own_group: "/".to_owned() })
+    });
+    HostFacts {
+        host_name: "host".to_owned(),
+        kernel: "6.12".to_owned(),
+        architecture: "x86_64".to_owned(),
+        distribution: "Debian".to_owned(),
+        effective_user: 0,
+        virtual_machine: None,
+        cpus: Cpus {
+            online: "0-1".parse().unwrap(),
+            allowed: "0-1".parse().unwrap(),
+            model: "CPU".to_owned(),
+            cores: vec![],
+        },
+        caches: vec![],
+        nodes: vec![],
+        memory_nodes: "0".parse().unwrap(),
+        memory: Bytes::mebi(1024),
+        swap: Bytes::new(0),
+        cgroup: CgroupLayout {
+            layout: if is_v2 { Layout::V2 } else { Layout::V1 },
+            v2_mount: is_v2.then(|| PathBuf::from("/cg")),
+            controllers: BTreeMap::from(controllers),
+        },
+        disks: vec![],
+        schedulers: vec!["none".to_owned(), "bfq".to_owned()],
+        pressure: Available::Value(true),
+        parses_partitions: Available::Value(false),
+        tools: [("fio", "fio"), ("mkfs.ext4", "e2fsprogs"), ("mkfs.xfs", "xfsprogs")]
+            .map(|(name, package)| (name.to_owned(), tool(true, package)))
+            .into(),
+    }
+}
+
+fn written(plan: &Plan, trial: usize) -> Vec<(String, String)> {
+    let groups = plan.trials[trial].groups.iter();
+    groups
+        .flat_map(|group| &group.knobs)
+        .map(|knob| (knob.record.file.clone(), knob.record.written.clone()))
+        .collect()
+}
+
+#[test]
+fn one_study_becomes_the_files_of_each_hierarchy() {
+    for (is_v2, file, homes) in [(false, "blkio.bfq.weight", 2), (true, "io.bfq.weight", 1)] {
+        let plan = plan(&study("io-weight"), &host(is_v2), 1);
+        assert_eq!(plan.refusals, []);
+        let expected: Vec<(String, String)> =
+            ["100", "200", "400", "800"].map(|weight| (file.to_owned(), weight.to_owned())).into();
+        assert_eq!(written(&plan, 0), expected);
+        assert_eq!(plan.trials[0].homes.len(), homes, "v1 counts I/O and CPU in two hierarchies");
+    }
+}
+
+#[test]
+fn values_are_handed_out_in_turn_and_every_combination_is_a_trial() {
+    let mut study = study("io-weight");
+    set_factor(&mut study, "groups", vec![Scalar::Integer(4), Scalar::Integer(6)]).unwrap();
+    study.design.repeats = 2;
+    let plan = plan(&study, &host(false), 1);
+    assert_eq!((plan.trials.len(), plan.slots.len()), (2, 4));
+    let weights: Vec<String> = written(&plan, 1).into_iter().map(|(_, weight)| weight).collect();
+    assert_eq!(weights, ["100", "200", "400", "800", "100", "200"]);
+}
+
+#[test]
+fn groups_exist_before_their_knobs_and_knobs_before_any_workload() {
+    let plan = plan(&study("io-weight"), &host(false), 1);
+    let steps = steps(&plan.trials[0]);
+    let place = |wanted: &dyn Fn(&Step) -> bool| steps.iter().position(wanted).unwrap();
+    let group = place(&|step| matches!(step, Step::MakeGroup(0)));
+    let knob = place(&|step| matches!(step, Step::WriteKnob(0, _)));
+    let start = place(&|step| matches!(step, Step::Start(..)));
+    let last_knob = steps.iter().rposition(|step| matches!(step, Step::WriteKnob(..))).unwrap();
+    assert!(group < knob && last_knob < start);
+    assert_eq!(steps.first(), Some(&Step::SetUpDisk(0)));
+    assert_eq!(steps.last(), Some(&Step::Measure));
+}
+
+#[test]
+fn each_section_of_a_job_file_goes_to_the_group_it_names_and_to_its_own_partition() {
+    let plan = plan(&study("io-weight-job"), &host(false), 1);
+    assert_eq!(plan.refusals, []);
+    for (index, group) in plan.trials[0].groups.iter().enumerate() {
+        let workload = &group.workloads[0];
+        assert_eq!(workload.job.name, group.name);
+        assert_eq!(workload.job.option("cgroup"), None);
+        assert!(workload.taken_over.contains(&format!("cgroup={}", group.name)));
+        assert_eq!(workload.place.as_ref().unwrap().part, Part::Mount(index));
+    }
+}
+
+#[test]
+fn what_a_host_cannot_do_is_said_once_with_its_remedy() {
+    let mut study = study("io-weight");
+    set_factor(&mut study, "groups", vec![Scalar::Integer(4), Scalar::Integer(6)]).unwrap();
+    let mut host = host(false);
+    host.effective_user = 1000;
+    host.schedulers = vec!["none".to_owned()];
+    host.tools.insert("fio".to_owned(), tool(false, "fio"));
+    let plan = plan(&study, &host, 1);
+    let said: Vec<&str> = plan.refusals.iter().map(|refusal| refusal.what.as_str()).collect();
+    for word in ["root", "`fio` is needed", "scheduler `bfq`"] {
+        let count = said.iter().filter(|text| text.contains(word)).count();
+        assert_eq!(count, 1, "{word}: {said:?}");
+    }
+    assert!(plan.refusals.iter().any(|refusal| refusal.remedy == "apt-get install fio"));
+}
+
+#[test]
+fn a_job_that_does_not_fit_its_part_is_refused_with_both_sizes() {
+    let mut study = study("io-weight-job");
+    let disk = study.disks.get_mut("scratch").unwrap();
+    disk.size = Some(Templated::Value(Bytes::mebi(1024)));
+    let what = &plan(&study, &host(false), 1).refusals[0].what;
+    assert!(what.contains("wants 1 GiB") && what.contains("204 MiB"), "{what}");
+}
