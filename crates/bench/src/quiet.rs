@@ -34,7 +34,7 @@ impl Turn {
 const QUIET: f64 = 0.15;
 
 /// How long a quiet moment is waited for before it is measured all the same.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Waits for a quiet moment and returns how busy the host was at last, as a part of all its CPUs.
 pub(crate) fn wait() -> Result<f64, Trouble> {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use assay_judge::Judgement;
 use assay_record::{Manifest, Run};
 
 use crate::assay::Assay;
@@ -61,5 +62,23 @@ fn split(path: &Path) -> Result<String, Trouble> {
         format!("{name} {:.2} s ({:.0} %)", time.as_secs_f64(), time.as_secs_f64() / all * 100.0)
     };
     let parts = [part("load", load), part("judge", judge), part("render", render)];
-    Ok(format!("once within one process: {}", parts.join(", ")))
+    Ok(format!("once within one process: {}; {}", parts.join(", "), outcome(&judgement)))
+}
+
+/// What the judge made of the run, so that nobody takes the time of a short cut for its time.
+fn outcome(judgement: &Judgement) -> String {
+    let trials = || judgement.trials.iter();
+    let shares: usize =
+        trials().flat_map(|trial| &trial.promises).map(|promise| promise.groups.len()).sum();
+    let failed: Vec<&str> = trials()
+        .flat_map(|trial| &trial.validity)
+        .filter(|check| !check.ok)
+        .map(|check| check.check.as_str())
+        .collect();
+    let because = if failed.is_empty() {
+        String::new()
+    } else {
+        format!(" because of {}", failed.join(", "))
+    };
+    format!("verdict {:?}{because}, {shares} shares with intervals", judgement.verdict)
 }

@@ -35,6 +35,14 @@ impl Estimate {
         Some(Self { value, low, high })
     }
 
+    /// The mean of some measurements with its interval by Student's t. `None` with fewer than two
+    /// measurements.
+    pub(crate) fn mean(values: &[f64], confidence: f64) -> Option<Self> {
+        let half = quantile(confidence, values.len())? * standard_error(values)?;
+        let value = mean(values);
+        Some(Self { value, low: value - half, high: value + half })
+    }
+
     /// The ratio of two measurements from pairs of them, by Student's t on the logarithms of the
     /// ratios, so that a half and a double count alike. `None` with fewer than two pairs.
     pub(crate) fn ratio(pairs: &[(f64, f64)], confidence: f64) -> Option<Self> {
@@ -111,6 +119,15 @@ mod tests {
         assert_eq!((odd.value, odd.low, odd.high), (3.0, 1.0, 9.0));
         assert_eq!(Estimate::median(&[4.0, 1.0, 2.0, 8.0]).unwrap().value, 3.0);
         assert_eq!(Estimate::median(&[]), None);
+    }
+
+    /// Mean 5, deviation 1, standard error 1 / sqrt(3), t(0.975, 2) = 4.30265.
+    #[test]
+    fn the_interval_of_a_mean_agrees_with_a_calculation_by_hand() {
+        let found = Estimate::mean(&[4.0, 5.0, 6.0], 0.95).unwrap();
+        assert!((found.value - 5.0).abs() < 1e-12, "{found:?}");
+        assert!((found.high - 7.484_14).abs() < 1e-4, "{found:?}");
+        assert!((found.low - 2.515_86).abs() < 1e-4, "{found:?}");
     }
 
     /// Logs of the ratios are -0.02, 0, 0.02: mean 0, deviation 0.02, standard error
