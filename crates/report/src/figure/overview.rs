@@ -8,10 +8,10 @@ use crate::error::Error;
 use crate::trial::Trial;
 use crate::wording;
 
-/// Nothing where there are no two errors to compare.
+/// Nothing where there are no two trials to compare.
 pub(crate) fn overview(trials: &[Trial<'_>]) -> Result<Option<Figure>, Error> {
     let rows: Vec<Value> = trials.iter().flat_map(rows_of).collect();
-    if rows.len() < 2 {
+    if trials.len() < 2 || rows.len() < 2 {
         return Ok(None);
     }
     let drawing = Drawing {
