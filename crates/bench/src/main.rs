@@ -7,6 +7,7 @@ mod figure;
 mod observer;
 mod quiet;
 mod report_time;
+mod shape;
 mod starts;
 mod statistics;
 mod study;

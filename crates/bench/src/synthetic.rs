@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
-use assay_record::{Column, Manifest, RunFolder, SampleStream, Table, to_parquet};
+use assay_record::{Manifest, RunFolder, SampleStream, Table, to_parquet};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::shape::{READS, Shape, shapes, slowness};
 use crate::trouble::Trouble;
 
 /// Rounds a second.
@@ -15,16 +16,6 @@ const INTERVAL_NS: u64 = 1_000_000_000 / RATE;
 
 /// Rounds in one batch, as the sampler writes once a second.
 const BATCH: u64 = RATE;
-
-/// Requests in flight, the only gauge: it stands at this value, so that the disk counts as busy.
-const GAUGE: (&str, u64) = ("in_flight", 128);
-
-/// One source: its columns with their mean growth in a round.
-struct Shape {
-    source: &'static str,
-    columns: Vec<(&'static str, u64)>,
-    subjects: Vec<String>,
-}
 
 /// Writes a run of `seconds` seconds into `path`: the first repeat of the first trial of
 /// `model`, stretched. Every group gets bytes at a rate of its own, with noise.
@@ -56,72 +47,13 @@ fn stretch(model: &Manifest, seconds: u64) -> Result<Manifest, Trouble> {
     repeat.stopped_ns = repeat.all_released_ns + seconds * 1_000_000_000;
     repeat.sampler.rounds = seconds * RATE + 1;
     repeat.sampler.wall_s = seconds as f64;
+    // What the workloads report must agree with the samples, or the run is void.
+    for (index, result) in (0_u32..).zip(&mut repeat.workloads) {
+        let bytes = 4096 * READS * RATE * seconds / u64::from(slowness(index));
+        result.runtime_s = Some(seconds as f64);
+        result.metrics.insert("read_bytes".to_owned(), bytes as f64);
+    }
     Ok(manifest)
-}
-
-/// What a group of full speed reads in a round: requests of 4 KiB.
-const READS: u64 = 60;
-
-fn shapes(groups: Vec<String>, disks: Vec<String>) -> Vec<Shape> {
-    let host = || vec!["host".to_owned()];
-    // Every second group has half of the speed. The disk must have read what the groups did, or
-    // the judge takes the difference for the page cache.
-    let half_reads = groups.len().div_ceil(2) * 2 + groups.len() / 2;
-    let reads = READS * half_reads as u64 / 2;
-    vec![
-        Shape {
-            source: "io",
-            columns: vec![
-                ("read_bytes", 4096 * READS),
-                ("write_bytes", 0),
-                ("read_ios", READS),
-                ("write_ios", 0),
-            ],
-            subjects: groups.clone(),
-        },
-        Shape { source: "cpu", columns: vec![("usage_ns", 1_200_000)], subjects: groups },
-        Shape {
-            source: "disk",
-            columns: vec![
-                ("reads", reads),
-                ("read_sectors", 8 * reads),
-                ("read_ms", 9000),
-                ("writes", 0),
-                ("write_sectors", 0),
-                ("write_ms", 0),
-                (GAUGE.0, 0),
-                ("io_ms", 100),
-                ("weighted_ms", 9000),
-            ],
-            subjects: disks,
-        },
-        Shape {
-            source: "host_cpu",
-            columns: vec![
-                ("user_ns", 40_000_000),
-                ("nice_ns", 0),
-                ("system_ns", 90_000_000),
-                ("idle_ns", 30_000_000),
-                ("iowait_ns", 30_000_000),
-                ("irq_ns", 0),
-                ("softirq_ns", 10_000_000),
-                ("steal_ns", 0),
-            ],
-            subjects: host(),
-        },
-        Shape {
-            source: "pressure",
-            columns: vec![
-                ("cpu_some_us", 20_000),
-                ("cpu_full_us", 0),
-                ("io_some_us", 80_000),
-                ("io_full_us", 30_000),
-                ("memory_some_us", 0),
-                ("memory_full_us", 0),
-            ],
-            subjects: host(),
-        },
-    ]
 }
 
 /// Writes one source from one round before `from_ns` to `rounds` rounds after it.
@@ -138,29 +70,17 @@ fn sample(
     let names: Vec<String> = shape.columns.iter().map(|(name, _)| (*name).to_owned()).collect();
     let mut stream = SampleStream::create(folder, shape.source, &names)?;
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let start = |(name, _): &(&str, u64)| if *name == GAUGE.0 { GAUGE.1 } else { 0 };
-    let mut sums: Vec<u64> =
-        shape.subjects.iter().flat_map(|_| shape.columns.iter().map(start)).collect();
-    let mut table = empty(shape);
+    let mut sums = shape.start();
+    let mut table = shape.table();
     for round in 0..=rounds + 1 {
         let time_ns = (from_ns + round * INTERVAL_NS).saturating_sub(INTERVAL_NS);
         add_round(shape, &mut table, time_ns, &mut sums, &mut random);
         if round % BATCH == BATCH - 1 || round == rounds + 1 {
             stream.append(&table)?;
-            table = empty(shape);
+            table = shape.table();
         }
     }
     Ok(stream.finish()?)
-}
-
-fn empty(shape: &Shape) -> Table {
-    let column = |(name, _): &(&str, u64)| Column { name: (*name).to_owned(), values: Vec::new() };
-    Table {
-        source: shape.source.to_owned(),
-        subjects: shape.subjects.clone(),
-        columns: shape.columns.iter().map(column).collect(),
-        ..Table::default()
-    }
 }
 
 /// Subjects are read a few microseconds after one another; every second one grows half as fast.
@@ -176,7 +96,7 @@ fn add_round(
     for (index, sums) in (0_u32..).zip(sums.chunks_mut(width)) {
         table.time_ns.push(time_ns + u64::from(index) * BETWEEN_NS);
         table.subject.push(index);
-        let noise = random.random_range(0.5..1.5) / f64::from(1 + index % 2);
+        let noise = random.random_range(0.5..1.5) / f64::from(slowness(index));
         for ((column, sum), (_, growth)) in table.columns.iter_mut().zip(sums).zip(&shape.columns) {
             *sum += (*growth as f64 * noise) as u64;
             column.values.push(Some(*sum));
