@@ -1,7 +1,7 @@
 //! Start skew and sampling cost, both from the same runs of many groups.
 
 use assay_facts::Available;
-use assay_record::{Manifest, RepeatRecord};
+use assay_record::{Manifest, RepeatRecord, Run};
 
 use crate::assay::Assay;
 use crate::figure::{Figure, Shown};
@@ -32,15 +32,32 @@ pub(crate) fn measure(
 ) -> Result<(Vec<Figure>, Manifest), Trouble> {
     let busy = quiet::wait()?;
     let (folder, manifest) = assay.run("starts", &study::many_groups(groups, repeats, SECONDS))?;
+    let readings = readings(&Run::load(&folder)?);
     // The disk image is gone with the run; what is left is small, but nobody needs it any more.
     let _ = std::fs::remove_dir_all(folder);
     let records: Vec<&RepeatRecord> =
         manifest.trials.iter().flat_map(|trial| &trial.repeats).collect();
     let mut figures = vec![skew(groups, &records)?, cost(groups, &records)?];
+    figures[1].remarks.extend(readings);
     for figure in &mut figures {
         figure.remarks.extend(quiet::remark(busy));
     }
     Ok((figures, manifest))
+}
+
+/// How often the counters of one group were read, since not all need to be read in every round.
+fn readings(run: &Run) -> Option<String> {
+    let tables = run.samples.first()?.first()?;
+    let count = |source: &str, column: &str| {
+        let table = tables.iter().find(|table| table.source == source)?;
+        Some(table.series(table.subjects.first()?, column).count())
+    };
+    Some(format!(
+        "read of each group in {SECONDS} s: bytes {} times, requests {} times, CPU time {} times",
+        count("io", "read_bytes")?,
+        count("io", "read_ios")?,
+        count("cpu", "usage_ns")?
+    ))
 }
 
 fn skew(groups: u32, records: &[&RepeatRecord]) -> Result<Figure, Trouble> {
