@@ -1,30 +1,24 @@
 //! `assay judge`
 
-use assay_record::{Run, RunFolder};
-
 use crate::args::JudgeArguments;
-use crate::command::run::{judge_run, show};
+use crate::command::run::{judge_run, open_run, show};
 use crate::exit::Code;
 use crate::talk;
 
 /// Judges a recorded run again with this version, and writes its verdict and report anew.
 pub(crate) fn run(arguments: &JudgeArguments) -> Code {
-    let loaded =
-        RunFolder::open(&arguments.run).and_then(|folder| Ok((folder, Run::load(&arguments.run)?)));
-    match loaded {
-        Ok((folder, run)) => match judge_run(&folder, &run) {
-            Ok(judgement) => {
-                show(&folder, &run.manifest, &judgement, arguments.json);
-                Code::of_verdict(judgement.verdict)
-            }
-            Err(error) => {
-                talk::error(&error);
-                Code::Host
-            }
-        },
+    let (folder, run) = match open_run(&arguments.run) {
+        Ok(opened) => opened,
+        Err(code) => return code,
+    };
+    match judge_run(&folder, &run) {
+        Ok(judgement) => {
+            show(&folder, &run.manifest, &judgement, arguments.json);
+            Code::of_verdict(judgement.verdict)
+        }
         Err(error) => {
             talk::error(&error);
-            Code::Usage
+            Code::Host
         }
     }
 }

@@ -1,22 +1,15 @@
 //! `assay report`
 
-use assay_record::{Run, RunFolder};
-
 use crate::args::ReportArguments;
-use crate::command::run::judge_run;
+use crate::command::run::{judge_run, open_run};
 use crate::exit::Code;
 use crate::talk;
 
 /// Writes the report of a recorded run again.
 pub(crate) fn run(arguments: &ReportArguments) -> Code {
-    let loaded =
-        RunFolder::open(&arguments.run).and_then(|folder| Ok((folder, Run::load(&arguments.run)?)));
-    let (folder, run) = match loaded {
-        Ok(loaded) => loaded,
-        Err(error) => {
-            talk::error(&error);
-            return Code::Usage;
-        }
+    let (folder, run) = match open_run(&arguments.run) {
+        Ok(opened) => opened,
+        Err(code) => return code,
     };
     match judge_run(&folder, &run) {
         Ok(_) => {

@@ -1,6 +1,6 @@
 //! `assay run`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use assay_engine::{Finished, Request};
 use assay_facts::HostFacts;
@@ -170,6 +170,14 @@ fn code(finished: &Finished, verdict: Option<Verdict>) -> Code {
         Some(verdict) => Code::of_verdict(verdict),
         None => Code::Host,
     }
+}
+
+/// Opens a recorded run; what is wrong with it is printed.
+pub(crate) fn open_run(path: &Path) -> Result<(RunFolder, Run), Code> {
+    RunFolder::open(path).and_then(|folder| Ok((folder, Run::load(path)?))).map_err(|error| {
+        talk::error(&error);
+        Code::Usage
+    })
 }
 
 /// Judges a run and writes its verdict and its report.
