@@ -28,10 +28,10 @@ impl Tree {
         let tree = Self { root: root.clone(), top: top.to_owned(), homes: homes.to_vec() };
         for home in homes {
             if home.is_v2 {
-                tree.enable_at_mount(ledger, home)?;
+                tree.enable_at_base(ledger, home)?;
             }
         }
-        let tops: Vec<PathBuf> = homes.iter().map(|home| home.mount.join(top)).collect();
+        let tops: Vec<PathBuf> = homes.iter().map(|home| home.base.join(top)).collect();
         ledger.make_groups(root, &tops)?;
         for (home, path) in homes.iter().zip(&tops) {
             tree.make_ready(home, path)?;
@@ -107,7 +107,7 @@ impl Tree {
     }
 
     fn place(&self, home: &Home, group: &str) -> PathBuf {
-        home.mount.join(&self.top).join(group)
+        home.base.join(&self.top).join(group)
     }
 
     fn file(&self, group: &str, controller: &str, file: &str) -> Result<PathBuf, Error> {
@@ -136,10 +136,10 @@ impl Tree {
         Ok(())
     }
 
-    /// Enables what is wanted for the children of the root group, and only what is not enabled
+    /// Enables what is wanted for the children of the base, and only what is not enabled
     /// there already: the ledger takes back what this run has added.
-    fn enable_at_mount(&self, ledger: &mut Ledger, home: &Home) -> Result<(), Error> {
-        let path = home.mount.join("cgroup.subtree_control");
+    fn enable_at_base(&self, ledger: &mut Ledger, home: &Home) -> Result<(), Error> {
+        let path = home.base.join("cgroup.subtree_control");
         let enabled = self.root.read(&path)?;
         let enabled: Vec<&str> = enabled.split_whitespace().collect();
         for name in home.controllers.iter().filter(|name| !enabled.contains(&name.as_str())) {

@@ -59,6 +59,9 @@ pub struct Home {
     pub is_v2: bool,
     /// Where it is mounted.
     pub mount: PathBuf,
+    /// The directory in which groups may be made: the mount itself for root, a delegated group
+    /// below it for others.
+    pub base: PathBuf,
     /// What is wanted of it, by v2 name (v1's `cpuacct` by its own).
     pub controllers: BTreeSet<String>,
 }
@@ -93,6 +96,7 @@ impl CgroupLayout {
                 None => homes.push(Home {
                     is_v2,
                     mount: mount.clone(),
+                    base: mount.clone(),
                     controllers: BTreeSet::from([name.to_owned()]),
                 }),
             }

@@ -48,14 +48,14 @@ impl Step {
             Self::MakeTop => trial
                 .homes
                 .iter()
-                .map(|home| format!("mkdir {}/assay-<run>", home.mount.display()))
+                .map(|home| format!("mkdir {}/assay-<run>", home.base.display()))
                 .collect(),
             Self::MakeGroup(index) => {
                 let name = &trial.groups[*index].name;
                 trial
                     .homes
                     .iter()
-                    .map(|home| format!("mkdir {}/assay-<run>/{name}", home.mount.display()))
+                    .map(|home| format!("mkdir {}/assay-<run>/{name}", home.base.display()))
                     .collect()
             }
             Self::WriteKnob(group, knob) => knob_changes(&trial.groups[*group], *knob),

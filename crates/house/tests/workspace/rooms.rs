@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::tree::root;
 
 /// The rooms from the ground up. A room may use those above it in this list and no others.
-const FLOORS: [&str; 17] = [
+const FLOORS: [&str; 21] = [
     "units",
     "diagnostic",
     "facts",
@@ -16,11 +16,15 @@ const FLOORS: [&str; 17] = [
     "workload",
     "plan",
     "host",
+    "testbed",
     "cgroup",
+    "exec",
+    "conform",
     "sample",
     "engine",
     "judge",
     "report",
+    "lab",
     "cli",
     "bench",
 ];
@@ -30,7 +34,8 @@ const PURE: [&str; 9] =
     ["units", "diagnostic", "facts", "knob", "study", "workload", "plan", "judge", "report"];
 
 /// Rooms that touch the host.
-const TOUCHES_THE_HOST: [&str; 5] = ["kernel", "host", "cgroup", "sample", "engine"];
+const TOUCHES_THE_HOST: [&str; 9] =
+    ["kernel", "host", "testbed", "cgroup", "exec", "conform", "sample", "engine", "lab"];
 
 /// Own dependencies of each room, those for tests left out.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
