@@ -14,6 +14,7 @@ pub mod fifo;
 pub mod filesystem;
 pub mod loop_device;
 pub mod mount;
+pub mod pages;
 pub mod parse;
 pub mod partition;
 pub mod process;
