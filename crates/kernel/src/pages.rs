@@ -138,6 +138,13 @@ pub fn shared_u32(slice: &mut [u32]) -> &[AtomicU32] {
     unsafe { &*(std::ptr::from_mut(slice) as *const [AtomicU32]) }
 }
 
+/// The bits of numbers of single precision as atomics.
+pub fn shared_f32_bits(slice: &mut [f32]) -> &[AtomicU32] {
+    const { assert!(align_of::<f32>() == align_of::<AtomicU32>()) };
+    // SAFETY: as above; `f32` has the size of `u32`, and all bits are a value of both.
+    unsafe { &*(std::ptr::from_mut(slice) as *const [AtomicU32]) }
+}
+
 /// The same for words of 64 bits.
 pub fn shared_u64(slice: &mut [u64]) -> &[AtomicU64] {
     const { assert!(align_of::<AtomicU64>() == align_of::<u64>(), "a 64-bit target") };
@@ -156,12 +163,8 @@ fn up_to_pages(bytes: usize) -> Option<usize> {
 }
 
 fn too_large(len: usize) -> Error {
-    Error::new(
-        "map",
-        Path::new("anonymous memory"),
-        &io::Error::from_raw_os_error(libc::ENOMEM),
-    )
-    .with_value(&format!("{len} items"))
+    Error::new("map", Path::new("anonymous memory"), &io::Error::from_raw_os_error(libc::ENOMEM))
+        .with_value(&format!("{len} items"))
 }
 
 #[cfg(test)]

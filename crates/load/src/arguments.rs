@@ -1,0 +1,111 @@
+//! The command line: what all generators share, and the command that holds them all.
+
+use assay_kernel::pages::HugePages;
+use clap::{Args, Command, ValueEnum};
+
+use crate::generator::Generator;
+use crate::registry::GENERATORS;
+
+/// Options of every generator.
+#[derive(Debug, Clone, Args)]
+pub struct Shared {
+    /// Print the result as one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// Seed of everything random (the generator's own default is that of its founders)
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Threads [default: the CPUs that this process may use]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Say how much memory it would take, and end
+    #[arg(long)]
+    pub predict: bool,
+    /// Start although the memory does not suffice by prediction: for studies of memory limits
+    #[arg(long)]
+    pub anyway: bool,
+    /// Transparent huge pages: ask for them, forbid them, or leave it to the host's setting
+    #[arg(long, value_enum, default_value_t = Huge::Wanted)]
+    pub huge_pages: Huge,
+}
+
+/// `--huge-pages`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Huge {
+    /// madvise(MADV_HUGEPAGE)
+    Wanted,
+    /// madvise(MADV_NOHUGEPAGE)
+    Never,
+    /// no advice
+    System,
+}
+
+impl From<Huge> for HugePages {
+    fn from(huge: Huge) -> Self {
+        match huge {
+            Huge::Wanted => Self::Wanted,
+            Huge::Never => Self::Never,
+            Huge::System => Self::System,
+        }
+    }
+}
+
+impl Shared {
+    /// How many threads work: as asked, or as many as the affinity mask and the CPU limit of the
+    /// control group allow.
+    #[must_use]
+    pub fn workers(&self) -> usize {
+        self.threads.map_or_else(
+            || std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            usize::from,
+        )
+    }
+}
+
+/// The whole command `assay-load` with a subcommand a generator.
+#[must_use]
+pub fn command() -> Command {
+    Command::new("assay-load")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Load generators, each exact to its published definition")
+        .after_help(
+            "Exit code: 0 done and validated, 2 usage, 4 the host cannot do it (with what would \
+             be needed), 5 the result is wrong.",
+        )
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands(GENERATORS.iter().map(|entry| (entry.command)()))
+}
+
+/// The command of one generator: its own options and the shared ones.
+pub(crate) fn command_of<G: Generator>() -> Command {
+    let own = G::augment_args(Command::new(G::NAME).about(G::ABOUT));
+    Shared::augment_args(own.next_help_heading("Shared by all generators"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn every_generator_takes_the_shared_options() {
+        for entry in GENERATORS {
+            let command = (entry.command)();
+            for option in ["json", "seed", "threads", "predict", "anyway", "huge_pages"] {
+                let has = command.get_arguments().any(|argument| argument.get_id() == option);
+                assert!(has, "`{}` lacks --{option}", entry.name);
+            }
+        }
+    }
+
+    #[test]
+    fn no_threads_are_refused() {
+        let error = command().try_get_matches_from(["assay-load", "graph500", "--threads", "0"]);
+        assert!(error.is_err());
+    }
+}

@@ -1,0 +1,118 @@
+//! Where the searches begin: up to 64 different vertices that have an edge to another vertex,
+//! chosen exactly as each version of the reference does.
+
+use super::dialect::Dialect;
+use super::random::Jumps;
+
+/// Chooses up to `count` roots among `vertices` labels. `has_edge` says whether a label has an
+/// edge that is no loop. Fewer than `count` are no error: a small graph has no more.
+pub(super) fn choose(
+    dialect: Dialect,
+    seed: Option<u64>,
+    vertices: u64,
+    count: usize,
+    has_edge: impl Fn(u32) -> bool,
+) -> Vec<u32> {
+    match dialect {
+        Dialect::V2 => sampled(dialect, seed, vertices, count, has_edge),
+        Dialect::V3 => drawn(dialect, seed, vertices, count, has_edge),
+    }
+}
+
+/// Selection sampling in one pass (2.1.4): the roots come out in ascending order.
+fn sampled(
+    dialect: Dialect,
+    seed: Option<u64>,
+    vertices: u64,
+    count: usize,
+    has_edge: impl Fn(u32) -> bool,
+) -> Vec<u32> {
+    let mut stream = dialect.stream(seed);
+    let mut roots = Vec::with_capacity(count);
+    for label in 0..vertices {
+        if roots.len() == count {
+            break;
+        }
+        // A number is drawn for every label, with edges or without.
+        let spread = (vertices - label) as f64 * stream.next_double();
+        let wanted = (count - roots.len()) as f64;
+        if spread <= wanted && has_edge(label as u32) {
+            roots.push(label as u32);
+        }
+    }
+    roots
+}
+
+/// Two doubles for each attempt, at a place of the stream that only depends on how many attempts
+/// there were (3.0). Gives up after as many attempts as there are vertices.
+fn drawn(
+    dialect: Dialect,
+    seed: Option<u64>,
+    vertices: u64,
+    count: usize,
+    has_edge: impl Fn(u32) -> bool,
+) -> Vec<u32> {
+    let (jumps, start) = (Jumps::new(), dialect.stream(seed));
+    let mut roots = Vec::with_capacity(count);
+    for attempt in 0..vertices {
+        if roots.len() == count {
+            break;
+        }
+        let mut stream = jumps.skip(start, 2, 0, 4 * attempt);
+        let sum = stream.next_double() + stream.next_double();
+        let root = ((sum * vertices as f64) as u64 % vertices) as u32;
+        if has_edge(root) && !roots.contains(&root) {
+            roots.push(root);
+        }
+    }
+    roots
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph500::kronecker::Kronecker;
+    use crate::talk::Silence;
+    use crate::team::Team;
+    use assay_kernel::pages::HugePages;
+
+    fn roots(scale: u32, dialect: Dialect) -> Vec<u32> {
+        let edges = Kronecker::new(scale, dialect, None)
+            .generate(Team::of(2), 16 << scale, false, HugePages::System, &Silence)
+            .unwrap();
+        let mut connected = vec![false; 1 << scale];
+        for [from, to] in edges.pairs.iter().filter(|[from, to]| from != to) {
+            connected[*from as usize] = true;
+            connected[*to as usize] = true;
+        }
+        choose(dialect, None, 1 << scale, 64, |label| connected[label as usize])
+    }
+
+    #[test]
+    fn roots_of_2_1_4_are_the_reference_s() {
+        let small = roots(10, Dialect::V2);
+        assert_eq!(small.len(), 64);
+        assert_eq!(small[..10], [0, 19, 21, 26, 69, 120, 125, 133, 141, 148]);
+        assert_eq!(small[62..], [1007, 1010]);
+        let large = roots(16, Dialect::V2);
+        assert_eq!(large[..6], [1469, 2553, 3345, 3752, 5249, 7179]);
+        assert_eq!(large[62..], [64_975, 65_368]);
+    }
+
+    #[test]
+    fn roots_of_3_0_are_the_reference_s() {
+        let small = roots(10, Dialect::V3);
+        assert_eq!(small[..8], [458, 214, 220, 966, 395, 9, 848, 777]);
+        assert_eq!((small.len(), small[63]), (64, 149));
+        let larger = roots(13, Dialect::V3);
+        assert_eq!(larger[..4], [3668, 1717, 1763, 1008]);
+        assert_eq!(larger[63], 3061);
+    }
+
+    #[test]
+    fn a_small_graph_has_fewer_roots() {
+        assert_eq!(roots(4, Dialect::V2), (0..16).collect::<Vec<_>>());
+        assert!(roots(3, Dialect::V3).len() <= 8);
+        assert!(choose(Dialect::V2, None, 16, 64, |_| false).is_empty());
+    }
+}

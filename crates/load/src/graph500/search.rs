@@ -1,0 +1,300 @@
+//! Kernel 2: breadth-first search that changes its direction (Beamer, Asanovic and Patterson,
+//! SC 2012). A small frontier visits its neighbours from above; a large one is found from below,
+//! where each unvisited vertex stops at its first neighbour in the frontier.
+
+mod level;
+
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use assay_kernel::pages::{HugePages, Pages, shared_u32, shared_u64};
+use assay_kernel::{Error, clock};
+
+use super::bitmap::{Bitmap, members, words};
+use super::graph::{Graph, NONE};
+use crate::team::{Pieces, Team, Worker};
+use level::Level;
+
+/// From above to below when the edges of the frontier are more than this part of those that lead
+/// to unvisited vertices. Asking the first neighbour is so cheap here that it pays off earlier
+/// than at the 14 of the paper.
+const ALPHA: u64 = 28;
+/// From below to above when fewer than this part of the vertices were found in a level.
+const BETA: usize = 24;
+
+/// Memory of the searches, reused by all of them; nothing that one has found is seen by the next.
+pub(super) struct Search<'g> {
+    graph: &'g Graph,
+    team: Team,
+    parents: Pages<u32>,
+    queue: Pages<u32>,
+    visited: Pages<u64>,
+    frontiers: [Pages<u64>; 2],
+}
+
+impl<'g> Search<'g> {
+    pub(super) fn new(team: Team, graph: &'g Graph, huge: HugePages) -> Result<Self, Error> {
+        let (vertices, bits) = (graph.vertices(), words(graph.vertices()));
+        Ok(Self {
+            graph,
+            team,
+            parents: Pages::zeroed(vertices, huge)?,
+            queue: Pages::zeroed(vertices, huge)?,
+            visited: Pages::zeroed(bits, huge)?,
+            frontiers: [Pages::zeroed(bits, huge)?, Pages::zeroed(bits, huge)?],
+        })
+    }
+
+    /// Searches from the label `root` and writes each label's parent into `tree`, `NONE` where
+    /// there is none; the root is its own parent. Returns the seconds from before the first
+    /// visit, the clearing of all memory included, until the tree is written.
+    pub(super) fn run(&mut self, root: u32, tree: &mut [u32]) -> f64 {
+        let Some(number) = self.graph.number(root) else {
+            tree.fill(NONE);
+            return 0.0;
+        };
+        let [one, two] = &mut self.frontiers;
+        let region = Region {
+            graph: self.graph,
+            parents: shared_u32(&mut self.parents),
+            queue: shared_u32(&mut self.queue),
+            queued: AtomicUsize::new(0),
+            visited: Bitmap(shared_u64(&mut self.visited)),
+            frontiers: [Bitmap(shared_u64(one)), Bitmap(shared_u64(two))],
+            tree: shared_u32(tree),
+            levels: [const { Level::new() }; 3],
+        };
+        self.team.run(|worker| region.search(worker, number))[0]
+    }
+}
+
+/// A search as its threads see it.
+struct Region<'r> {
+    graph: &'r Graph,
+    parents: &'r [AtomicU32],
+    /// Vertices in the order in which they were found from above; a level is a window of it.
+    queue: &'r [AtomicU32],
+    queued: AtomicUsize,
+    visited: Bitmap<'r>,
+    frontiers: [Bitmap<'r>; 2],
+    tree: &'r [AtomicU32],
+    /// Counters of this level, the next one and the one before, in turn.
+    levels: [Level; 3],
+}
+
+/// Where a thread is in a search; the same in all threads after each barrier.
+struct Place {
+    level: usize,
+    /// The window of the queue that holds the frontier, when it was found from above.
+    window: std::ops::Range<usize>,
+    /// Edges that lead out of the frontier.
+    scout: u64,
+    /// Edges of vertices that are neither visited nor in the frontier.
+    unexplored: u64,
+}
+
+impl Region<'_> {
+    fn search(&self, worker: &Worker<'_>, root: u32) -> f64 {
+        worker.wait();
+        let began = clock::monotonic_ns();
+        self.clear(worker);
+        worker.wait();
+        if worker.id == 0 {
+            self.visited.insert(root);
+            self.parents[root as usize].store(root, Ordering::Relaxed);
+            self.queue[0].store(root, Ordering::Relaxed);
+            self.queued.store(1, Ordering::Relaxed);
+        }
+        worker.wait();
+        let scout = self.graph.degree(root as usize);
+        let unexplored = self.graph.neighbours.len() as u64;
+        let mut place = Place { level: 0, window: 0..1, scout, unexplored };
+        while !place.window.is_empty() {
+            if place.scout > place.unexplored / ALPHA {
+                self.bottom_up(worker, &mut place);
+            } else {
+                place.unexplored -= place.scout.min(place.unexplored);
+                self.top_down(worker, &mut place);
+            }
+        }
+        self.write_tree(worker);
+        worker.wait();
+        (clock::monotonic_ns() - began) as f64 * 1e-9
+    }
+
+    fn clear(&self, worker: &Worker<'_>) {
+        self.visited.clear(worker.share(self.visited.0.len()));
+        let own = &self.tree[worker.share(self.tree.len())];
+        own.iter().for_each(|parent| parent.store(NONE, Ordering::Relaxed));
+    }
+
+    /// The counters of this level. Those of the next are reset here: its last user was two levels
+    /// ago, and its next comes after the barrier at the end of this one.
+    fn level(&self, worker: &Worker<'_>, place: &Place) -> &Level {
+        if worker.id == 0 {
+            self.levels[(place.level + 1) % 3].reset();
+        }
+        &self.levels[place.level % 3]
+    }
+
+    /// One level: the frontier's vertices visit their neighbours.
+    fn top_down(&self, worker: &Worker<'_>, place: &mut Place) {
+        const STEP: usize = 64;
+        let level = self.level(worker, place);
+        let mut found = Found::new(self);
+        let mut scout = 0;
+        while let Some(piece) = level.pieces.take(&place.window, STEP) {
+            for at in piece {
+                let vertex = self.queue[at].load(Ordering::Relaxed);
+                for &neighbour in self.graph.neighbours(vertex as usize) {
+                    if self.visited.insert(neighbour) {
+                        self.parents[neighbour as usize].store(vertex, Ordering::Relaxed);
+                        scout += self.graph.degree(neighbour as usize);
+                        found.push(neighbour);
+                    }
+                }
+            }
+        }
+        found.flush();
+        level.scout.fetch_add(scout, Ordering::Relaxed);
+        worker.wait();
+        place.window = place.window.end..self.queued.load(Ordering::Relaxed);
+        place.scout = level.scout.load(Ordering::Relaxed);
+        place.level += 1;
+        // Nobody may add to the queue before all have read its end.
+        worker.wait();
+    }
+
+    /// Levels from below, until little is found; then the last frontier is queued again.
+    fn bottom_up(&self, worker: &Worker<'_>, place: &mut Place) {
+        let words = self.visited.0.len();
+        let mut frontier = 0;
+        self.frontiers[0].clear(worker.share(words));
+        worker.wait();
+        for at in worker.share(place.window.len()) {
+            let vertex = self.queue[place.window.start + at].load(Ordering::Relaxed);
+            self.frontiers[0].insert(vertex);
+        }
+        let mut awake = place.window.len();
+        worker.wait();
+        loop {
+            let level = self.level(worker, place);
+            let count = self.one_bottom_up(&level.pieces, frontier);
+            level.awake.fetch_add(count, Ordering::Relaxed);
+            worker.wait();
+            let before = std::mem::replace(&mut awake, level.awake.load(Ordering::Relaxed));
+            frontier = 1 - frontier;
+            place.level += 1;
+            if awake < before && awake <= self.graph.vertices() / BETA {
+                break;
+            }
+        }
+        self.queue_again(worker, frontier);
+        place.window = 0..awake;
+        // What is left is little: from above it stays, unless its edges say otherwise.
+        place.scout = 1;
+    }
+
+    /// One level: unvisited vertices look for a neighbour in the frontier. Each word of the
+    /// bitmaps belongs to one thread, so that plain stores suffice.
+    fn one_bottom_up(&self, pieces: &Pieces, frontier: usize) -> usize {
+        const STEP: usize = 64;
+        let (from, to) = (self.frontiers[frontier], self.frontiers[1 - frontier]);
+        let (words, vertices) = (self.visited.0.len(), self.graph.vertices());
+        let mut awake = 0;
+        while let Some(piece) = pieces.take(&(0..words), STEP) {
+            for at in piece {
+                let visited = self.visited.word(at);
+                let beyond = (at + 1) * 64;
+                let real =
+                    if beyond > vertices { u64::MAX >> (beyond - vertices) } else { u64::MAX };
+                let mut found = 0;
+                for vertex in members(at, !visited & real) {
+                    if let Some(parent) = self.parent_in(from, vertex) {
+                        self.parents[vertex as usize].store(parent, Ordering::Relaxed);
+                        found |= 1 << (vertex % 64);
+                    }
+                }
+                to.set_word(at, found);
+                if found != 0 {
+                    self.visited.set_word(at, visited | found);
+                    awake += found.count_ones() as usize;
+                }
+            }
+        }
+        awake
+    }
+
+    /// The first neighbour of `vertex` that is in the frontier: that of the highest degree.
+    #[inline]
+    fn parent_in(&self, frontier: Bitmap<'_>, vertex: u32) -> Option<u32> {
+        let head = self.graph.heads[vertex as usize];
+        if frontier.has(head) {
+            return Some(head);
+        }
+        let others = &self.graph.neighbours(vertex as usize)[1..];
+        others.iter().copied().find(|neighbour| frontier.has(*neighbour))
+    }
+
+    /// Puts the vertices of a frontier bitmap into the queue, from its start.
+    fn queue_again(&self, worker: &Worker<'_>, frontier: usize) {
+        if worker.id == 0 {
+            self.queued.store(0, Ordering::Relaxed);
+        }
+        worker.wait();
+        let mut found = Found::new(self);
+        for at in worker.share(self.visited.0.len()) {
+            members(at, self.frontiers[frontier].word(at)).for_each(|vertex| found.push(vertex));
+        }
+        found.flush();
+        worker.wait();
+    }
+
+    /// The result in labels.
+    fn write_tree(&self, worker: &Worker<'_>) {
+        for at in worker.share(self.visited.0.len()) {
+            for vertex in members(at, self.visited.word(at)) {
+                let parent = self.parents[vertex as usize].load(Ordering::Relaxed);
+                let (label, parent) =
+                    (self.graph.order[vertex as usize], self.graph.order[parent as usize]);
+                self.tree[label as usize].store(parent, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// Vertices that a thread collects before it reaches for the queue.
+const BUFFER: usize = 1024;
+
+/// Vertices that a thread has found, on their way into the queue: it is reached for once in a
+/// while only.
+struct Found<'r> {
+    region: &'r Region<'r>,
+    buffer: [u32; BUFFER],
+    filled: usize,
+}
+
+impl<'r> Found<'r> {
+    fn new(region: &'r Region<'r>) -> Self {
+        Self { region, buffer: [0; BUFFER], filled: 0 }
+    }
+
+    #[inline]
+    fn push(&mut self, vertex: u32) {
+        if self.filled == BUFFER {
+            self.flush();
+        }
+        self.buffer[self.filled] = vertex;
+        self.filled += 1;
+    }
+
+    fn flush(&mut self) {
+        let start = self.region.queued.fetch_add(self.filled, Ordering::Relaxed);
+        for (place, vertex) in self.region.queue[start..].iter().zip(&self.buffer[..self.filled]) {
+            place.store(*vertex, Ordering::Relaxed);
+        }
+        self.filled = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests;

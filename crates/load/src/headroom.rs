@@ -1,0 +1,189 @@
+//! How much memory a run may take: what the machine has left, and what the limits of this
+//! process's control groups leave, on cgroup v1 and v2.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use assay_kernel::Root;
+use assay_kernel::parse::cgroups::{self, Place};
+use assay_kernel::parse::keyed;
+use assay_kernel::parse::mountinfo::{self, Mount};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::footprint::{Footprint, shown};
+
+/// The memory limit of one control group that this process is in, its own or one above.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupRoom {
+    /// The file that holds the limit.
+    pub file: PathBuf,
+    /// The limit in bytes.
+    pub limit: u64,
+    /// What the group already has that cannot be dropped (anonymous memory); page cache can.
+    pub taken: u64,
+}
+
+impl GroupRoom {
+    /// Bytes that the limit leaves.
+    #[must_use]
+    pub fn left(&self) -> u64 {
+        self.limit.saturating_sub(self.taken)
+    }
+}
+
+/// What is left for a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Headroom {
+    /// `MemAvailable` in bytes, or why it is not known.
+    pub available: Result<u64, String>,
+    /// Limits from the own group upwards; groups without a limit are left out.
+    pub groups: Vec<GroupRoom>,
+}
+
+/// The names of one version's files.
+struct Files {
+    limit: &'static str,
+    /// Key of the anonymous memory of the group and those below it, in `memory.stat`.
+    anonymous: &'static str,
+}
+
+const V1: Files = Files { limit: "memory.limit_in_bytes", anonymous: "total_rss" };
+const V2: Files = Files { limit: "memory.max", anonymous: "anon" };
+
+/// A v1 limit of this or more is none: the kernel writes PAGE_COUNTER_MAX, rounded to pages.
+const NO_LIMIT: u64 = 1 << 62;
+
+impl Headroom {
+    /// Reads it.
+    #[must_use]
+    pub fn read(root: &Root) -> Self {
+        Self { available: available(root), groups: groups(root) }
+    }
+
+    /// Refuses a footprint that does not fit, naming the tightest bound and the remedy.
+    pub fn check(&self, footprint: &Footprint) -> Result<(), Failure> {
+        let needed = footprint.peak();
+        let refuse = |what: String, remedy: &str| {
+            Err(Failure::Unable {
+                what: format!("this needs {} of memory, and {what}", shown(needed)),
+                remedy: format!("{remedy}, or start it all the same with --anyway"),
+            })
+        };
+        let tightest = self.groups.iter().min_by_key(|group| group.left());
+        if let Some(group) = tightest.filter(|group| group.left() < needed) {
+            return refuse(
+                format!(
+                    "the control group leaves {} ({} is {}, {} of it taken)",
+                    shown(group.left()),
+                    group.file.display(),
+                    shown(group.limit),
+                    shown(group.taken)
+                ),
+                "choose a smaller load, or raise the limit",
+            );
+        }
+        match self.available {
+            Ok(available) if available < needed => refuse(
+                format!("the machine has {} available (MemAvailable)", shown(available)),
+                "choose a smaller load, or free memory",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// `{ "available_bytes", "groups": [{ "file", "limit_bytes", "taken_bytes" }] }`
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let available = match &self.available {
+            Ok(bytes) => json!(bytes),
+            Err(reason) => json!({ "not_available": reason }),
+        };
+        let groups: Vec<Value> = self
+            .groups
+            .iter()
+            .map(|group| {
+                json!({
+                    "file": group.file.display().to_string(),
+                    "limit_bytes": group.limit,
+                    "taken_bytes": group.taken,
+                })
+            })
+            .collect();
+        json!({ "available_bytes": available, "groups": groups })
+    }
+}
+
+impl fmt::Display for Headroom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.available {
+            Ok(bytes) => write!(f, "{} available", shown(*bytes))?,
+            Err(reason) => write!(f, "available memory not known: {reason}")?,
+        }
+        match self.groups.iter().min_by_key(|group| group.left()) {
+            Some(group) => write!(
+                f,
+                ", {} left below the limit in {}",
+                shown(group.left()),
+                group.file.display()
+            ),
+            None => write!(f, ", no limit of a control group"),
+        }
+    }
+}
+
+fn available(root: &Root) -> Result<u64, String> {
+    let text = root.read("/proc/meminfo").map_err(|error| error.to_string())?;
+    keyed::kibibytes(&text, "MemAvailable").ok_or_else(|| "no MemAvailable in meminfo".to_owned())
+}
+
+/// Limits in the hierarchy that serves memory. v1 has precedence where it is mounted: a
+/// controller is on one hierarchy at a time, and on a hybrid host cgroup2 then lacks it.
+fn groups(root: &Root) -> Vec<GroupRoom> {
+    let read = |path: &str| root.read(path).unwrap_or_default();
+    let mounts = mountinfo::parse(&read("/proc/self/mountinfo"));
+    let places = cgroups::places(&read("/proc/self/cgroup"));
+    let is_memory = |name: &String| name == "memory";
+    let v1 = mounts
+        .iter()
+        .find(|mount| mount.kind == "cgroup" && mount.options.iter().any(is_memory))
+        .map(|mount| (mount, &V1, places.iter().find(|p| p.controllers.iter().any(is_memory))));
+    let v2 = mounts
+        .iter()
+        .find(|mount| mount.kind == "cgroup2")
+        .map(|mount| (mount, &V2, places.iter().find(|place| place.controllers.is_empty())));
+    match v1.or(v2) {
+        Some((mount, files, Some(place))) => limits(root, mount, files, place),
+        _ => Vec::new(),
+    }
+}
+
+fn limits(root: &Root, mount: &Mount, files: &Files, place: &Place) -> Vec<GroupRoom> {
+    // In a container the mount may show only a part of the hierarchy, and the path in /proc then
+    // begins above it.
+    let top = mount.root.trim_end_matches('/');
+    let below = place.group.strip_prefix(top).unwrap_or(&place.group).trim_start_matches('/');
+    mount
+        .target
+        .join(below)
+        .ancestors()
+        .take_while(|directory| directory.starts_with(&mount.target))
+        .filter_map(|directory| limit(root, directory, files))
+        .collect()
+}
+
+fn limit(root: &Root, directory: &Path, files: &Files) -> Option<GroupRoom> {
+    let file = directory.join(files.limit);
+    let limit: u64 = root.read_trimmed(&file).ok()?.parse().ok()?;
+    let stat = root.read(directory.join("memory.stat")).unwrap_or_default();
+    let taken = stat
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .find(|(key, _)| *key == files.anonymous)
+        .and_then(|(_, value)| value.trim().parse().ok())
+        .unwrap_or(0);
+    (limit < NO_LIMIT).then_some(GroupRoom { file, limit, taken })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,35 @@
+//! Assay's own load generators, each exact to its published definition and each also usable alone
+//! as `assay-load NAME`. This file is the map; `registry` lists the generators, `generator` says
+//! what one is, and all the rest of the top level is what they share.
+
+mod arguments;
+mod failure;
+mod footprint;
+mod generator;
+mod graph500;
+mod headroom;
+mod measured;
+mod registry;
+mod talk;
+mod team;
+
+pub use arguments::command;
+pub use failure::Failure;
+pub use footprint::{Footprint, Phase};
+pub use generator::{Entry, Generator, Report};
+pub use headroom::{GroupRoom, Headroom};
+pub use registry::GENERATORS;
+pub use talk::Talk;
+
+/// Runs the generator that the arguments name (`matches` of [`command`]) and returns what it has
+/// to say. `json` in the arguments decides nothing here: a report has both forms.
+pub fn run(matches: &clap::ArgMatches, talk: &dyn Talk) -> Result<Report, Failure> {
+    let (name, own) = matches
+        .subcommand()
+        .ok_or_else(|| Failure::usage("no generator is named; see `assay-load --help`"))?;
+    let entry = GENERATORS
+        .iter()
+        .find(|entry| entry.name == name)
+        .ok_or_else(|| Failure::usage(format!("there is no generator `{name}`")))?;
+    (entry.start)(own, &assay_kernel::Root::real(), talk)
+}
