@@ -73,6 +73,7 @@ fn the_list_of_2_1_4_has_its_keys_in_its_order() {
         "nvtx: 65536",
         "terasize: 1.67772159999999997e-05",
         "A: 5.69999999999999951e-01",
+        "D: 5.00000000000000444e-02",
         "nbfs: 64",
         "firstquartile_time: 1.72500000000000000e+01",
         "corrected_firstquartile_time: 1.62500000000000000e+01",
