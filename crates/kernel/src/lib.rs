@@ -13,6 +13,7 @@ pub mod device_program;
 pub mod fifo;
 pub mod filesystem;
 pub mod loop_device;
+pub mod memory_policy;
 pub mod mount;
 pub mod pages;
 pub mod parse;

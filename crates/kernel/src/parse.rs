@@ -5,3 +5,4 @@ pub mod choice;
 pub mod cpuinfo;
 pub mod keyed;
 pub mod mountinfo;
+pub mod numa_maps;

@@ -27,6 +27,9 @@ pub struct Shared {
     /// Transparent huge pages: ask for them, forbid them, or leave it to the host's setting
     #[arg(long, value_enum, default_value_t = Huge::Wanted)]
     pub huge_pages: Huge,
+    /// Spread memory page by page over these nodes (`0-1`, or `all`), and prove it afterwards
+    #[arg(long, value_name = "NODES")]
+    pub interleave: Option<String>,
 }
 
 /// `--huge-pages`.
@@ -96,7 +99,9 @@ mod tests {
     fn every_generator_takes_the_shared_options() {
         for entry in GENERATORS {
             let command = (entry.command)();
-            for option in ["json", "seed", "threads", "predict", "anyway", "huge_pages"] {
+            for option in
+                ["json", "seed", "threads", "predict", "anyway", "huge_pages", "interleave"]
+            {
                 let has = command.get_arguments().any(|argument| argument.get_id() == option);
                 assert!(has, "`{}` lacks --{option}", entry.name);
             }

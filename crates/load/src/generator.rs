@@ -9,7 +9,8 @@ use crate::arguments::{Shared, command_of};
 use crate::failure::Failure;
 use crate::footprint::{Footprint, shown};
 use crate::headroom::Headroom;
-use crate::measured;
+use crate::measured::{self, Backing, known};
+use crate::placement;
 use crate::talk::Talk;
 
 /// A generator. Its own arguments are its fields, read by clap.
@@ -23,7 +24,16 @@ pub trait Generator: Args {
     fn footprint(&self, shared: &Shared) -> Result<Footprint, Failure>;
 
     /// Runs the load to its end and validates it.
-    fn run(&self, shared: &Shared, talk: &dyn Talk) -> Result<Report, Failure>;
+    fn run(&self, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure>;
+}
+
+/// What a generator hands over when it is done.
+#[derive(Debug)]
+pub struct Finished {
+    /// Its own result.
+    pub report: Report,
+    /// What its memory was, read while it was still there.
+    pub backing: Backing,
 }
 
 /// What a run has to say on stdout, in both forms.
@@ -31,7 +41,8 @@ pub trait Generator: Args {
 pub struct Report {
     /// For people, and for parsers of the original's output.
     pub text: String,
-    /// For scripts: an object; the frame adds `generator`, `schema` and `footprint`.
+    /// For scripts: an object; the frame adds `generator`, `schema`,
+    /// `footprint`, `backing` and, where it was asked for, `placement`.
     pub json: Value,
 }
 
@@ -71,8 +82,17 @@ fn start<G: Generator>(
     if !shared.anyway {
         headroom.check(&footprint)?;
     }
-    let mut report = generator.run(&shared, talk)?;
+    let nodes =
+        shared.interleave.as_deref().map(|asked| placement::nodes(root, asked)).transpose()?;
+    if let Some(nodes) = &nodes {
+        placement::interleave(nodes)?;
+    }
+    let Finished { mut report, backing } = generator.run(&shared, talk)?;
     complete(&mut report, G::NAME, &footprint, root, talk);
+    report.json["backing"] = backing.to_json();
+    if let Some(nodes) = &nodes {
+        report.json["placement"] = placement::proof(nodes, &backing, talk);
+    }
     Ok(report)
 }
 
@@ -101,16 +121,14 @@ fn complete(report: &mut Report, name: &str, footprint: &Footprint, root: &Root,
         "predicted_bytes": footprint.peak(),
         "phases": footprint.to_json(),
     });
-    match measured::peak(root) {
+    let peak = measured::peak(root);
+    record["measured_peak_bytes"] = known(peak.as_ref().map(|peak| json!(peak)));
+    match peak {
         Ok(peak) => {
-            record["measured_peak_bytes"] = peak.into();
             let part = footprint.peak() as f64 / peak as f64;
             talk.say(&format!("peak: {} (predicted / measured = {part:.3})", shown(peak)));
         }
-        Err(reason) => {
-            record["measured_peak_bytes"] = json!({ "not_available": reason });
-            talk.say(&format!("peak: not available: {reason}"));
-        }
+        Err(reason) => talk.say(&format!("peak: not available: {reason}")),
     }
     report.json["schema"] = 1.into();
     report.json["generator"] = name.into();

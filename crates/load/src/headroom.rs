@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::footprint::{Footprint, shown};
+use crate::measured::known;
 
 /// The memory limit of one control group that this process is in, its own or one above.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,10 +96,7 @@ impl Headroom {
     /// `{ "available_bytes", "groups": [{ "file", "limit_bytes", "taken_bytes" }] }`
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let available = match &self.available {
-            Ok(bytes) => json!(bytes),
-            Err(reason) => json!({ "not_available": reason }),
-        };
+        let available = known(self.available.as_ref().map(|bytes| json!(bytes)));
         let groups: Vec<Value> = self
             .groups
             .iter()

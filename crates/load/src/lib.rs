@@ -9,6 +9,7 @@ mod generator;
 mod graph500;
 mod headroom;
 mod measured;
+mod placement;
 mod registry;
 mod talk;
 mod team;
@@ -16,8 +17,9 @@ mod team;
 pub use arguments::command;
 pub use failure::Failure;
 pub use footprint::{Footprint, Phase};
-pub use generator::{Entry, Generator, Report};
+pub use generator::{Entry, Finished, Generator, Report};
 pub use headroom::{GroupRoom, Headroom};
+pub use measured::Backing;
 pub use registry::GENERATORS;
 pub use talk::Talk;
 

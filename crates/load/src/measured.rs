@@ -1,7 +1,10 @@
 //! What this process really has in memory, from /proc/self.
 
+use std::collections::BTreeMap;
+
 use assay_kernel::Root;
-use assay_kernel::parse::keyed;
+use assay_kernel::parse::{keyed, numa_maps};
+use serde_json::{Value, json};
 
 /// A process at rest: code, libraries and stacks, where /proc does not say.
 const TYPICAL_BASE: u64 = 4 << 20;
@@ -16,10 +19,42 @@ pub(crate) fn peak(root: &Root) -> Result<u64, String> {
     status(root, "VmHWM")
 }
 
-/// How much of it is in transparent huge pages now (`AnonHugePages`, since Linux 4.14 summed up in
-/// smaps_rollup), or why that is not known.
-pub(crate) fn huge(root: &Root) -> Result<u64, String> {
-    amount(root, "/proc/self/smaps_rollup", "AnonHugePages")
+/// What the memory of a run really is. Read it while the memory is still there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backing {
+    /// Bytes in transparent huge pages (`AnonHugePages` of smaps_rollup, since Linux 4.14), or why
+    /// that is not known.
+    pub huge: Result<u64, String>,
+    /// Bytes of anonymous memory on each node (numa_maps), or why that is not known.
+    pub nodes: Result<BTreeMap<u16, u64>, String>,
+}
+
+impl Backing {
+    /// Reads it for this process.
+    #[must_use]
+    pub fn read(root: &Root) -> Self {
+        let maps = root.read("/proc/self/numa_maps").map_err(|error| error.to_string());
+        Self {
+            huge: amount(root, "/proc/self/smaps_rollup", "AnonHugePages"),
+            nodes: maps.map(|text| numa_maps::anonymous(&text)),
+        }
+    }
+
+    /// `{ "huge_pages_bytes", "nodes_bytes": { "0": ... } }`
+    pub(crate) fn to_json(&self) -> Value {
+        let nodes = self.nodes.as_ref().map(|nodes| {
+            nodes.iter().map(|(node, bytes)| (node.to_string(), json!(bytes))).collect()
+        });
+        json!({
+            "huge_pages_bytes": known(self.huge.as_ref().map(|bytes| json!(bytes))),
+            "nodes_bytes": known(nodes.map(Value::Object)),
+        })
+    }
+}
+
+/// A value, or the reason why there is none.
+pub(crate) fn known(value: Result<Value, &String>) -> Value {
+    value.unwrap_or_else(|reason| json!({ "not_available": reason }))
 }
 
 fn status(root: &Root, key: &str) -> Result<u64, String> {
@@ -44,6 +79,9 @@ mod tests {
         let root = Root::at(tree.path());
         assert_eq!(resident(&root), 1 << 20);
         assert_eq!(peak(&root), Ok(2 << 20));
-        assert!(huge(&root).unwrap_err().contains("smaps_rollup"));
+        let backing = Backing::read(&root);
+        assert!(backing.huge.as_ref().unwrap_err().contains("smaps_rollup"));
+        let json = backing.to_json();
+        assert!(json["nodes_bytes"]["not_available"].is_string(), "never an empty map: {json}");
     }
 }

@@ -24,7 +24,7 @@ use clap::Args;
 use crate::arguments::Shared;
 use crate::failure::Failure;
 use crate::footprint::Footprint;
-use crate::generator::{Generator, Report};
+use crate::generator::{Finished, Generator, Report};
 use crate::talk::Talk;
 use dialect::Dialect;
 use size::Size;
@@ -84,8 +84,9 @@ impl Generator for Graph500 {
         Ok(self.size()?.footprint(shared.workers()))
     }
 
-    fn run(&self, shared: &Shared, talk: &dyn Talk) -> Result<Report, Failure> {
-        let outcome = run::run(self, self.size()?, shared, talk)?;
-        Ok(Report { text: output::text(&outcome), json: output::json(&outcome) })
+    fn run(&self, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure> {
+        let (outcome, backing) = run::run(self, self.size()?, shared, talk)?;
+        let report = Report { text: output::text(&outcome), json: output::json(&outcome) };
+        Ok(Finished { report, backing })
     }
 }

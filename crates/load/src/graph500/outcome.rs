@@ -35,8 +35,6 @@ pub(super) struct Outcome {
     /// Kernel 3; empty when it was not run.
     pub(super) paths: Vec<Searched>,
     pub(super) validated: bool,
-    /// Bytes in transparent huge pages after the searches, or why that is not known.
-    pub(super) huge: Result<u64, String>,
 }
 
 /// One number of each search.

@@ -17,7 +17,7 @@ use super::size::Size;
 use super::validate::{Fault, Traversed, Validator};
 use crate::arguments::Shared;
 use crate::failure::Failure;
-use crate::measured;
+use crate::measured::Backing;
 use crate::talk::Talk;
 use crate::team::Team;
 
@@ -34,7 +34,7 @@ pub(super) fn run(
     size: Size,
     shared: &Shared,
     talk: &dyn Talk,
-) -> Result<Outcome, Failure> {
+) -> Result<(Outcome, Backing), Failure> {
     let team = Team::of(shared.workers());
     let run = Run { options, team, huge: shared.huge_pages.into(), talk };
     let dialect = options.dialect;
@@ -61,7 +61,7 @@ pub(super) fn run(
     } else {
         format!("{done} searches, not validated")
     });
-    Ok(Outcome {
+    let outcome = Outcome {
         size,
         dialect,
         seeds: dialect.seeds(shared.seed),
@@ -71,8 +71,9 @@ pub(super) fn run(
         searches,
         paths,
         validated,
-        huge: measured::huge(&Root::real()),
-    })
+    };
+    // Edges, graph and validation are still there.
+    Ok((outcome, Backing::read(&Root::real())))
 }
 
 fn timed<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<(T, f64), E> {

@@ -8,10 +8,6 @@ use crate::graph500::statistics::{Quartiles, Summary, harmonic, summary};
 /// The object of docs/load/graph500.md.
 pub(crate) fn json(outcome: &Outcome) -> Value {
     let size = outcome.size;
-    let huge = match &outcome.huge {
-        Ok(bytes) => json!(bytes),
-        Err(reason) => json!({ "not_available": reason }),
-    };
     let mut document = json!({
         "dialect": outcome.dialect.name(),
         "scale": size.scale,
@@ -21,7 +17,6 @@ pub(crate) fn json(outcome: &Outcome) -> Value {
         "generation_s": outcome.generation,
         "construction_s": outcome.construction,
         "validated": outcome.validated,
-        "huge_pages_bytes": huge,
         "bfs": kernel(&outcome.searches),
     });
     if !outcome.paths.is_empty() {
