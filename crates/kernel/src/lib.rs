@@ -7,10 +7,12 @@ mod kept;
 mod root;
 
 pub mod block;
+pub mod child;
 pub mod clock;
 pub mod counters;
 pub mod fifo;
 pub mod filesystem;
+pub mod forward;
 pub mod loop_device;
 pub mod mount;
 pub mod parse;
