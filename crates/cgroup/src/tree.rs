@@ -48,12 +48,7 @@ impl Tree {
         Ok(tree)
     }
 
-    fn begin(
-        root: &Root,
-        ledger: &mut Ledger,
-        homes: &[Home],
-        top: &str,
-    ) -> Result<Self, Error> {
+    fn begin(root: &Root, ledger: &mut Ledger, homes: &[Home], top: &str) -> Result<Self, Error> {
         let tree = Self { root: root.clone(), top: top.to_owned(), homes: homes.to_vec() };
         for home in homes.iter().filter(|home| home.is_v2) {
             tree.enable_at_base(ledger, home)?;
@@ -81,6 +76,12 @@ impl Tree {
     pub fn directory(&self, group: &str, controller: &str) -> Option<PathBuf> {
         let home = self.homes.iter().find(|home| home.controllers.contains(controller))?;
         Some(self.place(home, group))
+    }
+
+    /// The group's directory in every home.
+    #[must_use]
+    pub fn directories(&self, group: &str) -> Vec<PathBuf> {
+        self.homes.iter().map(|home| self.place(home, group)).collect()
     }
 
     /// The root directory of the hierarchy that serves `controller`, if one does.
@@ -114,8 +115,7 @@ impl Tree {
 
     /// The way for a process into a group, in every home at once.
     pub fn membership(&self, group: &str) -> Result<Membership, Error> {
-        let places: Vec<PathBuf> = self.homes.iter().map(|home| self.place(home, group)).collect();
-        Membership::open(&self.root, &places)
+        Membership::open(&self.root, &self.directories(group))
     }
 
     /// Processes that are in a group, in any home, each once.
@@ -134,8 +134,7 @@ impl Tree {
     /// vanish meanwhile hold none.
     #[must_use]
     pub fn processes_below(&self, group: &str) -> Vec<u32> {
-        let mut open: Vec<PathBuf> =
-            self.homes.iter().map(|home| self.place(home, group)).collect();
+        let mut open = self.directories(group);
         let mut ids = Vec::new();
         while let Some(place) = open.pop() {
             let text = self.root.read(place.join("cgroup.procs")).unwrap_or_default();
@@ -149,7 +148,8 @@ impl Tree {
     }
 
     fn place(&self, home: &Home, group: &str) -> PathBuf {
-        home.base.join(&self.top).join(group)
+        let top = home.base.join(&self.top);
+        if group.is_empty() { top } else { top.join(group) }
     }
 
     fn file(&self, group: &str, controller: &str, file: &str) -> Result<PathBuf, Error> {
