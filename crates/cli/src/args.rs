@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Judge(JudgeArguments),
     /// Write the report of a recorded run again
     Report(ReportArguments),
+    /// Run any command under limits, and say which of them bound
+    Exec(crate::command::exec::ExecArguments),
     /// Undo what a killed run left behind
     Restore,
     /// Print the JSON schema of study files, for editors

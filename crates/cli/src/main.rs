@@ -27,6 +27,7 @@ fn main() -> std::process::ExitCode {
         Command::Host(arguments) => command::host::run(&arguments),
         Command::Judge(arguments) => command::judge::run(&arguments),
         Command::Report(arguments) => command::report::run(&arguments),
+        Command::Exec(arguments) => return command::exec::run(&arguments),
         Command::Restore => command::restore::run(),
         Command::Schema => command::schema::run(),
     };

@@ -7,11 +7,13 @@ mod kept;
 mod root;
 
 pub mod block;
+pub mod child;
 pub mod clock;
 pub mod counters;
 pub mod device_program;
 pub mod fifo;
 pub mod filesystem;
+pub mod forward;
 pub mod loop_device;
 pub mod mount;
 pub mod parse;

@@ -41,6 +41,12 @@ impl Membership {
     /// The child writes `0`, which stands for itself, into each `cgroup.procs` between fork and
     /// exec: this works on v1 and v2 alike, where clone3(CLONE_INTO_CGROUP) knows only v2.
     pub fn spawn(&self, command: &mut Command) -> Result<Child, Error> {
+        self.spawn_in_foreground(command.process_group(0))
+    }
+
+    /// Starts `command` inside the groups and in the process group of its parent, so that it may
+    /// read from the terminal, and a Ctrl-C reaches both.
+    pub fn spawn_in_foreground(&self, command: &mut Command) -> Result<Child, Error> {
         let descriptors: Vec<i32> = self.0.iter().map(|(_, file)| file.as_raw_fd()).collect();
         let enter = move || {
             for descriptor in &descriptors {
@@ -56,7 +62,7 @@ impl Membership {
         // SAFETY: `enter` allocates nothing and calls only write(2).
         unsafe { command.pre_exec(enter) };
         let program = PathBuf::from(command.get_program());
-        command.process_group(0).spawn().map_err(|cause| self.explain(&program, &cause))
+        command.spawn().map_err(|cause| self.explain(&program, &cause))
     }
 
     fn explain(&self, program: &Path, cause: &io::Error) -> Error {

@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub(crate) mod check;
+pub(crate) mod exec;
 pub(crate) mod host;
 pub(crate) mod judge;
 pub(crate) mod report;
