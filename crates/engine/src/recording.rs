@@ -51,6 +51,7 @@ fn group(group: &GroupPlan, trial: &Trial) -> GroupRecord {
         name: workload.name.clone(),
         tool: "fio".to_owned(),
         io: workload.io.clone(),
+        threads: workload.threads,
         taken_over: workload.taken_over.clone(),
     };
     GroupRecord {

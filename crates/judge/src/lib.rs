@@ -11,7 +11,9 @@
 //! ```
 
 mod causes;
+mod cpus;
 mod expected;
+mod feasible;
 mod gates;
 mod grid;
 mod judgement;
@@ -24,6 +26,7 @@ mod reason;
 mod repeat;
 mod series;
 mod statistics;
+mod throttle;
 mod trial;
 mod warm_up;
 mod wording;

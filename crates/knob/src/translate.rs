@@ -123,7 +123,9 @@ pub fn translate(
         "blkio.weight" => io::cfq_weight(knob, value, disk),
         "cpu.weight" => Ok(cpu::weight(knob, value, version)),
         "cpu.max" => cpu::max(knob, value, version),
-        "memory.max" | "memory.high" => memory::limit(knob, value, version),
+        "memory.max" | "memory.high" | "memory.low" | "memory.min" => {
+            memory::limit(knob, value, version)
+        }
         _ => Ok(Translation::new(version, knob, knob.name, value)),
     }
 }

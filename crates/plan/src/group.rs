@@ -6,7 +6,7 @@ use assay_facts::HostFacts;
 use assay_knob::{DiskQueue, translate};
 use assay_record::KnobRecord;
 use assay_study::{Bindings, Group, Study};
-use assay_workload::fio::io_class;
+use assay_workload::fio::{io_class, threads};
 
 use crate::disk::piece;
 use crate::refusal::Refusal;
@@ -98,6 +98,7 @@ impl Planner<'_> {
                         written: translation.written.clone(),
                         note: translation.note.clone(),
                         obeyed_by: translation.obeyed_by.clone(),
+                        also: translation.also.iter().cloned().collect(),
                     },
                     translation,
                 }),
@@ -136,6 +137,7 @@ impl Planner<'_> {
             planned.push(WorkloadPlan {
                 name: format!("{}.{workload}", name.replace('/', ".")),
                 io: io_class(&job),
+                threads: threads(&job),
                 job,
                 taken_over,
                 place: None,

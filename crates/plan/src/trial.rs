@@ -7,7 +7,7 @@ use assay_facts::{Home, HostFacts};
 use assay_knob::Translation;
 use assay_record::{IoClass, KnobRecord, PromiseRecord, RelationRecord, WarmUpRecord};
 use assay_study::{
-    Bindings, DiskSource, Format, Promise, Relation, Scalar, Study, Templated, WarmUp,
+    Bindings, Bound, DiskSource, Format, Promise, Relation, Scalar, Study, Templated, WarmUp,
     combinations, rate,
 };
 use assay_units::Bytes;
@@ -104,6 +104,8 @@ pub struct WorkloadPlan {
     pub job: Job,
     /// What kind of I/O it does.
     pub io: IoClass,
+    /// Threads that want a CPU at the same time, where its options tell.
+    pub threads: Option<u32>,
     /// What was taken over from the user's job file.
     pub taken_over: Vec<String>,
     /// Where its data goes; `None` when the study names no disk and the job knows best.
@@ -161,7 +163,7 @@ fn plan_trial(
 ) -> Trial {
     let disks = plan_disks(study, facts, &factors, refusals);
     let groups = plan_groups(study, facts, &factors, &disks, refusals);
-    let (homes, absent) = facts.cgroup.homes(controllers(&groups, facts));
+    let (homes, absent) = facts.cgroup.homes(controllers(study, &groups, facts));
     refuse_without_tools(facts, &disks, &groups, refusals);
     if homes.is_empty() {
         refusals.push(Refusal::new(
@@ -185,7 +187,7 @@ fn plan_trial(
 }
 
 /// Controllers that knobs need, and those whose counters are sampled in every run.
-fn controllers<'g>(groups: &'g [GroupPlan], facts: &HostFacts) -> Vec<&'g str> {
+fn controllers<'g>(study: &Study, groups: &'g [GroupPlan], facts: &HostFacts) -> Vec<&'g str> {
     // CPU time is counted by cpuacct on v1 and by cpu on v2.
     let mut wanted = vec!["io", if facts.cgroup.is_on_v2("cpu") { "cpu" } else { "cpuacct" }];
     for knob in groups.iter().flat_map(|group| &group.knobs) {
@@ -193,6 +195,10 @@ fn controllers<'g>(groups: &'g [GroupPlan], facts: &HostFacts) -> Vec<&'g str> {
         if !wanted.contains(&controller) {
             wanted.push(controller);
         }
+    }
+    let of_memory = |promise: &Promise| promise.measure.starts_with("memory.");
+    if study.promises.iter().any(of_memory) && !wanted.contains(&"memory") {
+        wanted.push("memory");
     }
     wanted
 }
@@ -208,8 +214,16 @@ fn plan_promise(promise: &Promise, factors: &Bindings) -> PromiseRecord {
         is: match &promise.is {
             Relation::Proportional { to } => RelationRecord::Proportional(to.clone()),
             Relation::Equal => RelationRecord::Equal,
-            Relation::AtMost { value } => RelationRecord::AtMost(bound(value)),
-            Relation::AtLeast { value } => RelationRecord::AtLeast(bound(value)),
+            Relation::AtMost { bound: Bound::Value(value) } => RelationRecord::AtMost(bound(value)),
+            Relation::AtLeast { bound: Bound::Value(value) } => {
+                RelationRecord::AtLeast(bound(value))
+            }
+            Relation::AtMost { bound: Bound::Knob(knob) } => {
+                RelationRecord::AtMostKnob(knob.clone())
+            }
+            Relation::AtLeast { bound: Bound::Knob(knob) } => {
+                RelationRecord::AtLeastKnob(knob.clone())
+            }
         },
         within: promise.within.fraction(),
         confidence: promise.confidence,

@@ -27,8 +27,8 @@ pub use run::Run;
 pub use stream::{SampleStream, read_tables, to_parquet};
 
 pub use manifest::{
-    Change, DiskRecord, Fault, GroupRecord, IoClass, KnobRecord, Latency, Manifest, PromiseRecord,
-    QueueReading, Reading, RelationRecord, RepeatRecord, SamplerCost, TrialRecord, WarmUpRecord,
-    WorkloadRecord, WorkloadResult,
+    Change, DiskRecord, Drift, Fault, GroupRecord, IoClass, KnobRecord, Latency, Manifest,
+    PromiseRecord, QueueReading, Reading, RelationRecord, RepeatRecord, SamplerCost, Seen,
+    TrialRecord, WarmUpRecord, WatchCost, WorkloadRecord, WorkloadResult,
 };
 pub use table::{Column, Table};

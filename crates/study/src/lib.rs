@@ -21,8 +21,8 @@ mod value;
 
 pub use combination::{combinations, parse_scalar, set_factor};
 pub use model::{
-    Bindings, Design, Disk, DiskSource, Factor, Format, Group, Order, Promise, Relation, Scalar,
-    Study, WarmUp, Workload,
+    Bindings, Bound, Design, Disk, DiskSource, Factor, Format, Group, Order, Promise, Relation,
+    Scalar, Study, WarmUp, Workload,
 };
 pub use parse::parse;
 pub use rate::rate;

@@ -186,7 +186,7 @@ pub enum Workload {
 /// What should hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Promise {
-    /// What is measured: `io.bytes`, `io.ios`, `cpu.time`.
+    /// What is measured: `io.bytes`, `io.ios`, `cpu.time`, `memory.current`, `memory.refaults`.
     pub measure: String,
     /// The relation.
     pub is: Relation,
@@ -206,14 +206,24 @@ pub enum Relation {
     },
     /// All groups get the same.
     Equal,
-    /// Each group gets no more than this rate, in the measure's unit per second.
+    /// Each group gets no more than this.
     AtMost {
-        /// The bound.
-        value: Templated<Scalar>,
+        /// The limit.
+        bound: Bound,
     },
-    /// Each group gets no less than this rate, in the measure's unit per second.
+    /// Each group gets no less than this.
     AtLeast {
-        /// The bound.
-        value: Templated<Scalar>,
+        /// The protection.
+        bound: Bound,
     },
+}
+
+/// What a limit or a protection is measured against.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Bound {
+    /// The same for every group: a rate in the measure's unit per second, or an amount for a
+    /// measure that is one, such as `memory.current`.
+    Value(Templated<Scalar>),
+    /// What this knob of the group says, as read back. By its v2 name.
+    Knob(String),
 }

@@ -10,6 +10,8 @@ pub struct Shipped {
 }
 
 static STUDIES: &[Shipped] = &[
+    Shipped { name: "cpu-quota", text: include_str!("../../../studies/cpu-quota.toml") },
+    Shipped { name: "cpu-weight", text: include_str!("../../../studies/cpu-weight.toml") },
     Shipped { name: "io-weight", text: include_str!("../../../studies/io-weight.toml") },
     Shipped { name: "io-weight-job", text: include_str!("../../../studies/io-weight-job.toml") },
 ];

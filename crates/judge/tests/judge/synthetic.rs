@@ -234,6 +234,7 @@ impl Scenario {
                 written: weight,
                 note: None,
                 obeyed_by: Some("bfq".to_owned()),
+                also: BTreeMap::new(),
             }],
             workloads: vec![WorkloadRecord {
                 name: format!("{}.reader", name(group)),
@@ -246,6 +247,7 @@ impl Scenario {
                     outstanding: self.outstanding,
                     block_size: Some(4096),
                 },
+                threads: Some(1),
                 taken_over: Vec::new(),
             }],
             disk: Some("scratch".to_owned()),
@@ -272,7 +274,10 @@ impl Scenario {
                 scheduler_at_end: "bfq".to_owned(),
                 at_start: queue.clone(),
                 at_end: queue,
+                drift: BTreeMap::new(),
             }],
+            cpus: BTreeMap::new(),
+            watch: None,
             workloads: totals
                 .iter()
                 .enumerate()
@@ -298,6 +303,8 @@ impl Scenario {
             file: "blkio.bfq.weight".to_owned(),
             at_start: Available::Value(text.clone()),
             at_end: Available::Value(text),
+            also: BTreeMap::new(),
+            drift: BTreeMap::new(),
         }
     }
 

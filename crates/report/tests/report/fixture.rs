@@ -242,6 +242,7 @@ fn group(shape: &Shape, index: usize) -> GroupRecord {
             written: weight(index).to_string(),
             note: Some("on cgroup v1 the weight of BFQ has a file of its own".to_owned()),
             obeyed_by: Some("bfq".to_owned()),
+            also: BTreeMap::new(),
         }],
         workloads: vec![WorkloadRecord {
             name: format!("{}.reader", name(index)),
@@ -254,6 +255,7 @@ fn group(shape: &Shape, index: usize) -> GroupRecord {
                 outstanding: Some(32),
                 block_size: Some(4096),
             },
+            threads: Some(1),
             taken_over: vec!["`cgroup=` was left out: Assay places the job".to_owned()],
         }],
         disk: Some("scratch".to_owned()),
@@ -272,6 +274,8 @@ fn repeat_record(shape: &Shape, repeat: usize) -> RepeatRecord {
         file: "blkio.bfq.weight".to_owned(),
         at_start: Available::Value(weight(index).to_string()),
         at_end: Available::Value(weight(index).to_string()),
+        also: BTreeMap::new(),
+        drift: BTreeMap::new(),
     });
     let attributes = BTreeMap::from([
         ("iosched/low_latency".to_owned(), "0".to_owned()),
@@ -292,7 +296,10 @@ fn repeat_record(shape: &Shape, repeat: usize) -> RepeatRecord {
             scheduler_at_end: "bfq".to_owned(),
             at_start: attributes.clone(),
             at_end: attributes,
+            drift: BTreeMap::new(),
         }],
+        cpus: BTreeMap::new(),
+        watch: None,
         workloads: (0..shape.groups).map(|index| result(shape, repeat, index)).collect(),
         sampler: SamplerCost {
             interval_s: 0.1,
