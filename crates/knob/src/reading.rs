@@ -1,6 +1,6 @@
 //! The number in what the kernel shows when a knob is read back.
 
-use crate::knob::cpu_bandwidth;
+use crate::bandwidth::cpu_bandwidth;
 
 /// v1 memory limits read as the largest whole number of pages when there is none.
 const UNLIMITED_FROM: f64 = 9.2e18;

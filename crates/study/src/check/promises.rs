@@ -1,7 +1,6 @@
 //! Promises: whether anything in the study could keep or break them.
 
 use assay_diagnostic::{Diagnostic, closest};
-use assay_knob::ValueRange;
 
 use super::{Check, Complaint};
 use crate::code;
@@ -59,7 +58,7 @@ fn relation(check: &mut Check<'_>, promise: &Promise, measured: &[&Group], path:
 fn follows_a_knob(check: &mut Check<'_>, to: &str, measured: &[&Group], path: &str) {
     let Some(knob) = assay_knob::find(to) else { return };
     let path = format!("{path}.to");
-    if matches!(knob.range, ValueRange::IdList | ValueRange::Text) {
+    if !knob.range.is_number() {
         let finding = Diagnostic::error(
             code::KNOB_WITHOUT_NUMBER,
             format!("shares cannot follow `{to}`, which holds no number"),
