@@ -72,8 +72,7 @@ pub struct DeviceDecision {
     pub rule: DeviceRule,
 }
 
-/// The name that stands for the files of every group where a controller is asked for.
-pub const CORE: &str = "cgroup";
+pub use assay_facts::CORE;
 
 /// Why a knob cannot be set on this host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -55,7 +55,7 @@ pub(super) static KNOBS: &[Knob] = &[
         .nowhere_else(NO_SWAP_SUM)
         .about("how often that limit was met; writing 0 begins anew"),
     setting("memory.swappiness", MEMORY, Unit::Count, R::Integer { low: 0, high: 200 })
-        .v1(old_read_write(29).reads("60"))
+        .v1(old_read_write(29))
         .nowhere_else("on v2 vm.swappiness holds for all; `memory.reclaim` takes one of its own")
         .about("how readily memory of programs is swapped rather than files dropped; inherited"),
     setting("memory.oom_control", MEMORY, Unit::Switch, R::Switch)
