@@ -165,8 +165,10 @@ impl Tree {
             return Ok(());
         }
         if home.is_v2 {
-            let wanted: Vec<String> =
-                home.controllers.iter().map(|name| format!("+{name}")).collect();
+            let wanted: Vec<String> = home.enabled().map(|name| format!("+{name}")).collect();
+            if wanted.is_empty() {
+                return Ok(());
+            }
             return self.root.write(path.join("cgroup.subtree_control"), &wanted.join(" "));
         }
         if home.controllers.contains("cpuset") {
@@ -187,7 +189,7 @@ impl Tree {
         let path = home.base.join("cgroup.subtree_control");
         let enabled = self.root.read(&path)?;
         let enabled: Vec<&str> = enabled.split_whitespace().collect();
-        for name in home.controllers.iter().filter(|name| !enabled.contains(&name.as_str())) {
+        for name in home.enabled().filter(|name| !enabled.contains(name)) {
             ledger.write_with_inverse(
                 &self.root,
                 &path,

@@ -1,6 +1,7 @@
 //! Groups and their knobs: made, set, read back.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use assay_cgroup::Tree;
 use assay_facts::Available;
@@ -45,7 +46,7 @@ fn set(
         else {
             continue;
         };
-        let device = format!("{}:{}", disk.major, disk.minor);
+        let device = numbers(disk);
         let value = setting.value_template.replace("{device}", &device);
         let path = mount.join(&setting.file);
         if !context.ledger.has_written(&path, &value) {
@@ -54,11 +55,20 @@ fn set(
             context.ledger.write_with_inverse(&context.root, &path, &value, &inverse)?;
         }
     }
-    tree.write(&group.name, controller, &translation.file, &translation.written)?;
-    for (file, value) in &translation.also {
-        tree.write(&group.name, controller, file, value)?;
+    if !translation.device_rules.is_empty() {
+        let hint = "an eBPF device program would have to be attached; runs of studies do not";
+        return Err(Error::unexpected("set", Path::new(&translation.file), hint));
+    }
+    let device = group.disk.map(|index| &disks[index]).map(numbers).unwrap_or_default();
+    for (file, value) in translation.writes(&device) {
+        tree.write(&group.name, controller, &file, &value)?;
     }
     Ok(())
+}
+
+/// The disk's numbers as interface files name it.
+fn numbers(disk: &ScratchDisk) -> String {
+    format!("{}:{}", disk.major, disk.minor)
 }
 
 /// What one knob reads: its file, and those that belong to it.

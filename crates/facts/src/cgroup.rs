@@ -66,6 +66,20 @@ pub struct Home {
     pub controllers: BTreeSet<String>,
 }
 
+/// The name that stands for the files of every group on cgroup2 (`cgroup.freeze`) where a
+/// controller is asked for.
+pub const CORE: &str = "cgroup";
+
+impl Home {
+    /// The controllers that must be enabled for the children of a group of this home. The files
+    /// of every group need nothing, and `perf_event` is at work in every group of cgroup2 without
+    /// being enabled (Documentation/admin-guide/cgroup-v2.rst).
+    pub fn enabled(&self) -> impl Iterator<Item = &str> {
+        let names = self.controllers.iter().map(String::as_str);
+        names.filter(|name| ![CORE, "perf_event"].contains(name))
+    }
+}
+
 impl CgroupLayout {
     /// The hierarchies that serve these controllers, each once, and the controllers that none
     /// serves with the reason. Every group is made in each of these homes.
@@ -77,17 +91,25 @@ impl CgroupLayout {
         let mut homes: Vec<Home> = Vec::new();
         let mut absent = BTreeMap::new();
         for name in wanted {
-            let (is_v2, mount) = match self.controllers.get(name).map(|found| &found.hierarchy) {
+            let found = self.controllers.get(name).map(|found| &found.hierarchy);
+            let (is_v2, mount) = match found {
+                None if name == CORE && self.v2_mount.is_none() => {
+                    absent.insert(name.to_owned(), "cgroup2 is not mounted".to_owned());
+                    continue;
+                }
                 Some(Hierarchy::V1(mount)) => (false, mount),
                 Some(Hierarchy::V2(mount)) => (true, mount),
                 Some(Hierarchy::Absent(why)) => {
                     absent.insert(name.to_owned(), why.clone());
                     continue;
                 }
-                None => {
-                    absent.insert(name.to_owned(), "this kernel does not list it".to_owned());
-                    continue;
-                }
+                None => match self.v2_mount.as_ref().filter(|_| name == CORE) {
+                    Some(mount) => (true, mount),
+                    None => {
+                        absent.insert(name.to_owned(), "this kernel does not list it".to_owned());
+                        continue;
+                    }
+                },
             };
             match homes.iter_mut().find(|home| home.mount == *mount) {
                 Some(home) => {
@@ -140,5 +162,14 @@ mod tests {
         assert!(homes[1].is_v2);
         assert_eq!(absent["rdma"], "not built in");
         assert!(absent.contains_key("misc"));
+    }
+
+    #[test]
+    fn files_of_every_group_are_on_cgroup2_and_enable_nothing() {
+        let (homes, _) = layout().homes(["io", CORE]);
+        assert_eq!((homes.len(), homes[0].is_v2), (1, true));
+        assert_eq!(homes[0].enabled().collect::<Vec<_>>(), ["io"]);
+        let without = CgroupLayout { v2_mount: None, ..layout() };
+        assert!(without.homes([CORE]).1[CORE].contains("not mounted"));
     }
 }

@@ -1,17 +1,9 @@
 //! Comparing what was written with what the kernel shows.
 
 use assay_facts::Available;
+pub(crate) use assay_knob::holds as same;
 use assay_knob::numeric_reading;
 use assay_record::{Reading, RepeatRecord};
-
-/// Whether two texts of one interface file mean the same: as numbers where both are numbers,
-/// else word by word (`max`, lists, device lines).
-pub(crate) fn same(file: &str, one: &str, other: &str) -> bool {
-    match (numeric_reading(file, one), numeric_reading(file, other)) {
-        (Some(one), Some(other)) => one == other,
-        _ => one.split_whitespace().eq(other.split_whitespace()),
-    }
-}
 
 /// Whether a queue attribute holds what was asked: `0` and `0`, but also `none` within
 /// `[none] mq-deadline`, as some attributes show all choices.

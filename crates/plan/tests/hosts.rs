@@ -151,3 +151,66 @@ fn a_job_that_does_not_fit_its_part_is_refused_with_both_sizes() {
     let what = &plan(&study, &host(false), 1).refusals[0].what;
     assert!(what.contains("wants 1 GiB") && what.contains("204 MiB"), "{what}");
 }
+
+/// The io-weight study with other knobs on its groups, planned.
+fn plan_with(knobs: &[(&str, &str)], host: &HostFacts) -> Plan {
+    let mut study = study("io-weight");
+    study.groups[0].knobs = knobs
+        .iter()
+        .map(|(name, value)| {
+            ((*name).to_owned(), vec![Templated::Value(Scalar::Text((*value).to_owned()))])
+        })
+        .collect();
+    plan(&study, host, 1)
+}
+
+fn refusal(knob: &str, value: &str, host: &HostFacts) -> String {
+    let plan = plan_with(&[(knob, value)], host);
+    assert_eq!(plan.refusals.len(), 1, "{:?}", plan.refusals);
+    plan.refusals[0].to_string()
+}
+
+#[test]
+fn knobs_that_this_host_cannot_set_are_refused_with_reason_and_remedy() {
+    let mut old = host(true);
+    old.kernel = "4.10.0-9-amd64".to_owned();
+    let text = refusal("memory.min", "1 MiB", &old);
+    assert!(text.contains("since Linux 4.18, and this kernel is 4.10"), "{text}");
+
+    let text = refusal("memory.high", "1 MiB", &host(false));
+    assert!(text.contains("v2 only") && text.contains("unified_cgroup_hierarchy"), "{text}");
+
+    let text = refusal("cpu.shares", "512", &host(true));
+    assert!(text.contains("v1 only") && text.contains("write `cpu.weight`"), "{text}");
+
+    let text = refusal("hugetlb.2MB.max", "4 MiB", &host(true));
+    assert!(text.contains("controller `hugetlb` is not available"), "{text}");
+
+    let mut disabled = host(false);
+    let why = Hierarchy::Absent("disabled at boot (cgroup_disable=)".to_owned());
+    disabled.cgroup.controllers.get_mut("memory").unwrap().hierarchy = why;
+    let text = refusal("memory.max", "1 MiB", &disabled);
+    assert!(text.contains("disabled at boot") && text.contains("hint: enable"), "{text}");
+
+    let text = refusal("devices.deny", "c 1:3 rwm", &host(true));
+    assert!(text.contains("no file for devices"), "{text}");
+}
+
+#[test]
+fn knobs_are_written_so_that_none_is_refused_for_its_order() {
+    let sum = ("memory.memsw.limit_in_bytes", "2 MiB");
+    let plan = plan_with(&[sum, ("memory.limit_in_bytes", "1 MiB")], &host(false));
+    assert_eq!(plan.refusals, []);
+    let files: Vec<&str> =
+        plan.trials[0].groups[0].knobs.iter().map(|knob| knob.record.file.as_str()).collect();
+    assert_eq!(files, ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"]);
+}
+
+#[test]
+fn limits_of_a_disk_are_planned_for_the_disk_of_the_group() {
+    let plan = plan_with(&[("io.max", "rbps=1 MiB riops=100")], &host(false));
+    assert_eq!(plan.refusals, []);
+    let translation = &plan.trials[0].groups[0].knobs[0].translation;
+    assert!(translation.needs_device());
+    assert_eq!(translation.writes("7:0")[1].1, "7:0 100");
+}

@@ -29,6 +29,7 @@ pub(crate) const UNKNOWN_KNOB: &str = "A0312";
 pub(crate) const UNKNOWN_MEASURE: &str = "A0313";
 pub(crate) const LATER_RELATION: &str = "A0314";
 pub(crate) const BROKEN_TEMPLATE: &str = "A0315";
+pub(crate) const NOT_A_SETTING: &str = "A0320";
 
 // A04: what refers to what.
 pub(crate) const UNDEFINED_WORKLOAD: &str = "A0401";

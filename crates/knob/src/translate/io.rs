@@ -75,27 +75,44 @@ fn bfq_translation(
     value: &str,
     version: Version,
 ) -> Result<Translation, Untranslatable> {
-    if value.parse::<u64>().is_ok_and(|weight| weight > LARGEST_BFQ_WEIGHT) {
+    if number(value).is_some_and(|weight| weight > LARGEST_BFQ_WEIGHT) {
         return Err(Untranslatable::new(
             format!("the scheduler bfq holds weights from 1 to 1000, not `{value}`"),
             "scale the whole ladder of weights so that the largest is at most 1000",
         ));
     }
-    let file = match version {
-        Version::V1 => "blkio.bfq.weight",
-        Version::V2 => "io.bfq.weight",
+    let translation = match version {
+        Version::V1 => on_v1(knob, value, "blkio.bfq.weight", "blkio.bfq.weight_device"),
+        Version::V2 => Translation::new(version, knob, "io.bfq.weight", value),
     };
-    Ok(Translation::new(version, knob, file, value).obeyed_by("bfq"))
+    Ok(translation.obeyed_by("bfq"))
 }
 
 fn cfq_translation(knob: &Knob, value: &str) -> Result<Translation, Untranslatable> {
-    if value.parse::<u64>().is_ok_and(|weight| !CFQ_WEIGHTS.contains(&weight)) {
+    if number(value).is_some_and(|weight| !CFQ_WEIGHTS.contains(&weight)) {
         return Err(Untranslatable::new(
             format!("the scheduler cfq holds weights from 10 to 1000, not `{value}`"),
             "scale the whole ladder of weights into 10 to 1000",
         ));
     }
-    Ok(Translation::new(Version::V1, knob, "blkio.weight", value).obeyed_by("cfq"))
+    Ok(on_v1(knob, value, "blkio.weight", "blkio.weight_device").obeyed_by("cfq"))
+}
+
+/// The weight in `WEIGHT`, `default WEIGHT` and `MAJ:MIN WEIGHT`.
+fn number(value: &str) -> Option<u64> {
+    value.split_whitespace().last()?.parse().ok()
+}
+
+/// v1 keeps the weight for all disks and those for single disks in two files, and takes the
+/// latter back when 0 is written.
+fn on_v1(knob: &Knob, value: &str, for_all: &str, for_one: &str) -> Translation {
+    let (file, written) = match value.split_once(' ') {
+        None => (for_all, value.to_owned()),
+        Some(("default", weight)) => (for_all, weight.to_owned()),
+        Some((device, "default")) => (for_one, format!("{device} 0")),
+        Some(_) => (for_one, value.to_owned()),
+    };
+    Translation::new(Version::V1, knob, file, written)
 }
 
 /// Without `enable=1` iocost stores weights and ignores them (Documentation/admin-guide/

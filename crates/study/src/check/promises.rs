@@ -1,7 +1,7 @@
 //! Promises: whether anything in the study could keep or break them.
 
 use assay_diagnostic::{Diagnostic, closest};
-use assay_knob::{Unit, ValueRange};
+use assay_knob::Unit;
 
 use super::{Check, Complaint};
 use crate::code;
@@ -91,7 +91,7 @@ fn counts_the_same(check: &mut Check<'_>, measure: &str, to: &str, path: &str) -
 fn follows_a_knob(check: &mut Check<'_>, purpose: &str, to: &str, measured: &[&Group], path: &str) {
     let Some(knob) = assay_knob::find(to) else { return };
     let path = format!("{path}.to");
-    if matches!(knob.range, ValueRange::IdList | ValueRange::Text) {
+    if !knob.range.is_number() {
         let finding = Diagnostic::error(
             code::KNOB_WITHOUT_NUMBER,
             format!("shares cannot follow `{to}`, which holds no number"),
