@@ -3,8 +3,8 @@
 // A failure in what the tests share is a failure of the test.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
-mod host;
 mod kill;
+mod place;
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -18,7 +18,8 @@ use assay_kernel::{Error, Root, process};
 use assay_units::Bytes;
 use tempfile::TempDir;
 
-use host::{Picture, group_for_tests, skip, turn};
+use assay_testbed::{Picture, entries, skip};
+use place::{group_for_tests, turn};
 
 const MIB: u64 = 1 << 20;
 
@@ -54,8 +55,8 @@ impl Bench {
     fn restore(mut self, before: &Picture) {
         assert_eq!(self.ledger.restore(&self.root), []);
         assert!(self.ledger.finish().unwrap());
-        assert_eq!(&Picture::take(), before);
-        let left: Vec<PathBuf> = host::entries(self.work.path());
+        Picture::assert_same(before, "restored");
+        let left: Vec<PathBuf> = entries(self.work.path());
         assert_eq!(left, [self.work.path().join("state")]);
     }
 }

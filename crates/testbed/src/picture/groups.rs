@@ -1,0 +1,64 @@
+//! Groups of every hierarchy, with everything that can be set on them.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use super::{Picture, entries, mounts};
+
+/// Parts of names of files that can be written but count, or that take orders: what they show
+/// changes without anybody having set it.
+const NOT_SETTINGS: [&str; 14] = [
+    "cgroup.procs",
+    "cgroup.threads",
+    "tasks",
+    "usage",
+    "failcnt",
+    "peak",
+    "pressure",
+    "events",
+    ".stat",
+    "event_control",
+    "force_empty",
+    "reset_stats",
+    "cgroup.kill",
+    "reclaim",
+];
+
+impl Picture {
+    /// Groups that others make while a test runs would be its failure, so tests want a host that
+    /// is otherwise at rest.
+    pub(super) fn take_groups(&mut self) {
+        for line in mounts().lines() {
+            let fields: Vec<&str> = line.split(' ').collect();
+            if let [_, target, "cgroup" | "cgroup2", ..] = fields[..] {
+                self.take_groups_below(Path::new(target));
+            }
+        }
+    }
+
+    fn take_groups_below(&mut self, group: &Path) {
+        self.note(group, String::new());
+        for path in entries(group) {
+            if path.is_dir() {
+                self.take_groups_below(&path);
+            } else if is_setting(&path)
+                && let Ok(text) = fs::read_to_string(&path)
+            {
+                self.note(&path, settled(&text));
+            }
+        }
+    }
+}
+
+fn is_setting(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let writable = path.metadata().is_ok_and(|found| found.permissions().mode() & 0o200 != 0);
+    writable && !NOT_SETTINGS.iter().any(|part| name.contains(part))
+}
+
+/// `memory.oom_control` of cgroup v1 shows the setting and two counters.
+fn settled(text: &str) -> String {
+    let counts = |line: &&str| !line.starts_with("under_oom") && !line.starts_with("oom_kill ");
+    text.lines().filter(counts).collect::<Vec<_>>().join("\n")
+}
