@@ -37,7 +37,7 @@ pub(crate) enum Command {
     /// Write the report of a recorded run again
     Report(ReportArguments),
     /// Undo what a killed run left behind
-    Restore,
+    Restore(crate::command::restore::RestoreArguments),
     /// Print the JSON schema of study files, for editors
     Schema,
 }

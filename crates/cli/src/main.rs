@@ -27,7 +27,7 @@ fn main() -> std::process::ExitCode {
         Command::Host(arguments) => command::host::run(&arguments),
         Command::Judge(arguments) => command::judge::run(&arguments),
         Command::Report(arguments) => command::report::run(&arguments),
-        Command::Restore => command::restore::run(),
+        Command::Restore(arguments) => command::restore::run(&arguments),
         Command::Schema => command::schema::run(),
     };
     code.into()
