@@ -139,7 +139,7 @@ impl Picture {
             }
             let groups = fs::read_to_string(process.join("cgroup")).unwrap_or_default();
             let place = fs::read_link(process.join("cwd")).unwrap_or_default();
-            let is_ours = groups.contains("/assay");
+            let is_ours = groups.contains("/assay") && !groups::is_of_a_living_other(&groups);
             if is_ours || self.folders.iter().any(|folder| place.starts_with(folder)) {
                 let command = fs::read_to_string(process.join("comm")).unwrap_or_default();
                 self.note(&process, command);

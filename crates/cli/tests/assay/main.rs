@@ -11,6 +11,7 @@ mod halt;
 mod interrupted;
 mod job_file;
 mod killed;
+mod kills;
 mod named_disk;
 mod not_able;
 mod own_device;
