@@ -39,7 +39,7 @@ pub(crate) enum Command {
     /// Run any command under limits, and say which of them bound
     Exec(crate::command::exec::ExecArguments),
     /// Undo what a killed run left behind
-    Restore,
+    Restore(crate::command::restore::RestoreArguments),
     /// Print the JSON schema of study files, for editors
     Schema,
 }

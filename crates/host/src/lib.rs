@@ -13,5 +13,5 @@ pub mod ledger;
 pub mod scratch;
 
 pub use facts::gather;
-pub use ledger::{ChangeReport, Ledger, Unfinished, restore_all, state_dir, unfinished};
+pub use ledger::{ChangeReport, Ledger, Unfinished, restore_all, set_aside, state_dir, unfinished};
 pub use preflight::requirements;

@@ -94,8 +94,9 @@ fn refuse_over_unfinished() -> Result<(), Code> {
         ));
     } else {
         talk::error(&format!(
-            "run {} ended without putting the host back ({} changes)\n  hint: run `assay restore` first",
-            first.run_id, first.changes
+            "run {} ended without putting the host back ({})\n  hint: run `assay restore` first",
+            first.run_id,
+            first.what_is_left()
         ));
     }
     Err(Code::Host)

@@ -6,6 +6,7 @@ use std::time::Duration;
 use assay_kernel::{Error, Root, process};
 use rustix::process::Signal;
 
+use super::instant::instant;
 use super::queue::is_gone;
 use super::undo::while_busy;
 use crate::wait::wait_until;
@@ -26,6 +27,7 @@ fn remove_tree(root: &Root, group: &Path) -> Result<(), Error> {
     for child in children(root, group)? {
         remove_tree(root, &group.join(child))?;
     }
+    instant()?;
     if !root.is_real() {
         remove_fake_files(root, group)?;
     }
