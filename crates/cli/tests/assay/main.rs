@@ -8,6 +8,7 @@ mod bench;
 mod broken_study;
 mod exec;
 mod full_disk;
+mod groups;
 mod halt;
 mod interrupted;
 mod job_file;
