@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Run any command under limits, and say which of them bound
     Exec(crate::command::exec::ExecArguments),
+    /// List the groups of every hierarchy with processes, knobs and use
+    Groups(crate::command::groups::GroupsArguments),
     /// Undo what a killed run left behind
     Restore(crate::command::restore::RestoreArguments),
     /// Print the JSON schema of study files, for editors

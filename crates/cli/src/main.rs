@@ -28,6 +28,7 @@ fn main() -> std::process::ExitCode {
         Command::Judge(arguments) => command::judge::run(&arguments),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Exec(arguments) => return command::exec::run(&arguments),
+        Command::Groups(arguments) => command::groups::run(&arguments),
         Command::Restore(arguments) => command::restore::run(&arguments),
         Command::Schema => command::schema::run(),
     };

@@ -113,3 +113,6 @@ fn figure<T>(found: &Available<T>, show: impl FnOnce(&T) -> String) -> String {
         Available::NotAvailable(why) => format!("not available: {why}"),
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

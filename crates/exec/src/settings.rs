@@ -69,7 +69,7 @@ fn hint(error: &Error, file: &str) -> Option<String> {
     use rustix::io::Errno;
     let text = match () {
         () if error.is(Errno::NOENT) => "this kernel has no such file: it was built without it",
-        () if error.is(Errno::INVAL) && file.starts_with("cpuset.") => {
+        () if (error.is(Errno::INVAL) || error.is(Errno::RANGE)) && file.starts_with("cpuset.") => {
             "write CPUs or nodes that this host has and that the group above may use"
         }
         () if error.is(Errno::INVAL) => "the kernel does not take this value here",

@@ -132,3 +132,6 @@ fn limit_lines(limit: &LimitReport, width: usize, bold: bool) -> Vec<String> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,9 @@
 mod again;
 mod bench;
 mod broken_study;
+mod exec;
 mod full_disk;
+mod groups;
 mod halt;
 mod interrupted;
 mod job_file;

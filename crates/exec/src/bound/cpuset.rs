@@ -10,6 +10,9 @@ use crate::used::Used;
 /// A set of CPUs is the limit when all of it was used up; so much of it counts as all.
 const ALL: f64 = 0.95;
 
+/// Waiting for more than this part of the wall time may come from having too few CPUs.
+const WAITED: f64 = 0.05;
+
 /// CPU time below this many seconds on a CPU is a visit, such as the exit of a process.
 const VISIT: f64 = 0.001;
 
@@ -30,15 +33,22 @@ pub(super) fn cpus(reads: &str, others: &[&str], used: &Used) -> Judged {
     if set.len() >= used.host_cpus {
         return Judged::new(Binding::DidNotBind, format!("it holds every CPU: {figures}"));
     }
-    let quota = others.iter().any(|file| ["cpu.max", "cpu.cfs_quota_us"].contains(file));
-    if average < ALL * set.len() as f64 {
-        // A quota may have kept the group from using the set up at the same time.
-        let quota = if quota { "; a quota was set as well" } else { "" };
-        return Judged::new(Binding::DidNotBind, format!("{figures}{quota}"));
+    if average >= ALL * set.len() as f64 {
+        return Judged::new(Binding::Bound, figures);
     }
-    Judged::new(Binding::Bound, figures)
+    let waited =
+        used.cpu_pressure.value().map_or(0.0, |stall| stall.some_s / used.wall_s.max(1e-6));
+    if waited < WAITED {
+        return Judged::new(Binding::DidNotBind, figures);
+    }
+    // Others on these CPUs, a quota, or more threads than CPUs for a short while: no counter tells.
+    let quota = others.iter().any(|file| ["cpu.max", "cpu.cfs_quota_us"].contains(file));
+    let quota = if quota { ", for a quota too" } else { "" };
+    Judged::new(
+        Binding::Undecided,
+        format!("{figures}; waited for a CPU {} of the wall time{quota}", percent(waited.min(1.0))),
+    )
 }
-
 fn on_which(used: &Used) -> String {
     match &used.cpu_by_number_s {
         Available::Value(times) => {
