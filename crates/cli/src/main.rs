@@ -29,6 +29,8 @@ fn main() -> std::process::ExitCode {
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Restore => command::restore::run(),
         Command::Schema => command::schema::run(),
+        Command::Conform(arguments) => command::conform::run(&arguments),
+        Command::Probe(arguments) => command::conform::probe(&arguments),
     };
     code.into()
 }

@@ -6,17 +6,20 @@ mod error;
 mod kept;
 mod root;
 
+pub mod affinity;
 pub mod block;
 pub mod clock;
 pub mod counters;
 pub mod fifo;
 pub mod filesystem;
+pub mod fork;
 pub mod loop_device;
 pub mod mount;
 pub mod parse;
 pub mod partition;
 pub mod process;
 pub mod signal;
+pub mod wake;
 
 pub use error::Error;
 pub use kept::KeptFile;

@@ -82,6 +82,13 @@ pub fn send(pid: u32, signal: Signal) -> Result<(), Error> {
     kill_process(id, signal).map_err(|cause| Error::new("signal", &path, &cause.into()))
 }
 
+/// Lets the kernel kill this process when the thread that started it ends (prctl(2),
+/// PR_SET_PDEATHSIG). Children of this process do not inherit it.
+pub fn die_with_parent() -> Result<(), Error> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|cause| Error::new("prctl", Path::new("/proc/self"), &cause.into()))
+}
+
 /// The state letter of a process (`R`, `S`, `T`, ...), or `None` when it is gone.
 pub fn state(root: &Root, pid: u32) -> Option<char> {
     let stat = root.read(format!("/proc/{pid}/stat")).ok()?;

@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub(crate) mod check;
+pub(crate) mod conform;
 pub(crate) mod host;
 pub(crate) mod judge;
 pub(crate) mod report;
