@@ -1,11 +1,12 @@
 //! All cases, a table for each controller.
 
 mod cpu;
+mod cpuacct;
 mod pids;
 
 use crate::case::Case;
 
-const TABLES: &[&[Case]] = &[cpu::CASES, pids::CASES];
+const TABLES: &[&[Case]] = &[cpu::CASES, cpuacct::CASES, pids::CASES];
 
 /// Every case, controller by controller.
 pub fn all() -> impl Iterator<Item = &'static Case> {

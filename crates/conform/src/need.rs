@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use assay_facts::{Available, Home, HostFacts};
+use assay_facts::{Available, Hierarchy, Home, HostFacts};
 
 /// Something that a case cannot do without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,11 @@ pub enum Need {
     OnV2(&'static str),
     /// The controller on a cgroup v1 hierarchy.
     OnV1(&'static str),
+    /// One of these controllers, the first that is on cgroup v2.
+    AnyOnV2(&'static [&'static str]),
+    /// Some cgroup v1 hierarchy with a controller other than cpuset, whose groups want settings
+    /// before they take processes.
+    AnyV1,
     /// A cgroup2 mount, whatever controllers it has.
     V2,
     /// This version of the kernel or a later one.
@@ -41,6 +46,12 @@ impl Need {
             Self::Controller(name) => absent(facts, name),
             Self::OnV2(name) => absent(facts, name).or_else(|| on_other(facts, name, true)),
             Self::OnV1(name) => absent(facts, name).or_else(|| on_other(facts, name, false)),
+            Self::AnyOnV2(names) => first_on_v2(facts, names)
+                .is_none()
+                .then(|| format!("none of {} is on cgroup v2", names.join(", "))),
+            Self::AnyV1 => first_v1(facts)
+                .is_none()
+                .then(|| "no cgroup v1 hierarchy with a controller is mounted".to_owned()),
             Self::V2 => facts.cgroup.v2_mount.is_none().then(|| "no cgroup2 is mounted".to_owned()),
             Self::Kernel(major, minor) => (version(&facts.kernel) < (major, minor))
                 .then(|| format!("since Linux {major}.{minor}, this is {}", facts.kernel)),
@@ -51,11 +62,8 @@ impl Need {
                 Available::Value(false) => Some("pressure information is switched off".to_owned()),
                 Available::NotAvailable(why) => Some(why.clone()),
             },
-            Self::Root => (facts.effective_user != 0).then(|| {
-                "needs root, because it changes what \
-                only root may"
-                    .to_owned()
-            }),
+            Self::Root => (facts.effective_user != 0)
+                .then(|| "needs root, because it changes what only root may".to_owned()),
             Self::File(_) => None,
         }
     }
@@ -69,6 +77,17 @@ fn on_other(facts: &HostFacts, name: &str, wants_v2: bool) -> Option<String> {
     let is_v2 = facts.cgroup.is_on_v2(name);
     let (wanted, found) = if wants_v2 { ("v2", "v1") } else { ("v1", "v2") };
     (is_v2 != wants_v2).then(|| format!("of cgroup {wanted}; {name} is on {found} here"))
+}
+
+fn first_on_v2<'n>(facts: &HostFacts, names: &[&'n str]) -> Option<&'n str> {
+    names.iter().copied().find(|name| facts.cgroup.is_on_v2(name))
+}
+
+fn first_v1(facts: &HostFacts) -> Option<&str> {
+    let mut known = facts.cgroup.controllers.iter();
+    known
+        .find(|(name, found)| *name != "cpuset" && matches!(found.hierarchy, Hierarchy::V1(_)))
+        .map(|(name, _)| name.as_str())
 }
 
 fn fewer(found: usize, wanted: usize, what: &str) -> Option<String> {
@@ -90,6 +109,16 @@ pub(crate) fn homes(needs: &[Need], facts: &HostFacts) -> Vec<Home> {
         match need {
             Need::Controller(name) | Need::OnV2(name) | Need::OnV1(name) => {
                 for home in facts.cgroup.homes([*name]).0 {
+                    add(&mut found, home);
+                }
+            }
+            Need::AnyOnV2(names) => {
+                for home in facts.cgroup.homes(first_on_v2(facts, names)).0 {
+                    add(&mut found, home);
+                }
+            }
+            Need::AnyV1 => {
+                for home in facts.cgroup.homes(first_v1(facts)).0 {
                     add(&mut found, home);
                 }
             }

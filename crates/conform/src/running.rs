@@ -75,6 +75,15 @@ impl Running {
             .ok_or_else(|| failed("read the CPU clock of", &self.name, "the process has ended"))
     }
 
+    /// Kills the process and waits until it is gone.
+    pub fn end(&mut self) -> Result<(), Error> {
+        self.signal(Signal::KILL)?;
+        match self.ended_within(Duration::from_secs(2)) {
+            Some(_) => Ok(()),
+            None => Err(failed("end", &self.name, "it was killed and goes on")),
+        }
+    }
+
     /// Sends a signal to the process.
     pub fn signal(&self, signal: Signal) -> Result<(), Error> {
         send(self.pid(), signal)

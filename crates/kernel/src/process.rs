@@ -108,6 +108,15 @@ pub fn undisturbed<T>(body: impl FnOnce() -> T) -> T {
     result
 }
 
+/// Gives the calling thread the lowest real-time priority, SCHED_FIFO 1 (sched_setscheduler(2)).
+pub fn become_real_time() -> Result<(), Error> {
+    if set_policy(libc::SCHED_FIFO, 1) {
+        return Ok(());
+    }
+    let cause = io::Error::last_os_error();
+    Err(Error::new("sched_setscheduler", Path::new("/proc/self"), &cause))
+}
+
 fn set_policy(policy: i32, priority: i32) -> bool {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: pid 0 is the calling thread and `parameters` lives through the call.

@@ -1,4 +1,6 @@
-//! `spin threads=N cpu=LIST duty=PERCENT`: threads that use a CPU all the time, or a part of it.
+//! `spin threads=N cpu=LIST duty=PERCENT turn_ms=N start_cpu=N`: threads that use a CPU all the
+//! time, or a part of it. With `start_cpu` they begin on that CPU and may then go anywhere that
+//! their cpuset allows.
 
 use std::hint::black_box;
 use std::io::Write;
@@ -10,8 +12,9 @@ use assay_kernel::affinity;
 
 use super::{Words, life, say};
 
-/// A thread that is busy for a part of the time works and sleeps in turns of this length.
-const TURN: Duration = Duration::from_millis(10);
+/// A thread that is busy for a part of the time works and sleeps in turns of this length, in
+/// milliseconds, unless told otherwise.
+const TURN_MS: u64 = 10;
 
 /// Says `thread TID` for each thread, after `ready`.
 pub(super) fn run(words: &Words, out: &mut dyn Write) -> Result<(), String> {
@@ -21,14 +24,18 @@ pub(super) fn run(words: &Words, out: &mut dyn Write) -> Result<(), String> {
     }
     let threads: usize = words.number("threads", 1)?;
     let duty: u32 = words.number("duty", 100)?;
+    let turn = Duration::from_millis(words.number("turn_ms", TURN_MS)?);
+    let start_cpu = words.numbers::<u16>("start_cpu")?;
     let end = Instant::now() + life(words)?;
     let (born, ids) = channel();
     let running: Vec<_> = (0..threads)
         .map(|_| {
-            let born = born.clone();
+            let (born, start_cpu) = (born.clone(), start_cpu.clone());
             thread::spawn(move || {
+                // Where it begins is part of what a case sets up; a refusal shows in what it sees.
+                let _ = begin_on(&start_cpu);
                 let _ = born.send(rustix::thread::gettid().as_raw_nonzero().get());
-                spin_until(end, duty);
+                spin_until(end, duty, turn);
             })
         })
         .collect();
@@ -43,15 +50,24 @@ pub(super) fn run(words: &Words, out: &mut dyn Write) -> Result<(), String> {
     Ok(())
 }
 
-fn spin_until(end: Instant, duty: u32) {
-    let busy = TURN * duty.min(100) / 100;
+/// Goes to these CPUs, then lets go of them again.
+fn begin_on(cpus: &[u16]) -> Result<(), assay_kernel::Error> {
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    affinity::bind_self(cpus)?;
+    affinity::bind_self(&(0..1024).collect::<Vec<u16>>())
+}
+
+fn spin_until(end: Instant, duty: u32, length: Duration) {
+    let busy = length * duty.min(100) / 100;
     while Instant::now() < end {
         let turn = Instant::now();
         while turn.elapsed() < busy {
             work();
         }
         if duty < 100 {
-            thread::sleep(TURN.saturating_sub(turn.elapsed()));
+            thread::sleep(length.saturating_sub(turn.elapsed()));
         }
     }
 }
