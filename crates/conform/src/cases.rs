@@ -1,12 +1,17 @@
 //! All cases, a table for each controller.
 
+mod core;
 mod cpu;
 mod cpuacct;
+mod cpuset;
+mod freeze;
+mod freezer;
 mod pids;
 
 use crate::case::Case;
 
-const TABLES: &[&[Case]] = &[cpu::CASES, cpuacct::CASES, pids::CASES];
+const TABLES: &[&[Case]] =
+    &[core::CASES, cpu::CASES, cpuacct::CASES, cpuset::CASES, pids::CASES, freezer::CASES];
 
 /// Every case, controller by controller.
 pub fn all() -> impl Iterator<Item = &'static Case> {

@@ -56,7 +56,7 @@ impl Need {
             Self::Kernel(major, minor) => (version(&facts.kernel) < (major, minor))
                 .then(|| format!("since Linux {major}.{minor}, this is {}", facts.kernel)),
             Self::Cpus(count) => fewer(facts.cpus.allowed.len(), count, "CPU"),
-            Self::Nodes(count) => fewer(facts.memory_nodes.len(), count, "NUMA node with memory"),
+            Self::Nodes(count) => fewer(facts.memory_nodes.len(), count, "NUMA node"),
             Self::Pressure => match &facts.pressure {
                 Available::Value(true) => None,
                 Available::Value(false) => Some("pressure information is switched off".to_owned()),

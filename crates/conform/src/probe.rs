@@ -8,6 +8,7 @@
 mod breed;
 mod echo;
 mod fork;
+mod pages;
 mod realtime;
 mod spin;
 mod words;
@@ -32,6 +33,7 @@ pub fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), String> {
         "spin" => spin::run(&words, out),
         "echo" => echo::run(out),
         "fork" => fork::run(&words, out),
+        "pages" => pages::run(&words, out),
         "realtime" => realtime::run(out),
         "breed" => breed::run(&words, out),
         other => Err(format!("there is no probe `{other}`")),

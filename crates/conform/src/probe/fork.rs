@@ -5,13 +5,14 @@
 use std::io::{BufRead, Write};
 use std::time::Duration;
 
-use assay_kernel::fork::{Forked, end_at_once, fork};
+use assay_kernel::fork::{Forked, end_at_once, forget_children, fork};
 
 use super::{Words, errno, life, say};
 
 pub(super) fn run(words: &Words, out: &mut dyn Write) -> Result<(), String> {
     let count: u32 = words.number("count", 1)?;
     let life = life(words)?;
+    forget_children();
     say(out, "ready")?;
     for line in std::io::stdin().lock().lines() {
         line.map_err(|cause| cause.to_string())?;
