@@ -1,6 +1,6 @@
 //! `assay conform`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use assay_conform::{Case, CaseRecord, Document, Finished, Request, Verdict};
 use assay_host::{gather, state_dir};
@@ -23,6 +23,9 @@ pub(crate) struct ConformArguments {
     /// List the cases and what each promises; touches nothing
     #[arg(long, conflicts_with = "json")]
     list: bool,
+    /// Merge documents of several hosts into one table, as Markdown; touches nothing
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["json", "list", "cases"])]
+    merge: Vec<PathBuf>,
     /// Make windows and limits longer by this factor, for a slow or emulated machine
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = patience)]
     patience: f64,
@@ -44,6 +47,9 @@ fn patience(text: &str) -> Result<f64, String> {
 
 /// Runs cases and shows what they found.
 pub(crate) fn run(arguments: &ConformArguments) -> Code {
+    if !arguments.merge.is_empty() {
+        return merge(&arguments.merge);
+    }
     let cases = match assay_conform::select(&arguments.cases) {
         Ok(cases) => cases,
         Err(message) => {
@@ -67,6 +73,29 @@ pub(crate) fn run(arguments: &ConformArguments) -> Code {
             Code::Host
         }
     }
+}
+
+fn merge(paths: &[PathBuf]) -> Code {
+    let documents: Result<Vec<Document>, String> = paths.iter().map(|path| open(path)).collect();
+    match documents {
+        Ok(documents) => {
+            talk::data(&assay_conform::merge(&documents));
+            Code::Kept
+        }
+        Err(message) => {
+            talk::error(&message);
+            Code::Usage
+        }
+    }
+}
+
+fn open(path: &Path) -> Result<Document, String> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|cause| format!("cannot read {}: {cause}", path.display()))?;
+    serde_json::from_str(&text).map_err(|cause| {
+        let hint = "it is to be what `assay conform --json` prints";
+        format!("cannot understand {}: {cause}\n  hint: {hint}", path.display())
+    })
 }
 
 fn request<'c>(arguments: &ConformArguments, cases: Vec<&'c Case>) -> Result<Request<'c>, String> {

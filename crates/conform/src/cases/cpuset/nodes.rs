@@ -37,7 +37,8 @@ fn two_nodes(ground: &Ground) -> (u16, u16) {
 
 fn judge((here, all): (u64, u64), most: bool, what: &str) -> Outcome {
     let evidence = format!("{what}: {here} of {all} anonymous pages on the node");
-    if all < BYTES / 4096 / 2 && all < BYTES / 65_536 / 2 {
+    // With the largest pages of any architecture, 64 KiB, there are this many.
+    if all < BYTES / 65_536 {
         return Outcome::void("the process has too few pages").with(evidence);
     }
     let part = here as f64 / all as f64;
