@@ -2,7 +2,7 @@
 
 use assay_kernel::Error;
 
-use super::cpu::account::{self, judge_usage};
+use super::cpu::account::{self, Reading, judge_usage};
 use crate::case::Case;
 use crate::ground::Ground;
 use crate::need::Need;
@@ -72,9 +72,9 @@ fn of_parent(ground: &mut Ground) -> Result<Outcome, Error> {
     let mut probe = ground.start("a/b", "spin")?;
     ground.pause(0.2)?;
     probe.end()?;
-    let (parent, child) =
-        (ground.number("a", "cpuacct.usage")?, ground.number("a/b", "cpuacct.usage")?);
-    Ok(judge_usage(parent as f64, child as f64, "a child that spun"))
+    let child = ground.number("a/b", "cpuacct.usage")?;
+    let parent = Reading::at_rest(ground.number("a", "cpuacct.usage")?, child);
+    Ok(judge_usage(Reading::at_rest(0, 0), parent, "a child that spun, counted for the parent"))
 }
 
 #[cfg(test)]

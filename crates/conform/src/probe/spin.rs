@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use assay_kernel::affinity;
+use assay_kernel::{affinity, clock};
 
 use super::{Words, life, say};
 
@@ -60,10 +60,13 @@ fn begin_on(cpus: &[u16]) -> Result<(), assay_kernel::Error> {
 }
 
 fn spin_until(end: Instant, duty: u32, length: Duration) {
-    let busy = length * duty.min(100) / 100;
+    let busy =
+        u64::try_from(length.as_nanos()).unwrap_or(u64::MAX) / 100 * u64::from(duty.min(100));
     while Instant::now() < end {
         let turn = Instant::now();
-        while turn.elapsed() < busy {
+        // In CPU time, so that one that is kept waiting still works as much as it wants.
+        let until = clock::thread_cpu_ns() + busy;
+        while clock::thread_cpu_ns() < until && Instant::now() < end {
             work();
         }
         if duty < 100 {

@@ -4,7 +4,7 @@ use assay_kernel::{Error, clock};
 use rustix::io::Errno;
 
 use crate::answer::words;
-use crate::cases::cpu::account::judge_usage;
+use crate::cases::cpu::account::{Reading, judge_usage};
 use crate::ground::Ground;
 use crate::outcome::Outcome;
 use crate::running::Running;
@@ -63,21 +63,19 @@ pub(super) fn accounted_apart(ground: &mut Ground) -> Result<Outcome, Error> {
     for (tid, group) in threads.iter().zip(["d/t1", "d/t2"]) {
         ground.write(group, "cgroup.threads", &tid.to_string())?;
     }
-    let read = |group: &str, tid: u32| -> Result<Option<(u64, u64)>, Error> {
-        let counted = ground.keyed(group, "cpu.stat", "usage_usec")? * 1000;
-        let own = clock::thread_of_process_cpu_ns(ground.root(), probe.pid(), tid);
-        Ok(own.map(|own| (counted, own)))
-    };
-    let Some(before) = read("d/t1", threads[0])? else {
+    let (pid, tid) = (probe.pid(), threads[0]);
+    if clock::thread_of_process_cpu_ns(ground.root(), pid, tid).is_none() {
         return Ok(Outcome::not_available("/proc/PID/task/TID/schedstat (CONFIG_SCHED_INFO)"));
+    }
+    let own = || {
+        clock::thread_of_process_cpu_ns(ground.root(), pid, tid)
+            .ok_or_else(|| unexpected(ground, "nothing more: it has ended"))
     };
+    let count = || Ok(ground.keyed("d/t1", "cpu.stat", "usage_usec")? * 1000);
+    let first = Reading::take(own, count)?;
     ground.pause(0.4)?;
-    let Some(after) = read("d/t1", threads[0])? else {
-        return Ok(Outcome::void("the thread has ended"));
-    };
-    let grew = |before: u64, after: u64| after.saturating_sub(before) as f64;
-    let (counted, own) = (grew(before.0, after.0), grew(before.1, after.1));
-    Ok(judge_usage(counted, own, "one of two threads, alone in its group"))
+    let last = Reading::take(own, count)?;
+    Ok(judge_usage(first, last, "one of two threads, alone in its group"))
 }
 
 /// A thread cannot go to a group outside its domain.

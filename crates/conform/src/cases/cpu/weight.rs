@@ -11,8 +11,9 @@ use crate::windows::Window;
 const WEIGHTS: [u64; 4] = [100, 200, 400, 800];
 /// By how much of itself a share may be off.
 pub(super) const MARGIN: f64 = 0.10;
-/// Windows are added until the shares are decided, up to this many.
-const MOST_WINDOWS: usize = 24;
+/// Lengths of windows in seconds, tried in turn until the shares are decided: what single slices
+/// do to a share is the smaller, the longer the window is.
+const WINDOWS: [f64; 3] = [0.25, 0.5, 1.0];
 
 /// A group with a weight, on v1 with the shares of the same proportion (1024 for 100).
 fn make(ground: &Ground, name: &str, weight: u64) -> Result<(), Error> {
@@ -40,14 +41,14 @@ pub(super) fn decide(
 ) -> Result<Outcome, Error> {
     // The first slices after the start are dealt to whoever came first.
     ground.pause(0.1)?;
-    let mut windows = Vec::new();
-    loop {
-        windows.extend(ground.windows(8, 0.25, || cpu_times(probes))?);
-        let outcome = judge(&windows, weights);
-        if outcome.verdict != Verdict::Undecided || windows.len() >= MOST_WINDOWS {
-            return Ok(outcome);
+    let mut outcome = Outcome::void("no window was read");
+    for seconds in WINDOWS {
+        outcome = judge(&ground.windows(8, seconds, || cpu_times(probes))?, weights);
+        if outcome.verdict != Verdict::Undecided {
+            break;
         }
     }
+    Ok(outcome)
 }
 
 /// CPU time of each probe by its own clock, in nanoseconds.
@@ -80,8 +81,8 @@ fn judge(windows: &[Window], weights: &[f64]) -> Outcome {
         wanted.push(format!("{:.1}", 100.0 * expected));
     }
     let evidence = format!(
-        "shares {} %, by weight {} %; off by at most {:.0} % of a share, {} windows, {:.0} % of the \
-         CPU",
+        "shares {} %, by weight {} %; off by at most {:.0} % of a share; {} windows, {:.0} % of the \
+         CPU ours",
         seen.join(" "),
         wanted.join(" "),
         error * 100.0,
