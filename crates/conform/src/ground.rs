@@ -11,6 +11,7 @@ use assay_kernel::{Error, Root, clock, signal};
 use rustix::io::Errno;
 
 use crate::answer::answer;
+use crate::outcome::{Outcome, Verdict};
 use crate::running::Running;
 use crate::windows::Window;
 
@@ -214,6 +215,26 @@ impl Ground<'_> {
             before = after;
         }
         Ok(windows)
+    }
+
+    /// Reads windows of the first of these lengths in seconds and judges them, and goes on to the
+    /// next length while they leave it undecided: what single slices of time do to a figure is
+    /// the smaller, the longer the window is.
+    pub fn settle(
+        &self,
+        count: usize,
+        lengths: &[f64],
+        mut counters: impl FnMut() -> Result<Vec<u64>, Error>,
+        judge: impl Fn(&[Window]) -> Outcome,
+    ) -> Result<Outcome, Error> {
+        let mut outcome = Outcome::void("no window was read");
+        for seconds in lengths {
+            outcome = judge(&self.windows(count, *seconds, &mut counters)?);
+            if outcome.verdict != Verdict::Undecided {
+                break;
+            }
+        }
+        Ok(outcome)
     }
 
     /// A CPU to bind probes to: the last one that Assay may use, since much of what a machine

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_conform::{Case, CaseRecord, Document, Finished, Request, Verdict};
+use assay_facts::HostFacts;
 use assay_host::{gather, state_dir};
 use assay_kernel::{Root, signal};
 use clap::Args;
@@ -26,9 +27,9 @@ pub(crate) struct ConformArguments {
     /// Merge documents of several hosts into one table, as Markdown; touches nothing
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["json", "list", "cases"])]
     merge: Vec<PathBuf>,
-    /// Make windows and limits longer by this factor, for a slow or emulated machine
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = patience)]
-    patience: f64,
+    /// Make windows and limits longer by this factor; 1 by default, 3 on an emulated machine
+    #[arg(long, value_name = "FACTOR", value_parser = patience)]
+    patience: Option<f64>,
 }
 
 /// What the hidden command `assay probe` takes.
@@ -75,6 +76,11 @@ pub(crate) fn run(arguments: &ConformArguments) -> Code {
     }
 }
 
+/// QEMU without KVM runs a guest some ten times slower than its host, and in fits and starts.
+fn usual_patience(facts: &HostFacts) -> f64 {
+    if facts.virtual_machine.as_deref() == Some("QEMU") { 3.0 } else { 1.0 }
+}
+
 fn merge(paths: &[PathBuf]) -> Code {
     let documents: Result<Vec<Document>, String> = paths.iter().map(|path| open(path)).collect();
     match documents {
@@ -100,6 +106,7 @@ fn open(path: &Path) -> Result<Document, String> {
 
 fn request<'c>(arguments: &ConformArguments, cases: Vec<&'c Case>) -> Result<Request<'c>, String> {
     let facts = gather(&Root::real()).map_err(|error| error.to_string())?;
+    let patience = arguments.patience.unwrap_or_else(|| usual_patience(&facts));
     let program: PathBuf = std::env::current_exe()
         .map_err(|cause| format!("cannot find this program's own file: {cause}"))?;
     let now = Timestamp::now();
@@ -109,7 +116,7 @@ fn request<'c>(arguments: &ConformArguments, cases: Vec<&'c Case>) -> Result<Req
         state_dir: state_dir(),
         id: format!("{}-{}", now.strftime("%Y%m%dT%H%M%SZ"), std::process::id()),
         program,
-        patience: arguments.patience,
+        patience,
         started_at: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         command: command_line(),
     })

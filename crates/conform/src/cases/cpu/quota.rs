@@ -32,19 +32,23 @@ fn throttled(ground: &Ground, group: &str) -> Result<(u64, f64), Error> {
     Ok((count, ground.keyed(group, "cpu.stat", key)? as f64 / unit))
 }
 
-/// Use of a spinning group in CPUs, window by window.
-fn use_of(ground: &Ground, group: &str) -> Result<Vec<Window>, Error> {
+/// Judges the use of a spinning group, in windows of whole periods.
+fn use_of(
+    ground: &Ground,
+    group: &str,
+    judge: impl Fn(&[Window]) -> Outcome,
+) -> Result<Outcome, Error> {
     let probes = [ground.start(group, &format!("spin cpu={}", ground.cpu()))?];
     ground.pause(0.2)?;
-    ground.windows(6, 0.3, || cpu_times(&probes))
+    ground.settle(6, &[0.3, 0.6, 1.2], || cpu_times(&probes), judge)
 }
 
 pub(super) fn caps(ground: &mut Ground) -> Result<Outcome, Error> {
     ground.make("a")?;
     set(ground, "a", 20_000)?;
-    let windows = use_of(ground, "a")?;
+    let capped = use_of(ground, "a", |windows| judge_cap(windows, 0.2))?;
     let (count, seconds) = throttled(ground, "a")?;
-    Ok(Outcome::all([judge_cap(&windows, 0.2), judge_count(count, seconds)]))
+    Ok(Outcome::all([capped, judge_count(count, seconds)]))
 }
 
 /// Use against a quota, both in CPUs.
@@ -71,7 +75,8 @@ fn judge_count(count: u64, seconds: f64) -> Outcome {
 pub(super) fn far_above(ground: &mut Ground) -> Result<Outcome, Error> {
     ground.make("a")?;
     set(ground, "a", 10 * PERIOD)?;
-    let windows = use_of(ground, "a")?;
+    let probes = [ground.start("a", &format!("spin cpu={}", ground.cpu()))?];
+    let windows = ground.windows(6, 0.3, || cpu_times(&probes))?;
     Ok(judge_far_above(&windows, throttled(ground, "a")?))
 }
 
@@ -101,8 +106,8 @@ pub(super) fn of_child(ground: &mut Ground) -> Result<Outcome, Error> {
     if said.is_some() {
         return Ok(Outcome::broken(format!("a child's larger quota: {}", words(said))));
     }
-    let windows = use_of(ground, "a/b")?;
-    Ok(judge_cap(&windows, 0.2).with("the child's own quota is 0.5 CPUs"))
+    let capped = use_of(ground, "a/b", |windows| judge_cap(windows, 0.2))?;
+    Ok(capped.with("the child's own quota is 0.5 CPUs"))
 }
 
 /// Work of 36 ms in every 300 ms, against a quota of 20 ms in 100 ms.

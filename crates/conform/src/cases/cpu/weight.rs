@@ -11,9 +11,6 @@ use crate::windows::Window;
 const WEIGHTS: [u64; 4] = [100, 200, 400, 800];
 /// By how much of itself a share may be off.
 pub(super) const MARGIN: f64 = 0.10;
-/// Lengths of windows in seconds, tried in turn until the shares are decided: what single slices
-/// do to a share is the smaller, the longer the window is.
-const WINDOWS: [f64; 3] = [0.25, 0.5, 1.0];
 
 /// A group with a weight, on v1 with the shares of the same proportion (1024 for 100).
 fn make(ground: &Ground, name: &str, weight: u64) -> Result<(), Error> {
@@ -41,14 +38,7 @@ pub(super) fn decide(
 ) -> Result<Outcome, Error> {
     // The first slices after the start are dealt to whoever came first.
     ground.pause(0.1)?;
-    let mut outcome = Outcome::void("no window was read");
-    for seconds in WINDOWS {
-        outcome = judge(&ground.windows(8, seconds, || cpu_times(probes))?, weights);
-        if outcome.verdict != Verdict::Undecided {
-            break;
-        }
-    }
-    Ok(outcome)
+    ground.settle(8, &[0.25, 0.5, 1.0], || cpu_times(probes), |windows| judge(windows, weights))
 }
 
 /// CPU time of each probe by its own clock, in nanoseconds.
@@ -106,8 +96,7 @@ pub(super) fn room(ground: &mut Ground) -> Result<Outcome, Error> {
         probes.push(ground.start(&name, &format!("spin duty=20 cpu={}", ground.cpu()))?);
     }
     ground.pause(0.1)?;
-    let windows = ground.windows(8, 0.2, || cpu_times(&probes))?;
-    Ok(judge_room(&windows))
+    ground.settle(8, &[0.2, 0.5, 1.0], || cpu_times(&probes), judge_room)
 }
 
 /// The light group's time against the heavy one's, which weights would make 1:8. A probe that is
