@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::command::conform::{ConformArguments, ProbeArguments};
+
 /// Was the machine divided as the kernel was told?
 ///
 /// A study file says who shares what and what is promised. Assay sets the host up, runs real
@@ -44,6 +46,11 @@ pub(crate) enum Command {
     Restore(crate::command::restore::RestoreArguments),
     /// Print the JSON schema of study files, for editors
     Schema,
+    /// Does the kernel do what its document says? One small real case for each behaviour
+    Conform(ConformArguments),
+    /// What `conform` puts into its groups
+    #[command(hide = true)]
+    Probe(ProbeArguments),
 }
 
 /// Changes to a study that the command line makes.

@@ -31,6 +31,8 @@ fn main() -> std::process::ExitCode {
         Command::Groups(arguments) => command::groups::run(&arguments),
         Command::Restore(arguments) => command::restore::run(&arguments),
         Command::Schema => command::schema::run(),
+        Command::Conform(arguments) => command::conform::run(&arguments),
+        Command::Probe(arguments) => command::conform::probe(&arguments),
     };
     code.into()
 }

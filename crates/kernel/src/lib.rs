@@ -6,6 +6,7 @@ mod error;
 mod kept;
 mod root;
 
+pub mod affinity;
 pub mod block;
 pub mod child;
 pub mod clock;
@@ -14,12 +15,14 @@ pub mod device_program;
 pub mod fifo;
 pub mod filesystem;
 pub mod forward;
+pub mod fork;
 pub mod loop_device;
 pub mod mount;
 pub mod parse;
 pub mod partition;
 pub mod process;
 pub mod signal;
+pub mod wake;
 
 pub use error::Error;
 pub use kept::KeptFile;

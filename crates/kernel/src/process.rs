@@ -88,6 +88,13 @@ pub fn send(pid: u32, signal: Signal) -> Result<(), Error> {
     kill_process(id, signal).map_err(|cause| Error::new("signal", &path, &cause.into()))
 }
 
+/// Lets the kernel kill this process when the thread that started it ends (prctl(2),
+/// PR_SET_PDEATHSIG). Children of this process do not inherit it.
+pub fn die_with_parent() -> Result<(), Error> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|cause| Error::new("prctl", Path::new("/proc/self"), &cause.into()))
+}
+
 /// The state letter of a process (`R`, `S`, `T`, ...), or `None` when it is gone.
 pub fn state(root: &Root, pid: u32) -> Option<char> {
     let stat = root.read(format!("/proc/{pid}/stat")).ok()?;
@@ -105,6 +112,15 @@ pub fn undisturbed<T>(body: impl FnOnce() -> T) -> T {
         set_policy(libc::SCHED_OTHER, 0);
     }
     result
+}
+
+/// Gives the calling thread the lowest real-time priority, SCHED_FIFO 1 (sched_setscheduler(2)).
+pub fn become_real_time() -> Result<(), Error> {
+    if set_policy(libc::SCHED_FIFO, 1) {
+        return Ok(());
+    }
+    let cause = io::Error::last_os_error();
+    Err(Error::new("sched_setscheduler", Path::new("/proc/self"), &cause))
 }
 
 fn set_policy(policy: i32, priority: i32) -> bool {

@@ -7,6 +7,7 @@ mod again;
 mod bench;
 mod broken_study;
 mod exec;
+mod conform;
 mod full_disk;
 mod groups;
 mod halt;
