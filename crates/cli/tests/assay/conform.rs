@@ -94,7 +94,7 @@ fn conform_interrupted_puts_back_what_it_made() {
     command.args(["conform", "freezer", "core", "--json"]);
     let mut running = Running::start(command, bench.folder(), bench.out());
     running.wait_until("groups are there", |_| {
-        let picture = crate::picture::Picture::take();
+        let picture = assay_testbed::Picture::take();
         format!("{picture:?}").contains("assay-conform-")
     });
     running.signal_from_terminal(Signal::INT);
@@ -111,7 +111,7 @@ fn conform_refuses_over_what_a_killed_one_left() {
     command.args(["conform", "freezer", "core"]);
     let mut running = Running::start(command, bench.folder(), bench.out());
     running.wait_until("groups are there", |_| {
-        format!("{:?}", crate::picture::Picture::take()).contains("assay-conform-")
+        format!("{:?}", assay_testbed::Picture::take()).contains("assay-conform-")
     });
     running.signal(Signal::KILL);
     running.end(Duration::from_secs(10)).assert_killed();

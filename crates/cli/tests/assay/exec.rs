@@ -258,5 +258,5 @@ fn killed_in_the_middle_and_restored_it_leaves_nothing() {
 }
 
 fn entries_of(directory: &Path) -> Vec<std::path::PathBuf> {
-    crate::picture::entries(directory)
+    assay_testbed::entries(directory)
 }
