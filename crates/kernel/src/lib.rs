@@ -9,6 +9,7 @@ mod root;
 pub mod block;
 pub mod clock;
 pub mod counters;
+pub mod device_program;
 pub mod fifo;
 pub mod filesystem;
 pub mod loop_device;
