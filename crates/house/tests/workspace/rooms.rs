@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::tree::root;
 
 /// The rooms from the ground up. A room may use those above it in this list and no others.
-const FLOORS: [&str; 21] = [
+const FLOORS: [&str; 18] = [
     "units",
     "diagnostic",
     "facts",
@@ -18,13 +18,10 @@ const FLOORS: [&str; 21] = [
     "host",
     "testbed",
     "cgroup",
-    "exec",
-    "conform",
     "sample",
     "engine",
     "judge",
     "report",
-    "lab",
     "cli",
     "bench",
 ];
@@ -34,8 +31,7 @@ const PURE: [&str; 9] =
     ["units", "diagnostic", "facts", "knob", "study", "workload", "plan", "judge", "report"];
 
 /// Rooms that touch the host.
-const TOUCHES_THE_HOST: [&str; 9] =
-    ["kernel", "host", "testbed", "cgroup", "exec", "conform", "sample", "engine", "lab"];
+const TOUCHES_THE_HOST: [&str; 6] = ["kernel", "host", "testbed", "cgroup", "sample", "engine"];
 
 /// Own dependencies of each room, those for tests left out.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
