@@ -1,6 +1,8 @@
 //! Control groups of a run: made below one top group of the run's own in each hierarchy, set,
 //! read back, filled and removed. A group that this run did not make is never touched.
 
+mod knobs_check;
 mod tree;
 
+pub use knobs_check::{Difference, KnobsCheck, check_knobs};
 pub use tree::Tree;

@@ -83,9 +83,8 @@ impl Kernel {
     }
 
     fn lacks(&self, option: &str) -> bool {
-        let is_set = |line: &str| {
-            line.strip_prefix(option).is_some_and(|rest| rest == "=y" || rest == "=m")
-        };
+        let is_set =
+            |line: &str| line.strip_prefix(option).is_some_and(|rest| rest == "=y" || rest == "=m");
         self.config.as_ref().is_some_and(|config| !config.lines().any(is_set))
     }
 
@@ -183,13 +182,7 @@ fn of_name(
     facts
 }
 
-fn state(
-    kernel: &Kernel,
-    home: &Shown,
-    name: &str,
-    knob: &Knob,
-    file: &File,
-) -> Available<Known> {
+fn state(kernel: &Kernel, home: &Shown, name: &str, knob: &Knob, file: &File) -> Available<Known> {
     let in_group = home.in_group.as_ref();
     if home.in_root.contains(name) || in_group.is_some_and(|(files, _)| files.contains(name)) {
         return Available::Value(Known::Seen);
