@@ -119,7 +119,7 @@ impl Check<'_> {
         }
         for claim in claims {
             self.found.compared += 1;
-            let why_not = self.kernel.why_not(&claim.name, claim.file);
+            let why_not = self.kernel.why_not(claim.file);
             match (shown.contains(&claim.name), why_not) {
                 (true, None) => self.mode(group, claim),
                 (true, Some(why)) => self.differs(&group.join(&claim.name), "it is there", &why),
@@ -156,7 +156,7 @@ impl Check<'_> {
         match self.root.mode(&path) {
             Ok(mode) if mode == expected => {}
             Ok(mode) => {
-                self.differs(&path, &format!("mode {mode:03o}"), &format!("{expected:03o}"))
+                self.differs(&path, &format!("mode {mode:03o}"), &format!("{expected:03o}"));
             }
             Err(error) => self.differs(&path, &error.to_string(), &format!("mode {expected:03o}")),
         }

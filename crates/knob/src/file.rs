@@ -85,17 +85,16 @@ impl File {
         }
     }
 
-    /// Why a kernel of this version has no such file, or `None` if it has.
+    /// Why a kernel of this version has no such file, as a clause that follows "is", or `None` if
+    /// it has.
     #[must_use]
-    pub fn why_not_in(&self, name: &str, kernel: KernelVersion) -> Option<String> {
+    pub fn why_not_in(&self, kernel: KernelVersion) -> Option<String> {
         if kernel < self.since {
-            return Some(format!(
-                "`{name}` exists since Linux {}, and this kernel is {kernel}",
-                self.since
-            ));
+            let since = self.since;
+            return Some(format!("there since Linux {since} only, and this kernel is {kernel}"));
         }
         let until = self.until.filter(|until| kernel >= *until)?;
-        Some(format!("`{name}` is gone since Linux {until}, and this kernel is {kernel}"))
+        Some(format!("gone since Linux {until}, and this kernel is {kernel}"))
     }
 
     /// The mode bits under a kernel of this version; `None` where they differ between kernels.

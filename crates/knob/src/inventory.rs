@@ -74,8 +74,8 @@ pub struct Claim {
 impl Kernel {
     /// Why the table says that this kernel has no such file; `None` if it should have it.
     #[must_use]
-    pub fn why_not(&self, name: &str, file: &File) -> Option<String> {
-        let too_old = self.version.and_then(|version| file.why_not_in(name, version));
+    pub fn why_not(&self, file: &File) -> Option<String> {
+        let too_old = self.version.and_then(|version| file.why_not_in(version));
         too_old.or_else(|| {
             let option = file.config.filter(|option| self.lacks(option))?;
             Some(format!("this kernel is built without {option}"))
@@ -187,7 +187,7 @@ fn state(kernel: &Kernel, home: &Shown, name: &str, knob: &Knob, file: &File) ->
     if home.in_root.contains(name) || in_group.is_some_and(|(files, _)| files.contains(name)) {
         return Available::Value(Known::Seen);
     }
-    if let Some(why) = kernel.why_not(name, file) {
+    if let Some(why) = kernel.why_not(file) {
         return Available::NotAvailable(why);
     }
     let looked = match file.place {

@@ -79,7 +79,7 @@ fn the_knobs_of_this_host_are_listed_by_controller_and_absent_ones_have_a_reason
     let bench = Bench::aside();
     let ended = bench.assay(["host", "--json"]);
     ended.assert_code(0);
-    let document: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    let document: Value = serde_json::from_str(&ended.stdout).unwrap();
     let knobs = document["knobs"].as_array().unwrap();
     assert!(knobs.len() > 100, "{}", knobs.len());
     for knob in knobs {
