@@ -98,7 +98,7 @@ impl Kernel {
 }
 
 /// The files that the table claims for the root, or for a group below, of a hierarchy with these
-/// controllers at work, whatever the kernel.
+/// controllers at work. Of the version of the kernel only the groups that show a file depend on it.
 #[must_use]
 pub fn claims(
     version: Version,
@@ -109,11 +109,7 @@ pub fn claims(
     let mut found = Vec::new();
     for knob in all() {
         let Some(file) = knob.file(version) else { continue };
-        let is_here = match file.place {
-            Place::Everywhere => true,
-            Place::Inside => !is_root,
-            Place::RootOnly => is_root,
-        };
+        let is_here = file.is_shown(is_root, kernel.version);
         // The root of v2 shows what is for the root alone, and counters, of every controller.
         if is_here && (file.is_core || controllers.contains(knob.controller)) {
             found.extend(kernel.names(knob).into_iter().map(|name| Claim { name, knob, file }));
