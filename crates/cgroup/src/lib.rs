@@ -2,6 +2,8 @@
 //! read back, filled and removed. A group that this run did not make is never touched.
 
 pub mod inventory;
+mod knobs_check;
 mod tree;
 
+pub use knobs_check::{Difference, KnobsCheck, check_knobs};
 pub use tree::Tree;

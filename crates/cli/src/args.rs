@@ -107,6 +107,9 @@ pub(crate) struct HostArguments {
     /// Print everything as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Compare the table of knobs with a new group in every hierarchy; exit code 1 if any differ
+    #[arg(long)]
+    pub(crate) knobs_check: bool,
 }
 
 #[derive(Debug, Args)]

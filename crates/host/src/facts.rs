@@ -4,9 +4,12 @@
 mod cgroup;
 mod cpus;
 mod disks;
+mod knobs;
 mod memory;
 mod system;
 mod tools;
+
+pub use knobs::{kernel, knobs};
 
 use assay_facts::{Disk, HostFacts, Node};
 use assay_kernel::{Error, Root};

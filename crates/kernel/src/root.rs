@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
@@ -76,6 +77,19 @@ impl Root {
     /// Whether there is something at `path`.
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.resolve(path).exists()
+    }
+
+    /// Whether there is a directory at `path`.
+    pub fn is_directory(&self, path: impl AsRef<Path>) -> bool {
+        self.resolve(path).is_dir()
+    }
+
+    /// The permission bits of the file at `path`, without those of its kind.
+    pub fn mode(&self, path: impl AsRef<Path>) -> Result<u32, Error> {
+        let path = path.as_ref();
+        fs::metadata(self.resolve(path))
+            .map(|metadata| metadata.permissions().mode() & 0o7777)
+            .map_err(|cause| Error::new("stat", path, &cause))
     }
 
     /// Names in a directory, sorted.

@@ -45,6 +45,8 @@ impl Mode {
 pub struct File {
     /// The groups that show it.
     pub place: Place,
+    /// The first kernel whose root shows it too, where groups inside showed it before.
+    pub in_root_since: Option<KernelVersion>,
     /// What root may do with it.
     pub mode: Mode,
     /// The first kernel in which it may be written, where that is later than the file itself.
@@ -72,6 +74,7 @@ impl File {
     const fn new(mode: Mode, since: KernelVersion) -> Self {
         Self {
             place: Place::Everywhere,
+            in_root_since: None,
             mode,
             writable_since: None,
             mode_varies: false,
@@ -85,17 +88,28 @@ impl File {
         }
     }
 
-    /// Why a kernel of this version has no such file, or `None` if it has.
+    /// Why a kernel of this version has no such file, as a clause that follows "is", or `None` if
+    /// it has.
     #[must_use]
-    pub fn why_not_in(&self, name: &str, kernel: KernelVersion) -> Option<String> {
+    pub fn why_not_in(&self, kernel: KernelVersion) -> Option<String> {
         if kernel < self.since {
-            return Some(format!(
-                "`{name}` exists since Linux {}, and this kernel is {kernel}",
-                self.since
-            ));
+            let since = self.since;
+            return Some(format!("there since Linux {since} only, and this kernel is {kernel}"));
         }
         let until = self.until.filter(|until| kernel >= *until)?;
-        Some(format!("`{name}` is gone since Linux {until}, and this kernel is {kernel}"))
+        Some(format!("gone since Linux {until}, and this kernel is {kernel}"))
+    }
+
+    /// Whether the root of a hierarchy, or a group inside, shows it under a kernel of this
+    /// version; an unknown version is taken for the newest.
+    #[must_use]
+    pub fn is_shown(&self, in_root: bool, kernel: Option<KernelVersion>) -> bool {
+        let came_to_root = |since: KernelVersion| kernel.is_none_or(|kernel| kernel >= since);
+        match self.place {
+            Place::Everywhere => !in_root || self.in_root_since.is_none_or(came_to_root),
+            Place::Inside => !in_root,
+            Place::RootOnly => in_root,
+        }
     }
 
     /// The mode bits under a kernel of this version; `None` where they differ between kernels.
@@ -112,6 +126,10 @@ impl File {
 
     pub(crate) const fn root_only(self) -> Self {
         Self { place: Place::RootOnly, ..self }
+    }
+
+    pub(crate) const fn in_root_since(self, major: u16, minor: u16) -> Self {
+        Self { in_root_since: Some(KernelVersion::new(major, minor)), ..self }
     }
 
     pub(crate) const fn core(self) -> Self {

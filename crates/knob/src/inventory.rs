@@ -74,8 +74,8 @@ pub struct Claim {
 impl Kernel {
     /// Why the table says that this kernel has no such file; `None` if it should have it.
     #[must_use]
-    pub fn why_not(&self, name: &str, file: &File) -> Option<String> {
-        let too_old = self.version.and_then(|version| file.why_not_in(name, version));
+    pub fn why_not(&self, file: &File) -> Option<String> {
+        let too_old = self.version.and_then(|version| file.why_not_in(version));
         too_old.or_else(|| {
             let option = file.config.filter(|option| self.lacks(option))?;
             Some(format!("this kernel is built without {option}"))
@@ -83,9 +83,8 @@ impl Kernel {
     }
 
     fn lacks(&self, option: &str) -> bool {
-        let is_set = |line: &str| {
-            line.strip_prefix(option).is_some_and(|rest| rest == "=y" || rest == "=m")
-        };
+        let is_set =
+            |line: &str| line.strip_prefix(option).is_some_and(|rest| rest == "=y" || rest == "=m");
         self.config.as_ref().is_some_and(|config| !config.lines().any(is_set))
     }
 
@@ -99,7 +98,7 @@ impl Kernel {
 }
 
 /// The files that the table claims for the root, or for a group below, of a hierarchy with these
-/// controllers at work, whatever the kernel.
+/// controllers at work. Of the version of the kernel only the groups that show a file depend on it.
 #[must_use]
 pub fn claims(
     version: Version,
@@ -110,11 +109,7 @@ pub fn claims(
     let mut found = Vec::new();
     for knob in all() {
         let Some(file) = knob.file(version) else { continue };
-        let is_here = match file.place {
-            Place::Everywhere => true,
-            Place::Inside => !is_root,
-            Place::RootOnly => is_root,
-        };
+        let is_here = file.is_shown(is_root, kernel.version);
         // The root of v2 shows what is for the root alone, and counters, of every controller.
         if is_here && (file.is_core || controllers.contains(knob.controller)) {
             found.extend(kernel.names(knob).into_iter().map(|name| Claim { name, knob, file }));
@@ -183,18 +178,12 @@ fn of_name(
     facts
 }
 
-fn state(
-    kernel: &Kernel,
-    home: &Shown,
-    name: &str,
-    knob: &Knob,
-    file: &File,
-) -> Available<Known> {
+fn state(kernel: &Kernel, home: &Shown, name: &str, knob: &Knob, file: &File) -> Available<Known> {
     let in_group = home.in_group.as_ref();
     if home.in_root.contains(name) || in_group.is_some_and(|(files, _)| files.contains(name)) {
         return Available::Value(Known::Seen);
     }
-    if let Some(why) = kernel.why_not(name, file) {
+    if let Some(why) = kernel.why_not(file) {
         return Available::NotAvailable(why);
     }
     let looked = match file.place {

@@ -23,7 +23,7 @@ pub use condition::Condition;
 pub use device::{Key, KeyKind, PLACEHOLDER};
 pub use device_rule::{DeviceKind, DeviceRule};
 pub use file::{File, Mode, Place};
-pub use inventory::{Claim, Kernel, Known, KnobFact, Shown, claims, inventory, left_out};
+pub use inventory::{Claim, Kernel, KnobFact, Known, Shown, claims, inventory, left_out};
 pub use kernel_version::KernelVersion;
 pub use knob::{Counterpart, Home, Knob, Role, Unit};
 pub use range::ValueRange;

@@ -48,8 +48,11 @@ pub fn holds(file: &str, written: &str, shown: &str) -> bool {
             line_holds(written, shown, |_| "default".to_owned())
         }
         Some(ValueRange::NamedNumber { .. }) => line_holds(written, shown, |_| "max".to_owned()),
-        Some(ValueRange::BytesOrMinusOne) if written == "-1" => {
-            shown.parse::<f64>().is_ok_and(|number| number >= UNLIMITED_FROM)
+        Some(ValueRange::BytesOrMinusOne | ValueRange::BytesOrMax)
+            if ["-1", "max"].contains(&written) =>
+        {
+            // hugetlb.<size>.max of Linux 6.18 shows the number too.
+            shown == written || shown.parse::<f64>().is_ok_and(|shown| shown >= UNLIMITED_FROM)
         }
         Some(ValueRange::IdList) => match (written.parse::<IdSet>(), shown.parse::<IdSet>()) {
             (Ok(one), Ok(other)) => one == other,

@@ -159,7 +159,11 @@ fn since(knob: &Knob, file: &File, version: Version) -> String {
 fn remarks(knob: &Knob, file: &File) -> String {
     let mut parts = vec![knob.about.to_owned()];
     match file.place {
-        Place::Everywhere => {}
+        Place::Everywhere => {
+            if let Some(since) = file.in_root_since {
+                parts.push(format!("in the root since {since}"));
+            }
+        }
         Place::Inside => parts.push("not in the root".to_owned()),
         Place::RootOnly => parts.push("root only".to_owned()),
     }

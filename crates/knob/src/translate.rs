@@ -139,7 +139,9 @@ impl Translation {
         let kernel = KernelVersion::parse(release)?;
         let files = std::iter::once(&self.file).chain(self.also.iter().map(|(file, _)| file));
         let lacking = files.filter_map(|name| Some((name, find(name)?.file(self.version)?)));
-        let why = lacking.map(|(name, file)| file.why_not_in(name, kernel)).find_map(|why| why)?;
+        let why = lacking
+            .filter_map(|(name, file)| Some(format!("`{name}` is {}", file.why_not_in(kernel)?)))
+            .next()?;
         Some(Untranslatable::new(why, "leave the knob out, or run on a kernel that has it"))
     }
 }

@@ -175,7 +175,7 @@ fn knobs_that_this_host_cannot_set_are_refused_with_reason_and_remedy() {
     let mut old = host(true);
     old.kernel = "4.10.0-9-amd64".to_owned();
     let text = refusal("memory.min", "1 MiB", &old);
-    assert!(text.contains("since Linux 4.18, and this kernel is 4.10"), "{text}");
+    assert!(text.contains("since Linux 4.18 only, and this kernel is 4.10"), "{text}");
 
     let text = refusal("memory.high", "1 MiB", &host(false));
     assert!(text.contains("v2 only") && text.contains("unified_cgroup_hierarchy"), "{text}");

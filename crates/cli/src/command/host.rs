@@ -1,8 +1,11 @@
 //! `assay host`
 
+mod knobs;
+
 use assay_facts::{Available, Disk, Hierarchy, HostFacts, Requirement};
 use assay_host::{gather, requirements};
 use assay_kernel::Root;
+use assay_knob::KnobFact;
 use serde_json::json;
 
 use crate::args::HostArguments;
@@ -18,19 +21,27 @@ pub(crate) fn run(arguments: &HostArguments) -> Code {
             return Code::Host;
         }
     };
+    if arguments.knobs_check {
+        return knobs::check(&facts, arguments.json);
+    }
     let needs = requirements(&facts);
+    let files = assay_host::knobs(&Root::real(), &facts);
     if arguments.json {
-        talk::data(&format!("{:#}", json!({ "schema": 1, "facts": facts, "requirements": needs })));
+        let document =
+            json!({ "schema": 1, "facts": facts, "requirements": needs, "knobs": files });
+        talk::data(&format!("{document:#}"));
     } else {
-        talk::data(&text(&facts, &needs));
+        talk::data(&text(&facts, &needs, &files));
     }
     Code::Kept
 }
 
-fn text(facts: &HostFacts, needs: &[Requirement]) -> String {
+fn text(facts: &HostFacts, needs: &[Requirement], files: &[KnobFact]) -> String {
     let mut lines = Vec::new();
     machine(facts, &mut lines);
     groups(facts, &mut lines);
+    lines.push(String::new());
+    lines.push(knobs::text(files));
     lines.push(String::new());
     lines.push("disks".to_owned());
     lines.extend(facts.disks.iter().map(disk));

@@ -13,7 +13,8 @@ use super::system;
 /// file that only groups below the root have is looked for in some group that exists.
 #[must_use]
 pub fn knobs(root: &Root, facts: &HostFacts) -> Vec<KnobFact> {
-    let shown: Vec<Shown> = mounts(facts).iter().map(|(v, at, own)| look(root, *v, at, own)).collect();
+    let shown: Vec<Shown> =
+        mounts(facts).iter().map(|(v, at, own)| look(root, *v, at, own)).collect();
     inventory(&facts.cgroup, &kernel(root, facts), &shown)
 }
 
@@ -50,9 +51,8 @@ fn mounts(facts: &HostFacts) -> Vec<(Version, &Path, BTreeSet<String>)> {
 }
 
 fn look(root: &Root, version: Version, mount: &Path, controllers: &BTreeSet<String>) -> Shown {
-    let names = |at: &Path| -> BTreeSet<String> {
-        root.list(at).unwrap_or_default().into_iter().collect()
-    };
+    let names =
+        |at: &Path| -> BTreeSet<String> { root.list(at).unwrap_or_default().into_iter().collect() };
     let in_root = names(mount);
     let below = in_root.iter().map(|name| mount.join(name));
     let group = below.into_iter().find(|path| root.exists(path.join("cgroup.procs")));

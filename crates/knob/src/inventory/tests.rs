@@ -75,7 +75,8 @@ fn what_is_seen_is_there_and_what_was_not_looked_for_is_said_by_the_table() {
 #[test]
 fn what_is_absent_has_its_reason() {
     let (layout, shown) = hybrid();
-    let built = kernel((5, 10), Some("CONFIG_CFS_BANDWIDTH=y\n# CONFIG_UCLAMP_TASK_GROUP is not set\n"));
+    let built =
+        kernel((5, 10), Some("CONFIG_CFS_BANDWIDTH=y\n# CONFIG_UCLAMP_TASK_GROUP is not set\n"));
     let facts = inventory(&layout, &built, &shown);
     for (name, version, word) in [
         ("cpu.idle", Version::V2, "since Linux 5.15"),

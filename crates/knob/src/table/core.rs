@@ -2,7 +2,7 @@
 //! cgroup-v1/cgroups.rst, accounting/psi.rst.
 
 use crate::condition::Condition as C;
-use crate::file::{old_read_write, old_write_only, read_only, read_write, write_only};
+use crate::file::{old_read_write, read_only, read_write, write_only};
 use crate::knob::build::{action, reading, setting};
 use crate::knob::{Knob, Unit};
 use crate::range::ValueRange as R;
@@ -107,8 +107,4 @@ pub(super) static KNOBS: &[Knob] = &[
         .v1(read_only(3, 10).root_only().core())
         .nowhere_else("a rest of the time before v2")
         .about("always 0"),
-    action("cgroup.event_control", "memory", Unit::Word, R::Text)
-        .v1(old_write_only(34).mode_varies())
-        .nowhere_else("on v2 `memory.events` and `memory.pressure` are polled")
-        .about("`EVENTFD FD ARGUMENTS`: signals an eventfd at a threshold, a kill or pressure"),
 ];

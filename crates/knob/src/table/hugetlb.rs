@@ -6,17 +6,20 @@ use crate::knob::build::{reading, setting};
 use crate::knob::{Knob, Unit};
 use crate::range::ValueRange as R;
 
+// What stands for no limit differs: `max` in some kernels, and 2^63 less a page in a new group of
+// Linux 6.18, which reads `max` only after `max` was written. So the table claims no default.
+
 const HUGETLB: &str = "hugetlb";
 const RESET: R = R::Integer { low: 0, high: 0 };
 
 pub(super) static KNOBS: &[Knob] = &[
     setting("hugetlb.<size>.max", HUGETLB, Unit::Bytes, R::BytesOrMax)
-        .v2(read_write(5, 6).inside().reads("max"))
+        .v2(read_write(5, 6).inside())
         .as_files(&["hugetlb.<size>.limit_in_bytes"])
         .when(&[C::WholeHugePages])
         .about("huge pages that a group may use; a page beyond ends in SIGBUS"),
     setting("hugetlb.<size>.rsvd.max", HUGETLB, Unit::Bytes, R::BytesOrMax)
-        .v2(read_write(5, 7).inside().reads("max"))
+        .v2(read_write(5, 7).inside())
         .as_files(&["hugetlb.<size>.rsvd.limit_in_bytes"])
         .when(&[C::WholeHugePages])
         .about("huge pages that a group may reserve; mmap beyond fails"),

@@ -81,6 +81,10 @@ pub(super) static KNOBS: &[Knob] = &[
         .v1(read_only(3, 10).mode_varies())
         .nowhere_else("v2 has `memory.pressure`")
         .about("registers an eventfd for pressure, through `cgroup.event_control`"),
+    action("cgroup.event_control", MEMORY, Unit::Word, R::Text)
+        .v1(old_write_only(34).mode_varies())
+        .nowhere_else("on v2 `memory.events` and `memory.pressure` are polled")
+        .about("`EVENTFD FD ARGUMENTS`: signals an eventfd at a threshold, a kill or pressure"),
     setting("memory.kmem.limit_in_bytes", MEMORY, Unit::Bytes, R::BytesOrMinusOne)
         .v1(read_write(3, 8).reads(UNLIMITED))
         .nowhere_else(WITH_THE_REST)

@@ -23,7 +23,7 @@ pub(super) static KNOBS: &[Knob] = &[
         .both(read_write(5, 13).inside())
         .about("such resources that a group may hold"),
     reading("misc.current", "misc", Unit::Table)
-        .both(read_only(5, 13))
+        .both(read_only(5, 13).in_root_since(6, 8))
         .about("such resources in use"),
     reading("misc.peak", "misc", Unit::Table).both(read_only(6, 11)).about("the most in use"),
     reading("misc.events", "misc", Unit::Table)

@@ -23,5 +23,5 @@ pub(super) fn rules(
     }
     let mut translation = Translation::new(version, knob, knob.name, first);
     translation.also = texts.map(|rule| (knob.name.to_owned(), rule)).collect();
-    Ok(translation)
+    Ok(translation.note("the kernel does not show which devices are denied: nothing to read back"))
 }

@@ -243,7 +243,7 @@ fn a_kernel_that_is_too_old_or_too_new_lacks_the_file() {
         translate(knob, value, &v2(), queue("bfq").as_ref()).unwrap().why_not_in(release)
     };
     let old = why("memory.peak", "0", "5.10.0-30-amd64").unwrap();
-    assert_eq!(old.reason, "`memory.peak` exists since Linux 5.19, and this kernel is 5.10");
+    assert_eq!(old.reason, "`memory.peak` is there since Linux 5.19 only, and this kernel is 5.10");
     assert_eq!(why("memory.peak", "0", "6.1.0"), None);
     assert!(why("io.low", "", "6.12").unwrap().reason.contains("gone since Linux 6.10"));
     assert_eq!(why("memory.max", "max", "no release at all"), None);
