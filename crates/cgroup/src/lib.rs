@@ -1,6 +1,7 @@
 //! Control groups of a run: made below one top group of the run's own in each hierarchy, set,
 //! read back, filled and removed. A group that this run did not make is never touched.
 
+mod own;
 mod tree;
 
 pub use tree::Tree;

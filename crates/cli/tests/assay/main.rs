@@ -6,6 +6,7 @@
 mod again;
 mod bench;
 mod broken_study;
+mod delegated;
 mod full_disk;
 mod halt;
 mod interrupted;

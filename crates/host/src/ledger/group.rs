@@ -19,8 +19,20 @@ pub(super) fn remove(root: &Root, group: &Path) -> Result<(), Error> {
     if !root.exists(group) {
         return Ok(());
     }
+    leave(root, group)?;
     empty(root, group)?;
     remove_tree(root, group)
+}
+
+/// An Assay that has stepped aside into a leaf of a delegated group goes up again, before the
+/// leaf is removed.
+fn leave(root: &Root, group: &Path) -> Result<(), Error> {
+    let own = std::process::id().to_string();
+    let inside = root.read(group.join(PROCS)).unwrap_or_default();
+    match group.parent() {
+        Some(above) if inside.lines().any(|pid| pid == own) => root.write(above.join(PROCS), &own),
+        _ => Ok(()),
+    }
 }
 
 fn remove_tree(root: &Root, group: &Path) -> Result<(), Error> {
@@ -80,7 +92,7 @@ fn members(root: &Root, group: &Path) -> Vec<u32> {
     for child in children(root, group).unwrap_or_default() {
         found.extend(members(root, &group.join(child)));
     }
-    // Assay itself never sits in its own groups; 0 stands for a process of an outer namespace.
+    // Assay itself has left before; 0 stands for a process of an outer namespace.
     found.retain(|pid| *pid != own && *pid != 0);
     found.sort_unstable();
     found.dedup();
