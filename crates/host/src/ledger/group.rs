@@ -80,8 +80,29 @@ fn empty(root: &Root, group: &Path) -> Result<(), Error> {
     if emptied {
         return Ok(());
     }
-    let hint = format!("these processes do not end: {left:?}; see /proc/PID/stack");
+    let why: Vec<String> = left.iter().map(|pid| why_it_lives(root, *pid)).collect();
+    let hint = format!("these processes do not end after SIGKILL: {}", why.join("; "));
     Err(Error::unexpected("empty group", group, hint))
+}
+
+/// What keeps a process from dying, as far as it can be seen from outside.
+fn why_it_lives(root: &Root, pid: u32) -> String {
+    let name = root.read_trimmed(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let state = process::state(root, pid).unwrap_or('?');
+    let groups = root.read(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    let freezer = groups.lines().find_map(|line| line.split_once(":freezer:"));
+    match freezer {
+        // A group that somebody else has frozen is not Assay's to thaw.
+        Some((_, group)) if group != "/" && state == 'D' => format!(
+            "{pid} ({name}) sits in the freezer group {group}: if that is frozen, write THAWED to \
+             its freezer.state"
+        ),
+        _ if state == 'D' => format!(
+            "{pid} ({name}) waits in the kernel for a device or a file system: see \
+             /proc/{pid}/stack"
+        ),
+        _ => format!("{pid} ({name}) in state {state}"),
+    }
 }
 
 /// Processes in the group and below. A directory or file that vanishes meanwhile holds none.
