@@ -3,6 +3,7 @@
 
 pub mod inventory;
 mod knobs_check;
+mod own;
 mod tree;
 
 pub use knobs_check::{Difference, KnobsCheck, check_knobs};

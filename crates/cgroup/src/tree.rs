@@ -7,6 +7,8 @@ use assay_host::Ledger;
 use assay_kernel::process::Membership;
 use assay_kernel::{Error, Root};
 
+use crate::own;
+
 /// A top group `assay-<run>` in each home, and the groups inside it. On v1 every hierarchy has
 /// its own copy of each group; on v2 there is one. The empty name stands for the top group.
 #[derive(Debug, Clone)]
@@ -186,6 +188,7 @@ impl Tree {
     /// Enables what is wanted for the children of the base, and only what is not enabled
     /// there already: the ledger takes back what this run has added.
     fn enable_at_base(&self, ledger: &mut Ledger, home: &Home) -> Result<(), Error> {
+        own::step_aside(&self.root, ledger, &home.base)?;
         let path = home.base.join("cgroup.subtree_control");
         let enabled = self.root.read(&path)?;
         let enabled: Vec<&str> = enabled.split_whitespace().collect();

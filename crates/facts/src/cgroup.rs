@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Available;
+
 /// The three layouts that hosts are found in (cgroups(7)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -50,6 +52,10 @@ pub struct CgroupLayout {
     /// Every known controller by its v2 name (`io`, not `blkio`; `cpu`; `memory`; `freezer` only on v1).
     /// v1's `cpuacct` is listed under its own name.
     pub controllers: BTreeMap<String, Controller>,
+    /// Where this process may make groups, by controller, when that is not the mount itself: a
+    /// group that was delegated to its user, or why there is none.
+    #[serde(default)]
+    pub bases: BTreeMap<String, Available<PathBuf>>,
 }
 
 /// A mounted hierarchy in which groups are made, with the controllers that are wanted of it.
@@ -111,6 +117,14 @@ impl CgroupLayout {
                     }
                 },
             };
+            let base = match self.bases.get(name) {
+                None => mount.clone(),
+                Some(Available::Value(base)) => base.clone(),
+                Some(Available::NotAvailable(why)) => {
+                    absent.insert(name.to_owned(), why.clone());
+                    continue;
+                }
+            };
             match homes.iter_mut().find(|home| home.mount == *mount) {
                 Some(home) => {
                     home.controllers.insert(name.to_owned());
@@ -118,7 +132,7 @@ impl CgroupLayout {
                 None => homes.push(Home {
                     is_v2,
                     mount: mount.clone(),
-                    base: mount.clone(),
+                    base,
                     controllers: BTreeSet::from([name.to_owned()]),
                 }),
             }
@@ -151,6 +165,7 @@ mod tests {
                 ("io".to_owned(), on(Hierarchy::V2(PathBuf::from("/cg/unified")))),
                 ("rdma".to_owned(), on(Hierarchy::Absent("not built in".to_owned()))),
             ]),
+            bases: BTreeMap::new(),
         }
     }
 
@@ -171,5 +186,20 @@ mod tests {
         assert_eq!(homes[0].enabled().collect::<Vec<_>>(), ["io"]);
         let without = CgroupLayout { v2_mount: None, ..layout() };
         assert!(without.homes([CORE]).1[CORE].contains("not mounted"));
+    }
+
+    #[test]
+    fn a_user_makes_groups_where_they_were_delegated_and_learns_why_not_elsewhere() {
+        let mut layout = layout();
+        let base = PathBuf::from("/cg/cpu,cpuacct/users/1000");
+        layout.bases = BTreeMap::from([
+            ("cpu".to_owned(), Available::Value(base.clone())),
+            ("io".to_owned(), Available::NotAvailable("needs root, because".to_owned())),
+        ]);
+        let (homes, absent) = layout.homes(["cpu", "io"]);
+        assert_eq!(homes.len(), 1);
+        assert_eq!(homes[0].base, base);
+        assert_eq!(homes[0].mount, PathBuf::from("/cg/cpu,cpuacct"));
+        assert_eq!(absent["io"], "needs root, because");
     }
 }

@@ -3,6 +3,7 @@
 
 mod cgroup;
 mod cpus;
+mod delegation;
 mod disks;
 mod knobs;
 mod memory;
@@ -27,6 +28,7 @@ pub fn gather(root: &Root) -> Result<HostFacts, Error> {
         architecture: system::architecture(root),
         distribution: system::distribution(root),
         effective_user: system::effective_user(root),
+        root: delegation::root(root),
         virtual_machine: system::virtual_machine(root),
         caches: cpus::caches(root, &cpus.online),
         memory_nodes: nodes.iter().filter(|node| node.memory.get() > 0).map(node_id).collect(),
@@ -34,7 +36,7 @@ pub fn gather(root: &Root) -> Result<HostFacts, Error> {
         nodes,
         memory,
         swap: memory::total(root, "SwapTotal"),
-        cgroup: cgroup::layout(root),
+        cgroup: delegation::with_bases(root, cgroup::layout(root)),
         schedulers: disks::schedulers(&disks),
         disks,
         pressure: system::pressure(root),

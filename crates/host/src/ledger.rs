@@ -73,12 +73,21 @@ impl ChangeReport {
     }
 }
 
-/// Where ledgers are kept: `ASSAY_STATE`, or /var/lib/assay, which survives a reboot.
+/// Where ledgers are kept: `ASSAY_STATE`, or /var/lib/assay, which survives a reboot; for users
+/// other than root `$XDG_STATE_HOME/assay`, by default `~/.local/state/assay`.
 #[must_use]
 pub fn state_dir() -> PathBuf {
-    std::env::var_os("ASSAY_STATE")
-        .filter(|value| !value.is_empty())
-        .map_or_else(|| PathBuf::from("/var/lib/assay"), PathBuf::from)
+    let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    if let Some(state) = named("ASSAY_STATE") {
+        return PathBuf::from(state);
+    }
+    let of_user = || {
+        let home = || named("HOME").map(|home| Path::new(&home).join(".local/state"));
+        Some(named("XDG_STATE_HOME").map(PathBuf::from).or_else(home)?.join("assay"))
+    };
+    let is_root = rustix::process::geteuid().is_root();
+    let of_user = if is_root { None } else { of_user() };
+    of_user.unwrap_or_else(|| PathBuf::from("/var/lib/assay"))
 }
 
 impl Ledger {

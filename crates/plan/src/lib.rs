@@ -7,6 +7,7 @@ mod disk;
 mod group;
 mod order;
 mod refusal;
+mod rights;
 mod step;
 mod trial;
 mod workload;

@@ -17,6 +17,7 @@ use crate::disk::plan_disks;
 use crate::group::plan_groups;
 use crate::order::{Slot, order};
 use crate::refusal::Refusal;
+use crate::rights::refuse_without_rights;
 
 /// What is to be done, in full.
 #[derive(Debug, Clone, PartialEq)]
@@ -164,12 +165,10 @@ fn plan_trial(
     let disks = plan_disks(study, facts, &factors, refusals);
     let groups = plan_groups(study, facts, &factors, &disks, refusals);
     let (homes, absent) = facts.cgroup.homes(controllers(study, &groups, facts));
+    refuse_without_rights(facts, &disks, &groups, &absent, refusals);
     refuse_without_tools(facts, &disks, &groups, refusals);
     if homes.is_empty() {
-        refusals.push(Refusal::new(
-            "no control-group hierarchy with the needed controllers is mounted",
-            "mount cgroup2, or run on a host with control groups (`assay host` shows the layout)",
-        ));
+        refusals.push(refuse_without_homes(&absent));
     }
     Trial {
         promises: study.promises.iter().map(|promise| plan_promise(promise, &factors)).collect(),
@@ -230,18 +229,22 @@ fn plan_promise(promise: &Promise, factors: &Bindings) -> PromiseRecord {
     }
 }
 
+fn refuse_without_homes(absent: &BTreeMap<String, String>) -> Refusal {
+    let mut reasons: Vec<String> =
+        absent.iter().map(|(controller, why)| format!("{controller}: {why}")).collect();
+    reasons.truncate(2);
+    Refusal::new(
+        format!("no group can be made in any control-group hierarchy ({})", reasons.join("; ")),
+        "run it with sudo; where none is mounted, mount cgroup2 (`assay host` shows the layout)",
+    )
+}
+
 fn refuse_without_tools(
     facts: &HostFacts,
     disks: &[DiskPlan],
     groups: &[GroupPlan],
     refusals: &mut Vec<Refusal>,
 ) {
-    if facts.effective_user != 0 {
-        refusals.push(Refusal::new(
-            "control groups, loop devices and queue settings need root",
-            "run the same command with sudo",
-        ));
-    }
     let mut needed = Vec::new();
     if groups.iter().any(|group| !group.workloads.is_empty()) {
         needed.push("fio");

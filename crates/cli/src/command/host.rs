@@ -108,7 +108,12 @@ fn groups(facts: &HostFacts, lines: &mut Vec<String>) {
             Hierarchy::V2(mount) => format!("v2  {}", mount.display()),
             Hierarchy::Absent(why) => format!("--  {why}"),
         };
-        lines.push(format!("  {name:<12} {place}"));
+        let base = match facts.cgroup.bases.get(name) {
+            None => String::new(),
+            Some(Available::Value(base)) => format!("  groups in {}", base.display()),
+            Some(Available::NotAvailable(_)) => "  no groups: see below".to_owned(),
+        };
+        lines.push(format!("  {name:<12} {place}{base}"));
     }
     match &facts.pressure {
         Available::Value(true) => lines.push("  pressure     on".to_owned()),

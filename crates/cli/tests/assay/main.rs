@@ -3,11 +3,13 @@
 // A failure in what the tests share is a failure of the test.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
+mod adversity;
 mod again;
 mod bench;
 mod broken_study;
 mod exec;
 mod conform;
+mod delegated;
 mod full_disk;
 mod groups;
 mod halt;

@@ -426,6 +426,7 @@ fn host() -> HostFacts {
         architecture: "x86_64".to_owned(),
         distribution: "none".to_owned(),
         effective_user: 0,
+        root: Available::Value(()),
         virtual_machine: None,
         cpus: Cpus {
             online: CpuSet::default(),
@@ -442,6 +443,7 @@ fn host() -> HostFacts {
             layout: Layout::Hybrid,
             v2_mount: None,
             controllers: BTreeMap::from([("io".to_owned(), io)]),
+            bases: BTreeMap::new(),
         },
         disks: Vec::new(),
         schedulers: Vec::new(),

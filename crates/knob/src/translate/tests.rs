@@ -16,7 +16,7 @@ fn layout(hierarchy: &Hierarchy) -> CgroupLayout {
                 (name.to_owned(), home)
             })
             .collect();
-    CgroupLayout { layout: Layout::Hybrid, v2_mount: None, controllers }
+    CgroupLayout { layout: Layout::Hybrid, v2_mount: None, controllers, bases: BTreeMap::new() }
 }
 
 fn v1() -> CgroupLayout {

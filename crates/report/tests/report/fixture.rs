@@ -509,6 +509,7 @@ fn host() -> HostFacts {
         architecture: "x86_64".to_owned(),
         distribution: "Debian GNU/Linux 12 (bookworm)".to_owned(),
         effective_user: 0,
+        root: Available::Value(()),
         virtual_machine: Some("kvm".to_owned()),
         cpus: Cpus {
             online: cpus(),
@@ -532,6 +533,7 @@ fn host() -> HostFacts {
             layout: Layout::Hybrid,
             v2_mount: Some("/sys/fs/cgroup/unified".into()),
             controllers: BTreeMap::from([("io".to_owned(), controller)]),
+            bases: BTreeMap::new(),
         },
         disks: vec![Disk {
             name: "vda".to_owned(),
