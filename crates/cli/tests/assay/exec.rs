@@ -2,6 +2,7 @@
 //! command and what comes back from it, and a host that is afterwards what it was.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -166,7 +167,11 @@ fn a_value_that_the_kernel_refuses_leaves_nothing() {
 
 /// A command that says when it is ready, then waits.
 fn waiting(bench: &Bench, options: &[&str], script: &str) -> Running {
-    let mut command = bench.program();
+    // A shell starts background jobs with SIGINT and SIGQUIT ignored, which the program would keep
+    // for the command: tests that run in the background begin with the usual actions instead.
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT,QUIT,HUP,TERM,USR1", env!("CARGO_BIN_EXE_assay")]);
+    bench.settle(&mut command);
     command.arg("exec").args(options).args(["--", "sh", "-c", script]);
     let mut run = Running::start(command, bench.folder(), bench.out());
     let ready = bench.path("ready");
@@ -259,4 +264,17 @@ fn killed_in_the_middle_and_restored_it_leaves_nothing() {
 
 fn entries_of(directory: &Path) -> Vec<std::path::PathBuf> {
     assay_testbed::entries(directory)
+}
+
+#[test]
+fn a_signal_that_is_ignored_stays_ignored_for_the_command() {
+    let Some(bench) = Bench::on_host("exec: nohup") else { return };
+    let mut command = Command::new("env");
+    command.args(["--ignore-signal=HUP", env!("CARGO_BIN_EXE_assay"), "exec", "--", "sh", "-c"]);
+    command.arg("kill -HUP $$; echo survived");
+    bench.settle(&mut command);
+    let ended = bench.finish(command);
+    ended.assert_code(0);
+    assert_eq!(ended.stdout, "survived\n");
+    bench.assert_host_is_as_before("exec under nohup");
 }
