@@ -10,6 +10,7 @@ pub mod affinity;
 pub mod block;
 pub mod clock;
 pub mod counters;
+pub mod device_program;
 pub mod fifo;
 pub mod filesystem;
 pub mod fork;
