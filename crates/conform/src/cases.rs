@@ -1,11 +1,12 @@
 //! All cases, a table for each controller.
 
 mod cpu;
+mod memory;
 mod pids;
 
 use crate::case::Case;
 
-const TABLES: &[&[Case]] = &[cpu::CASES, pids::CASES];
+const TABLES: &[&[Case]] = &[cpu::CASES, pids::CASES, memory::CASES];
 
 /// Every case, controller by controller.
 pub fn all() -> impl Iterator<Item = &'static Case> {

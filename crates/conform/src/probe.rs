@@ -8,6 +8,7 @@
 mod breed;
 mod echo;
 mod fork;
+mod memory;
 mod spin;
 mod words;
 
@@ -31,6 +32,7 @@ pub fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), String> {
         "spin" => spin::run(&words, out),
         "echo" => echo::run(out),
         "fork" => fork::run(&words, out),
+        "memory" => memory::run(&words, out),
         "breed" => breed::run(&words, out),
         other => Err(format!("there is no probe `{other}`")),
     }
