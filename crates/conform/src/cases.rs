@@ -1,12 +1,13 @@
 //! All cases, a table for each controller.
 
 mod cpu;
+mod devices;
 mod memory;
 mod pids;
 
 use crate::case::Case;
 
-const TABLES: &[&[Case]] = &[cpu::CASES, pids::CASES, memory::CASES];
+const TABLES: &[&[Case]] = &[cpu::CASES, pids::CASES, memory::CASES, devices::CASES];
 
 /// Every case, controller by controller.
 pub fn all() -> impl Iterator<Item = &'static Case> {

@@ -6,6 +6,7 @@
 //! (times `patience`), so that nothing spins on after an accident.
 
 mod breed;
+mod device;
 mod echo;
 mod fork;
 mod memory;
@@ -32,6 +33,7 @@ pub fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), String> {
         "spin" => spin::run(&words, out),
         "echo" => echo::run(out),
         "fork" => fork::run(&words, out),
+        "device" => device::run(&words, out),
         "memory" => memory::run(&words, out),
         "breed" => breed::run(&words, out),
         other => Err(format!("there is no probe `{other}`")),

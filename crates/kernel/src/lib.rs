@@ -17,6 +17,7 @@ pub mod filesystem;
 pub mod fork;
 pub mod loop_device;
 pub mod mount;
+pub mod namespace;
 pub mod parse;
 pub mod partition;
 pub mod process;

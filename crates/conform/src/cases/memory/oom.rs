@@ -39,14 +39,23 @@ impl Victims {
 
 pub(super) fn group(ground: &mut Ground) -> Result<Outcome, Error> {
     let victims = three(ground, true)?;
-    let as_one = victims.hog_died && victims.others_died == 2 && victims.kills == 3;
-    Ok(Outcome::holds(as_one, victims.seen("memory.oom.group 1")))
+    Ok(judge_group(&victims))
+}
+
+/// The one that was chosen first is counted once more with its group (Linux 6.1 and 6.12).
+fn judge_group(victims: &Victims) -> Outcome {
+    let as_one = victims.hog_died && victims.others_died == 2 && victims.kills >= 3;
+    Outcome::holds(as_one, victims.seen("memory.oom.group 1"))
 }
 
 pub(super) fn one(ground: &mut Ground) -> Result<Outcome, Error> {
     let victims = three(ground, false)?;
+    Ok(judge_one(&victims, ground.by_version("v1", "memory.oom.group 0")))
+}
+
+fn judge_one(victims: &Victims, how: &str) -> Outcome {
     let alone = victims.hog_died && victims.others_died == 0 && victims.kills == 1;
-    Ok(Outcome::holds(alone, victims.seen(ground.by_version("v1", "memory.oom.group 0"))))
+    Outcome::holds(alone, victims.seen(how))
 }
 
 /// What became of a hog whose group has the killer switched off.
@@ -110,6 +119,16 @@ pub(super) fn room(ground: &mut Ground) -> Result<Outcome, Error> {
 mod tests {
     use super::*;
     use crate::outcome::Verdict;
+
+    #[test]
+    fn a_group_that_dies_in_part_is_broken_and_so_is_one_that_dies_unasked() {
+        let all = Victims { hog_died: true, others_died: 2, kills: 4 };
+        let one = Victims { hog_died: true, others_died: 0, kills: 1 };
+        assert_eq!(judge_group(&all).verdict, Verdict::Kept);
+        assert_eq!(judge_group(&one).verdict, Verdict::Broken);
+        assert_eq!(judge_one(&one, "v1").verdict, Verdict::Kept);
+        assert_eq!(judge_one(&all, "v1").verdict, Verdict::Broken);
+    }
 
     #[test]
     fn a_kernel_that_kills_or_never_lets_go_on_is_broken() {
