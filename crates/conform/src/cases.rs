@@ -2,12 +2,14 @@
 
 mod cpu;
 mod devices;
+mod hugetlb;
 mod memory;
 mod pids;
 
 use crate::case::Case;
 
-const TABLES: &[&[Case]] = &[cpu::CASES, pids::CASES, memory::CASES, devices::CASES];
+const TABLES: &[&[Case]] =
+    &[cpu::CASES, pids::CASES, memory::CASES, devices::CASES, hugetlb::CASES];
 
 /// Every case, controller by controller.
 pub fn all() -> impl Iterator<Item = &'static Case> {

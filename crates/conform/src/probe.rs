@@ -9,6 +9,7 @@ mod breed;
 mod device;
 mod echo;
 mod fork;
+mod huge;
 mod memory;
 mod spin;
 mod words;
@@ -34,6 +35,7 @@ pub fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), String> {
         "echo" => echo::run(out),
         "fork" => fork::run(&words, out),
         "device" => device::run(&words, out),
+        "huge" => huge::run(&words, out),
         "memory" => memory::run(&words, out),
         "breed" => breed::run(&words, out),
         other => Err(format!("there is no probe `{other}`")),
