@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use assay_host::ledger::LoopDevice;
 use assay_host::scratch::{Format, ScratchDisk, ScratchSpec, Source, set_up};
 use assay_kernel::{Error, signal};
 use assay_units::Bytes;
@@ -13,6 +14,15 @@ use crate::ground::Ground;
 const IMAGES: &str = "/var/tmp";
 
 impl Ground<'_> {
+    /// A loop disk of `size` that reads as zeros, for cases to which speed and content mean
+    /// nothing: making it costs nothing. It goes when the case is over.
+    pub fn blank_disk(&mut self, size: u64) -> Result<LoopDevice, Error> {
+        let path = Path::new(IMAGES).join(format!("{}.img", self.top));
+        let image = self.ledger.make_file(self.root, &path)?;
+        image.set_len(size).map_err(|cause| Error::new("truncate", &path, &cause))?;
+        self.ledger.attach_loop(self.root, &path)
+    }
+
     /// A loop disk of `size` without a file system, full of data, with this scheduler and these
     /// attributes of its queue. It goes when the case is over.
     pub fn loop_disk(

@@ -1,7 +1,6 @@
 //! Who is charged, until when, and what the counters of it say.
 
 use assay_kernel::Error;
-use assay_units::Bytes;
 
 use super::hog::{MIB, cache, current, mib, order};
 use crate::ground::Ground;
@@ -76,12 +75,12 @@ fn judge_migration(left: u64, taken: u64, old: u64, new: u64) -> Outcome {
 /// Two groups read the same part of a disk, one after the other.
 pub(super) fn first_reader(ground: &mut Ground) -> Result<Outcome, Error> {
     const FILE: u64 = 24 * MIB;
-    let disk = ground.loop_disk(Bytes::new(FILE), "none", &[])?;
+    let disk = ground.blank_disk(FILE)?;
     let mut readers = Vec::new();
     for name in ["a", "b"] {
         ground.make(name)?;
         let mut probe = ground.start(name, "memory")?;
-        order(&mut probe, &format!("read {FILE} {}", disk.device_path.display()))?;
+        order(&mut probe, &format!("read {FILE} {}", disk.node.display()))?;
         readers.push(probe);
     }
     Ok(judge_readers(FILE, cache(ground, "a")?, cache(ground, "b")?))

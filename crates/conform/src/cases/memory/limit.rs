@@ -5,7 +5,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use assay_kernel::Error;
-use assay_units::Bytes;
 use rustix::process::Signal;
 
 use super::hog::{MIB, cache, current, limited, mib, oom_kills, order, refusals};
@@ -121,10 +120,10 @@ struct Reader {
 
 fn reader(ground: &mut Ground, limit: Option<u64>) -> Result<Reader, Error> {
     const FILE: u64 = 48 * MIB;
-    let disk = ground.loop_disk(Bytes::new(FILE), "none", &[])?;
+    let disk = ground.blank_disk(FILE)?;
     limited(ground, "a", limit.unwrap_or(1 << 40))?;
     let mut probe = ground.start("a", "memory")?;
-    let read = order(&mut probe, &format!("read {FILE} {}", disk.device_path.display()))?;
+    let read = order(&mut probe, &format!("read {FILE} {}", disk.node.display()))?;
     Ok(Reader {
         limit,
         file: FILE,
@@ -201,7 +200,8 @@ fn judge_children(alive: usize, kills: u64) -> Outcome {
         "48 MiB for the group above, two groups inside that want 32 MiB each: {alive} of 2 \
          processes live, oom_kill {kills}"
     );
-    Outcome::holds(alive == 1 && kills == 1, seen)
+    // The second may be killed too before the first has given its memory back.
+    Outcome::holds(alive < 2 && alive as u64 + kills == 2, seen)
 }
 
 #[cfg(test)]
@@ -262,6 +262,6 @@ mod tests {
     fn two_survivors_mean_that_the_group_above_does_not_bind() {
         assert_eq!(judge_children(1, 1).verdict, Verdict::Kept);
         assert_eq!(judge_children(2, 0).verdict, Verdict::Broken);
-        assert_eq!(judge_children(0, 2).verdict, Verdict::Broken);
+        assert_eq!(judge_children(1, 0).verdict, Verdict::Broken);
     }
 }

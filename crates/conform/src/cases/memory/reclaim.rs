@@ -1,7 +1,6 @@
 //! Reclaim on demand: memory.reclaim, and force_empty on v1.
 
 use assay_kernel::Error;
-use assay_units::Bytes;
 use rustix::io::Errno;
 
 use super::hog::{MIB, current, limited, mib, order};
@@ -18,10 +17,10 @@ fn ask(ground: &Ground, bytes: u64) -> Result<(Option<Errno>, u64), Error> {
 
 pub(super) fn takes_cache(ground: &mut Ground) -> Result<Outcome, Error> {
     const FILE: u64 = 24 * MIB;
-    let disk = ground.loop_disk(Bytes::new(FILE), "none", &[])?;
+    let disk = ground.blank_disk(FILE)?;
     ground.make("a")?;
     let mut probe = ground.start("a", "memory")?;
-    order(&mut probe, &format!("read {FILE} {}", disk.device_path.display()))?;
+    order(&mut probe, &format!("read {FILE} {}", disk.node.display()))?;
     let before = current(ground, "a")?;
     let (answer, after) = ask(ground, 16 * MIB)?;
     Ok(judge_cache(before, after, answer))
