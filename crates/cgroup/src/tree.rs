@@ -120,8 +120,7 @@ impl Tree {
     /// What a fresh group needs before groups or processes may enter it.
     fn make_ready(&self, home: &Home, path: &Path) -> Result<(), Error> {
         if home.is_v2 {
-            let wanted: Vec<String> =
-                home.controllers.iter().map(|name| format!("+{name}")).collect();
+            let wanted: Vec<String> = switched(home).map(|name| format!("+{name}")).collect();
             return self.root.write(path.join("cgroup.subtree_control"), &wanted.join(" "));
         }
         if home.controllers.contains("cpuset") {
@@ -142,7 +141,7 @@ impl Tree {
         let path = home.base.join("cgroup.subtree_control");
         let enabled = self.root.read(&path)?;
         let enabled: Vec<&str> = enabled.split_whitespace().collect();
-        for name in home.controllers.iter().filter(|name| !enabled.contains(&name.as_str())) {
+        for name in switched(home).filter(|name| !enabled.contains(name)) {
             ledger.write_with_inverse(
                 &self.root,
                 &path,
@@ -152,4 +151,11 @@ impl Tree {
         }
         Ok(())
     }
+}
+
+/// The controllers of a cgroup2 home that are switched on for children. `perf_event` is on
+/// everywhere by itself (Documentation/admin-guide/cgroup-v2.rst, perf_event), and naming it in
+/// `cgroup.subtree_control` is EINVAL.
+fn switched(home: &Home) -> impl Iterator<Item = &str> {
+    home.controllers.iter().map(String::as_str).filter(|name| *name != "perf_event")
 }

@@ -4,12 +4,13 @@ mod cpu;
 mod devices;
 mod hugetlb;
 mod memory;
+mod perf_event;
 mod pids;
 
 use crate::case::Case;
 
 const TABLES: &[&[Case]] =
-    &[cpu::CASES, pids::CASES, memory::CASES, devices::CASES, hugetlb::CASES];
+    &[cpu::CASES, pids::CASES, memory::CASES, devices::CASES, hugetlb::CASES, perf_event::CASES];
 
 /// Every case, controller by controller.
 pub fn all() -> impl Iterator<Item = &'static Case> {

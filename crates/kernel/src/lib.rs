@@ -15,6 +15,7 @@ pub mod event_control;
 pub mod fifo;
 pub mod filesystem;
 pub mod fork;
+pub mod group_clock;
 pub mod huge_pages;
 pub mod loop_device;
 pub mod mount;
