@@ -3,14 +3,22 @@
 mod cpu;
 mod devices;
 mod hugetlb;
+mod io;
 mod memory;
 mod perf_event;
 mod pids;
 
 use crate::case::Case;
 
-const TABLES: &[&[Case]] =
-    &[cpu::CASES, pids::CASES, memory::CASES, devices::CASES, hugetlb::CASES, perf_event::CASES];
+const TABLES: &[&[Case]] = &[
+    cpu::CASES,
+    pids::CASES,
+    memory::CASES,
+    devices::CASES,
+    hugetlb::CASES,
+    perf_event::CASES,
+    io::CASES,
+];
 
 /// Every case, controller by controller.
 pub fn all() -> impl Iterator<Item = &'static Case> {

@@ -10,6 +10,7 @@ mod device;
 mod echo;
 mod fork;
 mod huge;
+mod io;
 mod memory;
 mod spin;
 mod words;
@@ -36,6 +37,7 @@ pub fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), String> {
         "fork" => fork::run(&words, out),
         "device" => device::run(&words, out),
         "huge" => huge::run(&words, out),
+        "io" => io::run(&words, out),
         "memory" => memory::run(&words, out),
         "breed" => breed::run(&words, out),
         other => Err(format!("there is no probe `{other}`")),
