@@ -11,6 +11,7 @@ pub mod block;
 pub mod clock;
 pub mod counters;
 pub mod device_program;
+pub mod direct_reads;
 pub mod event_control;
 pub mod fifo;
 pub mod filesystem;

@@ -1,71 +1,55 @@
-//! `io file=PATH size=BYTES block=BYTES threads=N pace=OPS`: reads blocks at random places of a
-//! file, past the page cache. `read N` makes one thread read so many and says `did N`. `go` lets
-//! all threads read on and on, each at most `pace` blocks a second where that is not 0; then
-//! `count` is answered with how many blocks all of them have read, `count N`.
+//! `io file=PATH size=BYTES block=BYTES depth=N pace=OPS`: reads blocks at random places of a file,
+//! past the page cache. `read N` reads so many, one after the other, and says `did N`. `go` reads
+//! on and on, with `depth` reads under way at once, at most `pace` blocks a second where that is
+//! not 0; from then on `count` is answered with how many blocks that were, `count N`.
 
-use std::fs::{File, OpenOptions};
 use std::io::{BufRead, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::fs::OFlags;
+use assay_kernel::Error;
+use assay_kernel::direct_reads::DirectReads;
 
 use super::{Words, life, say};
 
-/// Direct I/O wants its memory at a multiple of the block size of the device, at most a page.
-const ALIGNMENT: usize = 4096;
-
-/// What one thread reads with.
-struct Reader {
-    file: Arc<File>,
-    buffer: Vec<u8>,
-    block: usize,
+/// Places of a file that no read-ahead foresees.
+struct Places {
+    block: u64,
     blocks: u64,
-    place: u64,
+    state: u64,
 }
 
-impl Reader {
-    fn new(file: &Arc<File>, size: u64, block: usize, seed: u64) -> Self {
-        Self {
-            file: Arc::clone(file),
-            buffer: vec![0; block + ALIGNMENT],
-            block,
-            blocks: (size / block as u64).max(1),
-            place: seed,
-        }
+impl Places {
+    fn new(size: u64, block: u64) -> Self {
+        Self { block, blocks: (size / block).max(1), state: u64::from(std::process::id()) }
     }
 
-    fn read(&mut self) -> Result<(), String> {
-        // Knuth's multiplier: any sequence will do that no read-ahead foresees.
-        self.place = self.place.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let offset = (self.place >> 33) % self.blocks * self.block as u64;
-        let start = self.buffer.as_ptr().align_offset(ALIGNMENT);
-        let part = self.buffer.get_mut(start..start + self.block).ok_or("no aligned memory")?;
-        self.file.read_exact_at(part, offset).map_err(|cause| cause.to_string())
+    fn next(&mut self) -> u64 {
+        // Knuth's multiplier (MMIX); the upper bits are the random ones.
+        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.state >> 33) % self.blocks * self.block
     }
 }
 
 pub(super) fn run(words: &Words, out: &mut dyn Write) -> Result<(), String> {
-    let path = words.text("file").ok_or("file=PATH is missing")?;
-    let size: u64 = words.number("size", 1 << 20)?;
+    let path = Path::new(words.text("file").ok_or("file=PATH is missing")?);
     let block: usize = words.number("block", 4096)?;
-    let (threads, pace) = (words.number::<u64>("threads", 1)?, words.number::<u32>("pace", 0)?);
-    let direct = OFlags::DIRECT.bits().cast_signed();
-    let file = OpenOptions::new().read(true).custom_flags(direct).open(path);
-    let file = Arc::new(file.map_err(|cause| format!("{path}: {cause}"))?);
+    let (depth, pace) = (words.number("depth", 1)?, words.number("pace", 0)?);
     let end = Instant::now() + life(words)?;
+    let wrong = |error: Error| error.to_string();
+    let mut reads = Some(DirectReads::open(path, block, depth).map_err(wrong)?);
+    let mut places = Some(Places::new(words.number("size", 1 << 20)?, block as u64));
     let count = Arc::new(AtomicU64::new(0));
     say(out, "ready")?;
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|cause| cause.to_string())?;
         match line.split_once(' ') {
             None if line == "go" => {
-                for seed in 1..=threads {
-                    let reader = Reader::new(&file, size, block, seed);
+                if let (Some(reads), Some(places)) = (reads.take(), places.take()) {
                     let count = Arc::clone(&count);
-                    std::thread::spawn(move || read_on(reader, &count, pace, end));
+                    std::thread::spawn(move || read_on(reads, places, depth, pace, end, &count));
                 }
                 say(out, "going")?;
             }
@@ -74,8 +58,9 @@ pub(super) fn run(words: &Words, out: &mut dyn Write) -> Result<(), String> {
             }
             Some(("read", number)) => {
                 let number: u64 = number.parse().map_err(|_| format!("`{line}`: how many?"))?;
-                let mut reader = Reader::new(&file, size, block, 1);
-                (0..number).try_for_each(|_| reader.read())?;
+                if let (Some(reads), Some(places)) = (&mut reads, &mut places) {
+                    read(reads, places, number).map_err(wrong)?;
+                }
                 say(out, &format!("did {number}"))?;
             }
             _ => return Err(format!("`{line}` is no order")),
@@ -84,15 +69,37 @@ pub(super) fn run(words: &Words, out: &mut dyn Write) -> Result<(), String> {
     Ok(())
 }
 
+fn read(reads: &mut DirectReads, places: &mut Places, number: u64) -> Result<(), Error> {
+    for _ in 0..number {
+        reads.start(0, places.next())?;
+        reads.ended()?;
+    }
+    Ok(())
+}
+
 /// Ends with the first read that fails, so that a broken disk shows as a count that stands still.
-fn read_on(mut reader: Reader, count: &AtomicU64, pace: u32, end: Instant) {
+fn read_on(
+    mut reads: DirectReads,
+    mut places: Places,
+    depth: usize,
+    pace: u32,
+    end: Instant,
+    count: &AtomicU64,
+) {
+    if (0..depth).any(|slot| reads.start(slot, places.next()).is_err()) {
+        return;
+    }
     let turn = Duration::from_secs(1).checked_div(pace);
     let mut next = Instant::now();
-    while Instant::now() < end && reader.read().is_ok() {
-        count.fetch_add(1, Ordering::Relaxed);
+    while Instant::now() < end {
+        let Ok(ended) = reads.ended() else { return };
+        count.fetch_add(ended.len() as u64, Ordering::Relaxed);
         if let Some(turn) = turn {
             next += turn;
             std::thread::sleep(next.saturating_duration_since(Instant::now()));
+        }
+        if ended.into_iter().any(|slot| reads.start(slot, places.next()).is_err()) {
+            return;
         }
     }
 }
@@ -102,15 +109,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_read_where_they_are_whole() {
-        let place = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(place.path(), vec![1; 10_000]).unwrap();
-        let file = Arc::new(File::open(place.path()).unwrap());
-        let mut reader = Reader::new(&file, 10_000, 4096, 1);
-        for _ in 0..20 {
-            reader.read().unwrap();
-        }
-        let mut beyond = Reader::new(&file, 1 << 30, 4096, 1);
-        assert!((0..20).any(|_| beyond.read().is_err()));
+    fn places_are_whole_blocks_inside_and_spread() {
+        let mut places = Places::new(10_000, 4096);
+        let seen: Vec<u64> = (0..40).map(|_| places.next()).collect();
+        assert!(seen.iter().all(|place| [0, 4096].contains(place)), "{seen:?}");
+        assert!(seen.contains(&0) && seen.contains(&4096));
     }
 }

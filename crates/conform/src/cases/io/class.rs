@@ -17,7 +17,7 @@ pub(super) fn idle(ground: &mut Ground) -> Result<Outcome, Error> {
     for class in ["idle", "restrict-to-be"] {
         ground.make(class)?;
         ground.write(class, file, class)?;
-        probes.push(reader(ground, class, &disk, "block=4096 threads=8")?);
+        probes.push(reader(ground, class, &disk, "block=4096 depth=8")?);
     }
     for probe in &mut probes {
         go(probe)?;

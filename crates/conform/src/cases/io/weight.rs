@@ -1,6 +1,7 @@
 //! Weights: BFQ's own, and iocost's.
 
 use assay_kernel::Error;
+use assay_kernel::clock::{self, process_wait_ns};
 
 use super::disk::{Disk, count, go, reader, scheduled};
 use crate::ground::Ground;
@@ -13,6 +14,11 @@ const WEIGHTS: [u64; 3] = [100, 200, 400];
 /// By how much of itself a share may be off.
 const MARGIN: f64 = 0.15;
 const MOST_WINDOWS: usize = 24;
+/// Large blocks, so that the disk is the bottleneck and not the CPU, and more of them under way
+/// than BFQ serves in one turn.
+const BACKLOG: &str = "block=524288 depth=8";
+/// A reader that waits longer than this part of the time for a CPU is not always at the disk.
+const MOST_WAITING: f64 = 0.05;
 /// With fewer blocks in a window, single turns of the scheduler would be judged.
 const LEAST_BLOCKS: f64 = 60.0;
 
@@ -37,8 +43,9 @@ fn readers(
     Ok(probes)
 }
 
-/// Without low_latency, which raises new queues above their weights (bfq-iosched.rst, 3).
-const FAIR: &[(&str, &str)] = &[("iosched/low_latency", "0")];
+/// Without low_latency, which raises new queues above their weights (bfq-iosched.rst, 3), and with
+/// turns of 512 sectors, so that the lightest group has many of them in a window.
+const FAIR: &[(&str, &str)] = &[("iosched/low_latency", "0"), ("iosched/max_budget", "512")];
 
 pub(super) fn bfq(ground: &mut Ground) -> Result<Outcome, Error> {
     let disk = match scheduled(ground, "bfq", FAIR)? {
@@ -46,7 +53,7 @@ pub(super) fn bfq(ground: &mut Ground) -> Result<Outcome, Error> {
         Err(why) => return Ok(Outcome::not_available(why)),
     };
     let file = ground.by_version("blkio.bfq.weight", "io.bfq.weight");
-    let mut probes = readers(ground, &disk, file, &WEIGHTS, "block=4096 threads=8")?;
+    let mut probes = readers(ground, &disk, file, &WEIGHTS, BACKLOG)?;
     decide(ground, &mut probes)
 }
 
@@ -71,23 +78,33 @@ pub(super) fn iocost(ground: &mut Ground) -> Result<Outcome, Error> {
     );
     let auto = format!("{} ctrl=auto", disk.numbers);
     ground.ledger().write_with_inverse(&root, &mount.join("io.cost.model"), &model, &auto)?;
-    let mut probes = readers(ground, &disk, "io.weight", &WEIGHTS, "block=4096 threads=8")?;
+    let mut probes = readers(ground, &disk, "io.weight", &WEIGHTS, BACKLOG)?;
     decide(ground, &mut probes)
 }
 
 fn decide(ground: &Ground, probes: &mut [Running]) -> Result<Outcome, Error> {
     ground.pause(0.5)?;
     let mut windows = Vec::new();
+    let (began, before) = (clock::monotonic_ns(), waited(ground, probes));
     loop {
         windows.extend(ground.windows(6, 0.4, || probes.iter_mut().map(count).collect())?);
-        let outcome = judge(&windows, &WEIGHTS);
+        let time = clock::monotonic_ns().saturating_sub(began) as f64;
+        let waiting = waited(ground, probes).saturating_sub(before) as f64 / time;
+        let outcome = judge(&windows, &WEIGHTS, waiting);
         if outcome.verdict != Verdict::Undecided || windows.len() >= MOST_WINDOWS {
             return Ok(outcome);
         }
     }
 }
 
-fn judge(windows: &[Window], weights: &[u64]) -> Outcome {
+/// How long the readers together have waited for a CPU, in nanoseconds.
+fn waited(ground: &Ground, probes: &[Running]) -> u64 {
+    probes.iter().filter_map(|probe| process_wait_ns(ground.root(), probe.pid())).sum()
+}
+
+/// Shares of blocks against weights. Where a reader waited for a CPU its group was not always at
+/// the disk, so that only a share as it should be says anything.
+fn judge(windows: &[Window], weights: &[u64], waiting: f64) -> Outcome {
     let shares: Vec<Vec<f64>> = windows.iter().filter_map(Window::shares).collect();
     let all: f64 = windows.iter().flat_map(|window| &window.grew).sum();
     let each = all / windows.len().max(1) as f64;
@@ -110,13 +127,18 @@ fn judge(windows: &[Window], weights: &[u64]) -> Outcome {
     }
     let seconds: f64 = windows.iter().map(|window| window.seconds).sum();
     let seen = format!(
-        "shares {} of {:.0} blocks a second, {} windows",
+        "shares {} of {:.0} blocks a second, {} windows; readers waited for a CPU {:.1} % of the \
+         time",
         seen.join(", "),
         all / seconds,
-        windows.len()
+        windows.len(),
+        waiting * 100.0
     );
     match verdict {
         Verdict::Kept => Outcome::kept(seen),
+        Verdict::Broken if waiting > MOST_WAITING => {
+            Outcome::void("the readers had to wait for a CPU too often").with(seen)
+        }
         Verdict::Broken => Outcome::broken(format!(
             "a share is off by more than {:.0} % of itself",
             MARGIN * 100.0
@@ -133,7 +155,7 @@ pub(super) fn bfq_room(ground: &mut Ground) -> Result<Outcome, Error> {
         Err(why) => return Ok(Outcome::not_available(why)),
     };
     let file = ground.by_version("blkio.bfq.weight", "io.bfq.weight");
-    let words = "block=4096 threads=1 pace=30";
+    let words = "block=4096 pace=30";
     let mut probes = readers(ground, &disk, file, &[100, 800], words)?;
     ground.pause(0.3)?;
     let windows = ground.windows(6, 0.5, || probes.iter_mut().map(count).collect())?;
@@ -170,9 +192,11 @@ mod tests {
 
     #[test]
     fn a_scheduler_that_ignores_weights_is_broken() {
-        assert_eq!(judge(&windows(&[100.0, 200.0, 400.0]), &WEIGHTS).verdict, Verdict::Kept);
-        assert_eq!(judge(&windows(&[230.0, 235.0, 235.0]), &WEIGHTS).verdict, Verdict::Broken);
-        assert_eq!(judge(&windows(&[1.0, 2.0, 4.0]), &WEIGHTS).verdict, Verdict::Void);
+        assert_eq!(judge(&windows(&[100.0, 200.0, 400.0]), &WEIGHTS, 0.0).verdict, Verdict::Kept);
+        assert_eq!(judge(&windows(&[230.0, 235.0, 235.0]), &WEIGHTS, 0.0).verdict, Verdict::Broken);
+        let starved = judge(&windows(&[230.0, 235.0, 235.0]), &WEIGHTS, 0.3);
+        assert_eq!(starved.verdict, Verdict::Void);
+        assert_eq!(judge(&windows(&[1.0, 2.0, 4.0]), &WEIGHTS, 0.0).verdict, Verdict::Void);
     }
 
     #[test]
