@@ -163,9 +163,6 @@ impl Tree {
 
     /// What a fresh group needs before groups or processes may enter it.
     fn make_ready(&self, home: &Home, path: &Path) -> Result<(), Error> {
-        if home.is_v2 && home.controllers.is_empty() {
-            return Ok(());
-        }
         if home.is_v2 {
             let wanted: Vec<String> = home.enabled().map(|name| format!("+{name}")).collect();
             if wanted.is_empty() {

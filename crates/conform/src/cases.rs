@@ -4,14 +4,30 @@ mod core;
 mod cpu;
 mod cpuacct;
 mod cpuset;
+mod devices;
 mod freeze;
 mod freezer;
+mod hugetlb;
+mod io;
+mod memory;
+mod perf_event;
 mod pids;
 
 use crate::case::Case;
 
-const TABLES: &[&[Case]] =
-    &[core::CASES, cpu::CASES, cpuacct::CASES, cpuset::CASES, pids::CASES, freezer::CASES];
+const TABLES: &[&[Case]] = &[
+    core::CASES,
+    cpu::CASES,
+    cpuacct::CASES,
+    cpuset::CASES,
+    memory::CASES,
+    io::CASES,
+    pids::CASES,
+    devices::CASES,
+    freezer::CASES,
+    hugetlb::CASES,
+    perf_event::CASES,
+];
 
 /// Every case, controller by controller.
 pub fn all() -> impl Iterator<Item = &'static Case> {

@@ -9,6 +9,7 @@
 mod answer;
 mod case;
 mod cases;
+mod disk;
 mod document;
 mod ground;
 mod interval;

@@ -32,14 +32,20 @@ pub enum Need {
     Pressure,
     /// Root.
     Root,
+    /// Swap space, which a case never makes by itself.
+    Swap,
+    /// Loop devices, on which a case makes its own disk.
+    Loop,
     /// An interface file in a group of the case's own, in the first home: some files come with
     /// the kernel's configuration, which no version number tells.
     File(&'static str),
+    /// The same by version: the name on v1, the name on v2.
+    FileBy(&'static str, &'static str),
 }
 
 impl Need {
-    /// Why the host lacks it, as a sentence fragment; `None` where it has it. [`Need::File`] can
-    /// only be told once there is a group, and is taken for met here.
+    /// Why the host lacks it, as a sentence fragment; `None` where it has it. [`Need::File`] and
+    /// [`Need::Loop`] are looked for when the case's groups are there, and taken for met here.
     #[must_use]
     pub fn lacking(self, facts: &HostFacts) -> Option<String> {
         match self {
@@ -64,7 +70,9 @@ impl Need {
             },
             Self::Root => (facts.effective_user != 0)
                 .then(|| "needs root, because it changes what only root may".to_owned()),
-            Self::File(_) => None,
+            Self::Swap => (facts.swap.get() == 0)
+                .then(|| "this host has no swap space, and a case never makes any".to_owned()),
+            Self::File(_) | Self::FileBy(..) | Self::Loop => None,
         }
     }
 }

@@ -6,8 +6,12 @@
 //! (times `patience`), so that nothing spins on after an accident.
 
 mod breed;
+mod device;
 mod echo;
 mod fork;
+mod huge;
+mod io;
+mod memory;
 mod pages;
 mod realtime;
 mod spin;
@@ -35,6 +39,10 @@ pub fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), String> {
         "fork" => fork::run(&words, out),
         "pages" => pages::run(&words, out),
         "realtime" => realtime::run(out),
+        "device" => device::run(&words, out),
+        "huge" => huge::run(&words, out),
+        "io" => io::run(&words, out),
+        "memory" => memory::run(&words, out),
         "breed" => breed::run(&words, out),
         other => Err(format!("there is no probe `{other}`")),
     }

@@ -133,7 +133,7 @@ fn attempt(request: &Request, root: &Root, ledger: &mut Ledger, case: &Case) -> 
         program: request.program.clone(),
         patience: request.patience,
     };
-    if let Some(why) = case.needs.iter().find_map(|need| lacks_file(&ground, *need)) {
+    if let Some(why) = case.needs.iter().find_map(|need| lacks_here(&ground, *need)) {
         return Outcome::not_available(why);
     }
     let limit = LIMIT.mul_f64(request.patience);
@@ -146,8 +146,20 @@ fn attempt(request: &Request, root: &Root, ledger: &mut Ledger, case: &Case) -> 
     }
 }
 
-fn lacks_file(ground: &Ground, need: Need) -> Option<String> {
-    let Need::File(file) = need else { return None };
+/// What no facts tell.
+fn lacks_here(ground: &Ground, need: Need) -> Option<String> {
+    match need {
+        Need::File(file) => lacks_file(ground, file),
+        Need::FileBy(v1, v2) => lacks_file(ground, ground.by_version(v1, v2)),
+        Need::Loop if !ground.root.exists("/dev/loop-control") => {
+            Some("no loop devices: `modprobe loop` may bring them".to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn lacks_file(ground: &Ground, file: &str) -> Option<String> {
+    let version = ground.version();
     (!ground.has("", file))
-        .then(|| format!("this kernel has no {file} in a group of cgroup {}", ground.version()))
+        .then(|| format!("this kernel has no {file} in a group of cgroup {version}"))
 }

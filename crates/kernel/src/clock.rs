@@ -44,6 +44,21 @@ pub fn thread_of_process_cpu_ns(root: &Root, pid: u32, tid: u32) -> Option<u64> 
     text.split_whitespace().next()?.parse().ok()
 }
 
+/// How long the threads of a process have been ready to run and waited for a CPU: the second
+/// field of /proc/PID/task/TID/schedstat, added up over those that live
+/// (Documentation/scheduler/sched-stats.rst). `None` as above.
+#[must_use]
+pub fn process_wait_ns(root: &Root, pid: u32) -> Option<u64> {
+    let threads = root.list(format!("/proc/{pid}/task")).ok()?;
+    threads
+        .iter()
+        .map(|thread| {
+            let text = root.read(format!("/proc/{pid}/task/{thread}/schedstat")).ok()?;
+            text.split_whitespace().nth(1)?.parse::<u64>().ok()
+        })
+        .sum()
+}
+
 fn nanoseconds(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
     u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000

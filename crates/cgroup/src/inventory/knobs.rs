@@ -4,7 +4,7 @@ use std::path::Path;
 
 use assay_facts::CgroupLayout;
 use assay_kernel::Root;
-use assay_knob::{Role, DiskQueue, numeric_reading, translate};
+use assay_knob::{DiskQueue, Role, numeric_reading, translate};
 use serde::Serialize;
 
 use super::hierarchy::Mounted;

@@ -1,9 +1,9 @@
 //! One file a command.
 
 pub(crate) mod check;
+pub(crate) mod conform;
 pub(crate) mod exec;
 pub(crate) mod groups;
-pub(crate) mod conform;
 pub(crate) mod host;
 pub(crate) mod judge;
 pub(crate) mod report;
