@@ -27,6 +27,8 @@ pub(super) struct Quantity {
     pub(super) source: &'static str,
     /// The counters that are summed.
     pub(super) columns: &'static [&'static str],
+    /// Whether they are amounts at an instant and not sums since the beginning.
+    pub(super) gauge: bool,
     /// Name of the bars in the page.
     bars: &'static str,
     /// Name of the curves in the page.
@@ -50,6 +52,7 @@ pub(super) const BANDWIDTH: Quantity = Quantity {
     word: "Bandwidth",
     source: "io",
     columns: &["read_bytes", "write_bytes"],
+    gauge: false,
     bars: "bandwidth",
     curves: "bandwidth-over-time",
 };
@@ -60,8 +63,42 @@ pub(super) const IOS: Quantity = Quantity {
     word: "IOPS",
     source: "io",
     columns: &["read_ios", "write_ios"],
+    gauge: false,
     bars: "iops",
     curves: "iops-over-time",
+};
+
+/// CPU seconds per second.
+pub(super) const CPU: Quantity = Quantity {
+    measure: "cpu.time",
+    word: "CPU time",
+    source: "cpu",
+    columns: &["usage_ns"],
+    gauge: false,
+    bars: "cpu-time",
+    curves: "cpu-time-over-time",
+};
+
+/// Bytes held.
+pub(super) const MEMORY: Quantity = Quantity {
+    measure: "memory.current",
+    word: "Memory held",
+    source: "memory",
+    columns: &["current_bytes"],
+    gauge: true,
+    bars: "memory",
+    curves: "memory-over-time",
+};
+
+/// Pages that were taken and came back.
+pub(super) const REFAULTS: Quantity = Quantity {
+    measure: "memory.refaults",
+    word: "Refaults",
+    source: "memory",
+    columns: &["refault_anon_pages", "refault_file_pages"],
+    gauge: false,
+    bars: "refaults",
+    curves: "refaults-over-time",
 };
 
 /// One bar.
@@ -153,7 +190,7 @@ fn judged_bars(trial: &Trial<'_>, promise: &PromiseJudgement) -> Vec<Bar> {
 }
 
 fn measured_bars(trial: &Trial<'_>, quantity: &Quantity) -> (Vec<Bar>, Basis) {
-    let rates = timeline::mean_rates(trial, quantity.source, quantity.columns);
+    let rates = timeline::means(trial, quantity);
     let total: f64 = trial.subjects.0.iter().filter_map(|s| rates.get(&s.name)).sum();
     let promises = trial.judgement.map_or(&[][..], |judgement| &judgement.promises);
     let io = |p: &&PromiseJudgement| p.measure.starts_with("io.") && wording::speaks_of_shares(p);

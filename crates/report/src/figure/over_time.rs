@@ -14,7 +14,7 @@ use crate::trial::Trial;
 
 /// Curves of one quantity.
 pub(super) fn over_time(trial: &Trial<'_>, quantity: &Quantity) -> Drawing {
-    let points = timeline::rates(trial, quantity.source, quantity.columns);
+    let points = timeline::rates(trial, quantity);
     let reading = if trial.subjects.gathered() {
         "One curve for each weight: the mean over its groups, with the middle 80 % of the groups \
          shaded. The grey part at the beginning is warm-up and not judged."

@@ -104,6 +104,7 @@ fn judged(shape: &Shape) -> TrialJudgement {
                 name: name(index),
                 knob: Some(weight(index)),
                 expected_share: expected,
+                share_by_weight: None,
                 share,
                 low: share * (1.0 - half),
                 high: share * (1.0 + half),
