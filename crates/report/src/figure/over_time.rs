@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::Drawing;
-use super::bars::Quantity;
 use super::spec::{
     base, colour_by_weight, csv_number, csv_text, only_chosen, repeat_choice, seconds, steps,
     warm_up,
 };
 use crate::number::Unit;
+use crate::quantity::Quantity;
 use crate::timeline::{self, Point};
 use crate::trial::Trial;
 
