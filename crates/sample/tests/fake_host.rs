@@ -24,6 +24,7 @@ fn tree() -> tempfile::TempDir {
     put(root, "cg/task1/blkio.bfq.io_service_bytes", "7:0 Read 4096\n7:0 Write 0\nTotal 4096\n");
     put(root, "cg/task1/blkio.bfq.io_serviced", "7:0 Read 1\n7:0 Write 0\nTotal 1\n");
     put(root, "cg/task1/cpuacct.usage", "123456789\n");
+    put(root, "cg/task1/cpuacct.usage_percpu", "120000000 3456789 \n");
     put(root, "cg/task1/cpu.stat", "nr_periods 9\nnr_throttled 4\nthrottled_time 777\n");
     put(root, "cg/task1/memory.usage_in_bytes", "8192\n");
     put(root, "cg/task1/memory.stat", "total_cache 4096\ntotal_rss 1024\n");
@@ -77,6 +78,7 @@ fn every_source_lands_in_its_table_and_a_missing_one_says_why() {
     assert_eq!(value("disk", "loop0", "weighted_ms"), 50);
     assert_eq!(value("host_cpu", "host", "iowait_ns"), 50_000_000);
     assert_eq!(value("cpus", "cpu0", "idle_ns"), 40_000_000);
+    assert_eq!(value("cpu_split", "task1", "cpu1_ns"), 3_456_789);
     assert_eq!(value("throttle", "task1", "throttled_periods"), 4);
     assert_eq!(value("throttle", "task1", "throttled_ns"), 777);
     assert_eq!(value("memory", "task1", "current_bytes"), 8192);

@@ -14,6 +14,10 @@ static STUDIES: &[Shipped] = &[
     Shipped { name: "cpu-weight", text: include_str!("../../../studies/cpu-weight.toml") },
     Shipped { name: "io-weight", text: include_str!("../../../studies/io-weight.toml") },
     Shipped { name: "io-weight-job", text: include_str!("../../../studies/io-weight-job.toml") },
+    Shipped {
+        name: "memory-protection",
+        text: include_str!("../../../studies/memory-protection.toml"),
+    },
 ];
 
 /// Files that shipped studies refer to, by their path relative to the study.

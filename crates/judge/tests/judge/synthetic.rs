@@ -358,6 +358,27 @@ impl Run {
     }
 }
 
+/// A table of so many readings of each subject, 100 ms apart or as many fewer as fill 20 s, whose
+/// values are given by subject and nanoseconds since the first reading.
+pub(crate) fn table(
+    source: &str,
+    subjects: &[&str],
+    columns: &[&str],
+    readings: u64,
+    values: impl Fn(usize, u64) -> Vec<u64>,
+) -> Table {
+    let subjects: Vec<String> = subjects.iter().map(|name| (*name).to_owned()).collect();
+    let mut builder = Builder::new(source, &subjects, columns);
+    let step = 20 * 1_000_000_000 / readings.max(1);
+    for reading in 0..readings + 4 {
+        for subject in 0..subjects.len() {
+            let time = RELEASED_NS - step + reading * step;
+            builder.row(time, subject, &values(subject, reading * step));
+        }
+    }
+    builder.table
+}
+
 struct Builder {
     table: Table,
 }

@@ -1,6 +1,7 @@
 //! Sources: each knows its files, its columns and how to read one round.
 
 mod cpu;
+mod cpu_split;
 mod cpus;
 mod disk;
 mod host_cpu;
@@ -110,6 +111,7 @@ pub fn prepare(root: &Root, targets: &Targets) -> Prepared {
     prepared.take("io", io::GroupIo::open(root, targets));
     prepared.take("disk", disk::Disks::open(root, targets));
     prepared.take("cpu", cpu::GroupCpu::open(root, targets));
+    prepared.take("cpu_split", cpu_split::CpuSplit::open(root, targets));
     prepared.take("throttle", throttle::Throttle::open(root, targets));
     prepared.take("memory", memory::Memory::open(root, targets));
     prepared.take("host_cpu", host_cpu::HostCpu::open(root));
