@@ -187,6 +187,7 @@ mod tests {
             changes: Vec::new(),
             restored: Some(true),
             ended_early: None,
+            guest: None,
         }
     }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use assay_study::DiskChoice;
 use clap::{Args, Parser, Subcommand};
 
 /// Was the machine divided as the kernel was told?
@@ -56,6 +57,13 @@ pub(crate) struct StudyArguments {
     /// How long a repeat runs at most, as `20s`
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) at_most: Option<Duration>,
+    /// Instead of the study's disk: `loop`, `block:/dev/x` or `null_blk:iops=500,depth=32,size=1GiB`;
+    /// in the lab also `nvme:2GiB` or `virtio:2GiB`
+    #[arg(long, value_name = "DISK", value_parser = disk)]
+    pub(crate) disk: Option<DiskChoice>,
+    /// Instead of the I/O scheduler of the study's disk
+    #[arg(long, value_name = "NAME")]
+    pub(crate) scheduler: Option<String>,
     /// Seed for the order of trials and for random data
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -111,6 +119,10 @@ pub(crate) struct JudgeArguments {
 pub(crate) struct ReportArguments {
     /// The folder of a run
     pub(crate) run: PathBuf,
+}
+
+fn disk(text: &str) -> Result<DiskChoice, String> {
+    text.parse()
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
