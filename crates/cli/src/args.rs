@@ -39,12 +39,15 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Undo what a killed run left behind
     Restore,
+    /// Run studies and commands in a virtual machine: other kernels, layouts, nodes and disks
+    #[command(subcommand)]
+    Lab(crate::command::lab::LabCommand),
     /// Print the JSON schema of study files, for editors
     Schema,
 }
 
 /// Changes to a study that the command line makes.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct StudyArguments {
     /// A study file, or the name of a shipped study
     pub(crate) study: String,

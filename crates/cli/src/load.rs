@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use assay_diagnostic::{Diagnostic, Severity, closest, render, to_json};
-use assay_study::{Scalar, Study, WarmUp, choose_disk, choose_scheduler, parse, parse_scalar, set_factor, shipped, shipped_file};
+use assay_study::{
+    Scalar, Study, WarmUp, choose_disk, choose_scheduler, parse, parse_scalar, set_factor, shipped,
+    shipped_file,
+};
 
 use crate::args::StudyArguments;
 use crate::exit::Code;

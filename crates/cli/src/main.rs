@@ -28,6 +28,7 @@ fn main() -> std::process::ExitCode {
         Command::Judge(arguments) => command::judge::run(&arguments),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Restore => command::restore::run(),
+        Command::Lab(command) => return command::lab::run(&command),
         Command::Schema => command::schema::run(),
     };
     code.into()

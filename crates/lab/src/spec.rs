@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use assay_study::{DiskChoice, disk_size};
 use assay_units::Bytes;
 
-use crate::disk::GuestDisk;
 use crate::layout::GuestLayout;
 
 /// Which kernel a guest boots.
@@ -57,7 +57,7 @@ pub struct GuestSpec {
     /// Memory.
     pub memory: Bytes,
     /// Scratch disks, in order.
-    pub disks: Vec<GuestDisk>,
+    pub disks: Vec<DiskChoice>,
     /// Size of a swap disk.
     pub swap: Option<Bytes>,
     /// How its processors are run.
@@ -104,6 +104,13 @@ impl GuestSpec {
         if self.memory.get() % (1 << 20) != 0 {
             return Err(format!("memory of {} is not a whole number of MiB", self.memory));
         }
+        for disk in &self.disks {
+            if matches!(disk, DiskChoice::Block(_) | DiskChoice::Loop) {
+                return Err("a guest is given no disk of the host and no image of it; write \
+                            `nvme:2GiB`, `virtio:2GiB` or `null_blk:iops=500,depth=32`"
+                    .to_owned());
+            }
+        }
         self.check_nodes()
     }
 
@@ -134,6 +141,14 @@ impl GuestSpec {
         Ok(())
     }
 
+    /// The size of the host's file behind a disk; `None` for one that the guest makes itself.
+    pub(crate) fn file_size(disk: &DiskChoice) -> Option<Bytes> {
+        match disk {
+            DiskChoice::Nvme(size) | DiskChoice::Virtio(size) => Some(*size),
+            DiskChoice::NullBlk { .. } | DiskChoice::Loop | DiskChoice::Block(_) => None,
+        }
+    }
+
     /// Memory of each node, in MiB; the last gets what is left over.
     pub(crate) fn node_memory(&self) -> Vec<u64> {
         divide(self.memory.get() >> 20, self.nodes)
@@ -155,7 +170,9 @@ impl GuestSpec {
 
 fn divide(whole: u64, parts: u32) -> Vec<u64> {
     let parts = u64::from(parts.max(1));
-    (0..parts).map(|part| whole / parts + if part == parts - 1 { whole % parts } else { 0 }).collect()
+    (0..parts)
+        .map(|part| whole / parts + if part == parts - 1 { whole % parts } else { 0 })
+        .collect()
 }
 
 impl FromStr for KernelChoice {
@@ -201,7 +218,7 @@ impl FromStr for Distance {
 
 /// Reads the size of a swap disk.
 pub fn parse_swap(text: &str) -> Result<Bytes, String> {
-    crate::disk::size("swap", text)
+    disk_size("swap", text)
 }
 
 #[cfg(test)]
@@ -223,12 +240,8 @@ mod tests {
 
     #[test]
     fn memory_and_cpus_are_divided_among_nodes_without_a_rest() {
-        let spec = GuestSpec {
-            nodes: 3,
-            cpus: 5,
-            memory: Bytes::mebi(1000),
-            ..GuestSpec::default()
-        };
+        let spec =
+            GuestSpec { nodes: 3, cpus: 5, memory: Bytes::mebi(1000), ..GuestSpec::default() };
         assert_eq!(spec.check(), Ok(()));
         assert_eq!(spec.node_memory(), [333, 333, 334]);
         assert_eq!(spec.node_cpus(), [(0, 0), (1, 1), (2, 4)]);
@@ -241,11 +254,8 @@ mod tests {
         assert!(refused(&GuestSpec { cpus: 0, ..spec() }).contains("1 to"));
         assert!(refused(&GuestSpec { nodes: 0, ..spec() }).contains("nodes"));
         assert!(refused(&GuestSpec { memory: Bytes::mebi(64), ..spec() }).contains("256 MiB"));
-        let apart = |text: &str| GuestSpec {
-            nodes: 2,
-            distances: vec![text.parse().unwrap()],
-            ..spec()
-        };
+        let apart =
+            |text: &str| GuestSpec { nodes: 2, distances: vec![text.parse().unwrap()], ..spec() };
         assert_eq!(apart("0,1=31").check(), Ok(()));
         assert!(refused(&apart("0,2=31")).contains("nodes 0 to 1"));
         assert!(refused(&apart("1,1=31")).contains("two of the nodes"));

@@ -89,8 +89,10 @@ mod tests {
     }
 
     fn words(disk: &DiskPlan) -> String {
-        let words: Vec<String> =
-            null_blk_attributes(disk).iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let words: Vec<String> = null_blk_attributes(disk)
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
         words.join(" ")
     }
 

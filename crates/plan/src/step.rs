@@ -97,7 +97,9 @@ fn disk_changes(trial: &Trial, index: usize) -> Vec<String> {
         }
         DiskSource::Block { device, erase: Some(_) } => vec![format!("ERASE and use {device}")],
         DiskSource::Directory { path } => vec![format!("make a folder in {path}")],
-        DiskSource::NullBlk(_) => vec![format!("make a null_blk device of {}{}", disk.size, speed(disk))],
+        DiskSource::NullBlk(_) => {
+            vec![format!("make a null_blk device of {}{}", disk.size, speed(disk))]
+        }
     };
     if disk.partitions > 0 {
         changes.push(format!("divide it into {} partitions", disk.partitions));
@@ -120,10 +122,8 @@ fn disk_changes(trial: &Trial, index: usize) -> Vec<String> {
 
 /// The attributes that make a null_blk as slow as asked.
 fn speed(disk: &DiskPlan) -> String {
-    let words: Vec<String> = null_blk_attributes(disk)
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
+    let words: Vec<String> =
+        null_blk_attributes(disk).iter().map(|(name, value)| format!("{name}={value}")).collect();
     if words.is_empty() { String::new() } else { format!(" with {}", words.join(", ")) }
 }
 

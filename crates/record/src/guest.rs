@@ -46,7 +46,8 @@ impl Guest {
     /// The guest in one line: `6.1.0-56-amd64, cgroup v2, 1 node, tcg`.
     #[must_use]
     pub fn line(&self) -> String {
-        let nodes = if self.nodes == 1 { "1 node".to_owned() } else { format!("{} nodes", self.nodes) };
+        let nodes =
+            if self.nodes == 1 { "1 node".to_owned() } else { format!("{} nodes", self.nodes) };
         format!("{}, cgroup {}, {nodes}, {}", self.kernel, self.layout, self.accelerator)
     }
 }

@@ -1,5 +1,6 @@
 //! A disk as the command line names it, instead of the one that the study file describes.
 
+use std::fmt;
 use std::str::FromStr;
 
 use assay_units::Bytes;
@@ -35,6 +36,26 @@ const USUAL_SIZE: Bytes = Bytes::mebi(1024);
 /// Below this no partition table fits.
 const SMALLEST: Bytes = Bytes::mebi(1);
 
+impl fmt::Display for DiskChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Loop => f.write_str("loop"),
+            Self::Block(device) => write!(f, "block:{device}"),
+            Self::Nvme(size) => write!(f, "nvme:{size}"),
+            Self::Virtio(size) => write!(f, "virtio:{size}"),
+            Self::NullBlk { iops, depth, size } => {
+                let words = [
+                    iops.map(|iops| format!("iops={iops}")),
+                    depth.map(|depth| format!("depth={depth}")),
+                    size.map(|size| format!("size={size}")),
+                ];
+                let words: Vec<String> = words.into_iter().flatten().collect();
+                write!(f, "null_blk:{}", words.join(","))
+            }
+        }
+    }
+}
+
 impl FromStr for DiskChoice {
     type Err = String;
 
@@ -55,9 +76,8 @@ impl FromStr for DiskChoice {
 
 /// Reads a size of whole sectors that holds a partition table.
 pub fn disk_size(kind: &str, text: &str) -> Result<Bytes, String> {
-    let size: Bytes = text
-        .parse()
-        .map_err(|error| format!("{kind} needs a size such as `2GiB`: {error}"))?;
+    let size: Bytes =
+        text.parse().map_err(|error| format!("{kind} needs a size such as `2GiB`: {error}"))?;
     if size < SMALLEST {
         return Err(format!("{kind} of {size} is too small; the least is {SMALLEST}"));
     }
@@ -78,7 +98,9 @@ fn null_blk(text: &str) -> Result<DiskChoice, String> {
             "depth" => depth = Some(NullBlk::check(name, value.parse().ok())?),
             "size" => size = Some(disk_size("null_blk", value)?),
             _ => {
-                return Err(format!("null_blk has no option `{name}`; there are iops, depth, size"));
+                return Err(format!(
+                    "null_blk has no option `{name}`; there are iops, depth, size"
+                ));
             }
         }
     }
@@ -190,6 +212,15 @@ mod tests {
     }
 
     #[test]
+    fn a_choice_is_written_in_the_words_it_is_read_from() {
+        for text in
+            ["loop", "block:/dev/sdb", "nvme:2 GiB", "null_blk:iops=500,depth=32,size=1 GiB"]
+        {
+            assert_eq!(text.parse::<DiskChoice>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
     fn a_wrong_choice_is_refused_with_what_to_write() {
         let refused = |text: &str| text.parse::<DiskChoice>().unwrap_err();
         for text in ["floppy", "block:sda", "loop:x", ""] {
@@ -199,7 +230,7 @@ mod tests {
         assert!(refused("nvme:100").contains("too small"));
         assert!(refused("virtio:2000001").contains("sectors"));
         assert!(refused("null_blk:iops=0").contains("iops"));
-        assert!(refused("null_blk:depth=5000").contains("depth"));
+        assert!(refused("null_blk:depth=50000").contains("depth"));
         assert!(refused("null_blk:speed=9").contains("iops, depth, size"));
         assert!(refused("null_blk:iops").contains("no value"));
     }

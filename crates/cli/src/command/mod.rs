@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod host;
 pub(crate) mod judge;
+pub(crate) mod lab;
 pub(crate) mod report;
 pub(crate) mod restore;
 pub(crate) mod run;
