@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn a_guest_writes_to_one_folder_of_the_host_and_to_no_other() {
         let line = line(&GuestSpec::default(), |_| ());
-        assert_eq!(line.matches("--rwdir").count(), 1 + WRITABLE.len(), "{line}");
+        assert_eq!(line.matches("-rwdir").count(), 1 + WRITABLE.len(), "{line}");
         assert_eq!(line.matches(" --rwdir").count(), 1, "{line}");
         assert!(line.contains("--rwdir run/assay/lab=/cache/guests/1-1/share"), "{line}");
         assert!(line.contains("--rodir /cache/kernels/x/lib/modules"), "{line}");
