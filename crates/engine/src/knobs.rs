@@ -50,8 +50,7 @@ fn set(
         let value = setting.value_template.replace("{device}", &device);
         let path = mount.join(&setting.file);
         if !context.ledger.has_written(&path, &value) {
-            // iocost is switched off again; its model goes with the device.
-            let inverse = format!("{device} enable=0");
+            let inverse = setting.inverse(&device);
             context.ledger.write_with_inverse(&context.root, &path, &value, &inverse)?;
         }
     }

@@ -93,7 +93,7 @@ fn blkio(
 /// why a disk that the user owns is left alone.
 pub(crate) fn count_io(tree: &Tree, trial: &Trial, disks: &[ScratchDisk]) {
     for (planned, disk) in trial.disks.iter().zip(disks) {
-        if matches!(planned.source, DiskSource::Loop | DiskSource::NullBlk) {
+        if matches!(planned.source, DiskSource::Loop | DiskSource::NullBlk(_)) {
             let limit = format!("{}:{} {}", disk.major, disk.minor, 1u64 << 60);
             // A kernel without throttling has no such file, and BFQ's files are read instead.
             let _ = tree.write(TOP, "io", "blkio.throttle.read_bps_device", &limit);

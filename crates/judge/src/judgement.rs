@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_record::Guest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -58,6 +59,12 @@ pub struct Judgement {
     pub trials: Vec<TrialJudgement>,
     /// Whether the host was put back as it was found; `None` when the run never said.
     pub restored: Option<bool>,
+    /// The lab's guest that the run took place in, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Guest>,
+    /// What a reader must know of verdicts from such a machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caveat: Option<String>,
 }
 
 /// One combination of factors.

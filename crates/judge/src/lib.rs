@@ -60,5 +60,7 @@ pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
         verdict: Verdict::worst(trials.iter().map(|trial| trial.verdict)),
         trials,
         restored: manifest.restored,
+        guest: manifest.guest.clone(),
+        caveat: manifest.guest.as_ref().map(|guest| guest.caveat().to_owned()),
     }
 }

@@ -36,6 +36,16 @@ pub struct RootSetting {
     pub value_template: String,
 }
 
+impl RootSetting {
+    /// What takes the setting back: iocost is switched off, and its model is the kernel's own
+    /// again (Documentation/admin-guide/cgroup-v2.rst, io.cost.model: `ctrl=auto`).
+    #[must_use]
+    pub fn inverse(&self, device: &str) -> String {
+        let value = if self.file == "io.cost.model" { "ctrl=auto" } else { "enable=0" };
+        format!("{device} {value}")
+    }
+}
+
 /// A knob as this host knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Translation {
@@ -88,6 +98,8 @@ pub struct Untranslatable {
 pub struct DiskQueue {
     /// The scheduler that is active while the study runs.
     pub scheduler: String,
+    /// Requests per second that it completes, where that is known beforehand.
+    pub iops: Option<u32>,
 }
 
 impl Translation {

@@ -9,6 +9,7 @@ use assay_study::{Bindings, Group, Study};
 use assay_workload::fio::{io_class, threads};
 
 use crate::disk::piece;
+use crate::null_blk::null_blk_speed;
 use crate::refusal::Refusal;
 use crate::trial::{DiskPlan, GroupPlan, KnobPlan, Part, WorkloadPlan};
 use crate::workload::{Recipe, recipe};
@@ -150,7 +151,7 @@ impl Planner<'_> {
             _ => None,
         };
         let scheduler = disk.scheduler.clone().or(found).unwrap_or_else(|| "none".to_owned());
-        DiskQueue { scheduler }
+        DiskQueue { scheduler, iops: null_blk_speed(disk).iops }
     }
 
     fn workloads(&self, group: &Group, name: &str, own: &str, index: usize) -> Vec<WorkloadPlan> {

@@ -15,6 +15,7 @@ mod arrow;
 mod error;
 mod event;
 mod folder;
+mod guest;
 mod manifest;
 mod run;
 mod stream;
@@ -23,6 +24,7 @@ mod table;
 pub use error::Error;
 pub use event::{Event, EventLog, read_events};
 pub use folder::RunFolder;
+pub use guest::Guest;
 pub use run::Run;
 pub use stream::{SampleStream, read_tables, to_parquet};
 

@@ -9,6 +9,8 @@ use assay_facts::{Available, HostFacts};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::guest::Guest;
+
 /// Everything about a run that is not a sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -32,6 +34,9 @@ pub struct Manifest {
     pub seed: u64,
     /// The machine.
     pub host: HostFacts,
+    /// The lab's guest that this machine is, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Guest>,
     /// One entry for each combination of factors, in the order of the study file.
     pub trials: Vec<TrialRecord>,
     /// Every change made to the host and whether it was taken back, in order.

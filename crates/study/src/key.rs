@@ -99,6 +99,12 @@ pub(crate) static DESIGN: &[Key] = &[
 pub(crate) static DISK: &[Key] = &[
     required("use", Shape::Words(DISK_SOURCES), "where the disk comes from"),
     optional("size", Shape::Size, "its size; required for `loop` and `null_blk`"),
+    optional(
+        "iops",
+        Shape::TemplatedWhole,
+        "requests a second of a `null_blk`; at once by default",
+    ),
+    optional("depth", Shape::TemplatedWhole, "requests that a `null_blk` takes at once"),
     optional("device", Shape::Text, "the block device, for `use = \"block\"`"),
     optional("erase", Shape::Text, "serial number or size of a block device that may be erased"),
     optional("path", Shape::Text, "the directory, for `use = \"directory\"`"),

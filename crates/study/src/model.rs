@@ -97,7 +97,7 @@ pub struct Design {
 }
 
 /// Where a scratch disk comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum DiskSource {
     /// An image file behind a loop device, fully written before use.
     Loop,
@@ -114,7 +114,27 @@ pub enum DiskSource {
         path: String,
     },
     /// A null_blk device made through configfs.
-    NullBlk,
+    NullBlk(NullBlk),
+}
+
+/// How fast a null_blk device is; without `iops` it answers at once.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NullBlk {
+    /// Requests per second that it completes with `depth` of them in flight.
+    pub iops: Option<Templated<u32>>,
+    /// Requests that it takes at once.
+    pub depth: Option<Templated<u32>>,
+}
+
+impl NullBlk {
+    /// The limits of `iops` and `depth`. A timer of a nanosecond is the shortest, and blk-mq has
+    /// at most 10240 tags (BLK_MQ_MAX_DEPTH, include/linux/blk-mq.h).
+    pub(crate) fn check(name: &str, value: Option<u32>) -> Result<u32, String> {
+        let most = if name == "depth" { 10_240 } else { 100_000_000 };
+        value
+            .filter(|value| (1..=most).contains(value))
+            .ok_or_else(|| format!("`{name}` of null_blk is a whole number from 1 to {most}"))
+    }
 }
 
 /// What is made on a disk or partition.

@@ -28,7 +28,7 @@ fn v2() -> CgroupLayout {
 }
 
 fn queue(scheduler: &str) -> Option<DiskQueue> {
-    Some(DiskQueue { scheduler: scheduler.to_owned() })
+    Some(DiskQueue { scheduler: scheduler.to_owned(), iops: None })
 }
 
 fn files(knob: &str, value: &str, layout: &CgroupLayout, scheduler: &str) -> (String, String) {
@@ -56,6 +56,25 @@ fn iocost_is_enabled_at_the_root_and_bfq_needs_nothing_there() {
     assert!(iocost.root_settings[0].value_template.starts_with("{device} enable=1"));
     let bfq = translate("io.weight", "100", &v2(), queue("bfq").as_ref()).unwrap();
     assert_eq!((bfq.obeyed_by.as_deref(), bfq.root_settings.len()), (Some("bfq"), 0));
+}
+
+#[test]
+fn iocost_is_told_the_speed_of_a_disk_that_is_known_and_held_to_it() {
+    let known = DiskQueue { scheduler: "none".to_owned(), iops: Some(2000) };
+    let found = translate("io.weight", "100", &v2(), Some(&known)).unwrap();
+    let settings: Vec<(&str, &str)> = found
+        .root_settings
+        .iter()
+        .map(|setting| (setting.file.as_str(), setting.value_template.as_str()))
+        .collect();
+    let [(model_file, model), (qos_file, qos)] = settings[..] else { panic!("{settings:?}") };
+    assert_eq!((model_file, qos_file), ("io.cost.model", "io.cost.qos"));
+    assert!(model.contains("rseqiops=1800 rrandiops=1800"), "{model}");
+    assert!(model.contains("wseqiops=1800 wrandiops=1800"), "{model}");
+    assert!(qos.contains("enable=1") && qos.contains("min=100.00 max=100.00"), "{qos}");
+    let inverses: Vec<String> =
+        found.root_settings.iter().map(|setting| setting.inverse("252:0")).collect();
+    assert_eq!(inverses, ["252:0 ctrl=auto", "252:0 enable=0"]);
 }
 
 #[test]

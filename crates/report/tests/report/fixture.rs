@@ -63,6 +63,8 @@ pub(crate) fn run(shapes: &[Shape]) -> Run {
             verdict,
             trials: judged,
             restored: Some(true),
+            guest: None,
+            caveat: None,
         },
         samples: shapes.iter().map(samples).collect(),
     }
@@ -485,6 +487,7 @@ fn manifest(trials: Vec<TrialRecord>) -> Manifest {
         ],
         restored: Some(true),
         ended_early: None,
+        guest: None,
     }
 }
 
