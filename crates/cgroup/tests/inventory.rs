@@ -51,6 +51,7 @@ impl Host {
                 ("cpuset".to_owned(), v1("cpuset")),
                 ("pids".to_owned(), on(Hierarchy::V2(PathBuf::from("/cg/unified")))),
             ]),
+            bases: BTreeMap::new(),
         }
     }
 

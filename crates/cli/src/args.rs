@@ -45,7 +45,6 @@ pub(crate) enum Command {
     Groups(crate::command::groups::GroupsArguments),
     /// Undo what a killed run left behind
     Restore(crate::command::restore::RestoreArguments),
-    Restore,
     /// Run studies and commands in a virtual machine: other kernels, layouts, nodes and disks
     #[command(subcommand)]
     Lab(crate::command::lab::LabCommand),

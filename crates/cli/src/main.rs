@@ -30,7 +30,6 @@ fn main() -> std::process::ExitCode {
         Command::Exec(arguments) => return command::exec::run(&arguments),
         Command::Groups(arguments) => command::groups::run(&arguments),
         Command::Restore(arguments) => command::restore::run(&arguments),
-        Command::Restore => command::restore::run(),
         Command::Lab(command) => return command::lab::run(&command),
         Command::Schema => command::schema::run(),
         Command::Conform(arguments) => command::conform::run(&arguments),

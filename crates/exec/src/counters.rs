@@ -26,20 +26,20 @@ impl Counters<'_> {
             let why = self.absent.get(controller).map_or("not used here", String::as_str);
             return Available::NotAvailable(format!("controller `{controller}`: {why}"));
         };
-        self.read(directory.join(file), file)
+        self.read(&directory.join(file), file)
     }
 
     /// A file of the group on cgroup2, which is there whichever controllers v2 serves.
     pub(crate) fn text_on_v2(&self, file: &str) -> Available<String> {
         match self.tree.v2_directory(GROUP) {
-            Some(directory) => self.read(directory.join(file), file),
+            Some(directory) => self.read(&directory.join(file), file),
             None => Available::NotAvailable(format!("no cgroup2 is mounted, which has `{file}`")),
         }
     }
 
-    fn read(&self, path: std::path::PathBuf, file: &str) -> Available<String> {
+    fn read(&self, path: &std::path::Path, file: &str) -> Available<String> {
         use rustix::io::Errno;
-        match self.root.read(&path) {
+        match self.root.read(path) {
             Ok(text) => Available::Value(text),
             Err(error) if error.is(Errno::NOENT) => {
                 Available::NotAvailable(format!("this kernel has no `{file}`"))

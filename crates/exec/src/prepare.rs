@@ -1,7 +1,7 @@
 //! From the settings asked for to files and texts of this host, before anything is changed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::Path;
 
 use assay_facts::{CgroupLayout, Disk, Home, HostFacts};
 use assay_knob::{DiskQueue, Translation, translate};
@@ -64,7 +64,8 @@ pub(crate) struct Prepared {
 pub(crate) fn prepare(request: &Request, facts: &HostFacts) -> Result<Prepared, Refused> {
     let disk = disk(request, facts)?;
     let queue = disk.and_then(|disk| disk.scheduler.as_ref());
-    let queue = queue.map(|scheduler| DiskQueue { scheduler: scheduler.active.clone() });
+    let queue =
+        queue.map(|scheduler| DiskQueue { scheduler: scheduler.active.clone(), iops: None });
     let (mut planned, mut refused) = (Vec::new(), Vec::new());
     for setting in &request.settings {
         match translated(setting, &facts.cgroup, queue.as_ref()) {
@@ -134,8 +135,13 @@ fn homes(layout: &CgroupLayout, planned: &[Planned]) -> (Vec<Home>, BTreeMap<Str
     (homes, absent)
 }
 
-fn bare(mount: &PathBuf) -> Home {
-    Home { is_v2: true, mount: mount.clone(), base: mount.clone(), controllers: BTreeSet::new() }
+fn bare(mount: &Path) -> Home {
+    Home {
+        is_v2: true,
+        mount: mount.to_path_buf(),
+        base: mount.to_path_buf(),
+        controllers: BTreeSet::new(),
+    }
 }
 
 #[cfg(test)]
@@ -145,15 +151,16 @@ mod tests {
 
     fn layout() -> CgroupLayout {
         let on = |hierarchy| Controller { hierarchy, own_group: "/".to_owned() };
-        let v1 = |name: &str| on(Hierarchy::V1(PathBuf::from("/cg").join(name)));
+        let v1 = |name: &str| on(Hierarchy::V1(std::path::PathBuf::from("/cg").join(name)));
         CgroupLayout {
             layout: Layout::Hybrid,
-            v2_mount: Some(PathBuf::from("/cg/unified")),
+            v2_mount: Some(std::path::PathBuf::from("/cg/unified")),
             controllers: BTreeMap::from([
                 ("cpu".to_owned(), v1("cpu")),
                 ("memory".to_owned(), v1("memory")),
                 ("pids".to_owned(), on(Hierarchy::Absent("not built in".to_owned()))),
             ]),
+            bases: BTreeMap::new(),
         }
     }
 

@@ -101,7 +101,7 @@ impl GuestSpec {
         if self.memory < LEAST_MEMORY {
             return Err(format!("a guest needs {LEAST_MEMORY} of memory, not {}", self.memory));
         }
-        if self.memory.get() % (1 << 20) != 0 {
+        if !self.memory.get().is_multiple_of(1 << 20) {
             return Err(format!("memory of {} is not a whole number of MiB", self.memory));
         }
         for disk in &self.disks {

@@ -53,7 +53,7 @@ fn needs_root(disk: &DiskPlan) -> Option<(String, &'static str)> {
         DiskSource::Block { device, .. } => {
             Some((device.clone(), "writing to a whole disk is root's"))
         }
-        DiskSource::NullBlk => {
+        DiskSource::NullBlk(_) => {
             Some(("a null_blk device".to_owned(), "its directory in configfs belongs to root"))
         }
         DiskSource::Directory { .. } => None,

@@ -81,7 +81,7 @@ pub fn disk_size(kind: &str, text: &str) -> Result<Bytes, String> {
     if size < SMALLEST {
         return Err(format!("{kind} of {size} is too small; the least is {SMALLEST}"));
     }
-    if size.get() % 512 != 0 {
+    if !size.get().is_multiple_of(512) {
         return Err(format!("{kind} of {size} is not a whole number of sectors of 512 bytes"));
     }
     Ok(size)

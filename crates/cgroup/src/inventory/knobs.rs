@@ -32,7 +32,7 @@ impl Defaults {
         let mut files: Vec<(String, String)> = Vec::new();
         // The default of an I/O weight stands under the name of each scheduler that has one.
         for knob in assay_knob::all().iter().filter(|knob| has(knob.controller)) {
-            let disk = Some(DiskQueue { scheduler: "bfq".to_owned() })
+            let disk = Some(DiskQueue { scheduler: "bfq".to_owned(), iops: None })
                 .filter(|_| knob.name.contains("bfq"));
             let Some(Ok(found)) = knob
                 .default()

@@ -6,8 +6,8 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::bench::Bench;
-use crate::picture::entries;
 use crate::running::Running;
+use assay_testbed::entries;
 
 fn document(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))

@@ -21,6 +21,7 @@ fn layout(controllers: &[(&str, Hierarchy)]) -> CgroupLayout {
         controllers: BTreeMap::from_iter(
             controllers.iter().map(|(name, hierarchy)| ((*name).to_owned(), on(hierarchy))),
         ),
+        bases: BTreeMap::new(),
     }
 }
 
