@@ -137,6 +137,9 @@ impl Picture {
             if !process.join("cgroup").exists() || process == Path::new("/proc/self") {
                 continue;
             }
+            if has_ended(&process) {
+                continue;
+            }
             let groups = fs::read_to_string(process.join("cgroup")).unwrap_or_default();
             let place = fs::read_link(process.join("cwd")).unwrap_or_default();
             let is_ours = groups.contains("/assay") && !groups::is_of_a_living_other(&groups);
@@ -146,6 +149,15 @@ impl Picture {
             }
         }
     }
+}
+
+/// A process that is over and waits for its parent to ask: when a test is killed, that is the
+/// first process of the machine, which may take its time. Such a one holds no group and no file.
+fn has_ended(process: &Path) -> bool {
+    let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
+    // The name of the program stands in brackets and may contain any character (proc(5)).
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().next());
+    matches!(state, None | Some("Z" | "X"))
 }
 
 fn differences(before: &Picture, after: &Picture) -> String {

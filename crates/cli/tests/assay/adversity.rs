@@ -67,7 +67,14 @@ fn a_full_disk_for_the_ledger_ends_a_run_before_or_after_its_first_change_and_le
     let start = |name: &str| {
         let mut command = bench.program();
         command.env("ASSAY_STATE", &state.at);
-        command.arg("run").arg(&study).arg("--repeats").arg("3").arg("--out").arg(bench.path(name));
+        // A page of the file system may have room for what the first repeats note down.
+        command
+            .arg("run")
+            .arg(&study)
+            .arg("--repeats")
+            .arg("20")
+            .arg("--out")
+            .arg(bench.path(name));
         Running::start(command, bench.folder(), bench.path(name))
     };
     fill(&state.at);

@@ -19,7 +19,10 @@ fn studies_are_listed_one_a_line_and_printed_as_they_are() {
     let mut names: Vec<&str> =
         list.stdout.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
     names.sort_unstable();
-    assert_eq!(names, ["io-weight", "io-weight-job"]);
+    assert_eq!(
+        names,
+        ["cpu-quota", "cpu-weight", "io-weight", "io-weight-job", "memory-protection"]
+    );
     for name in names {
         let printed = bench.assay(["studies", name]);
         printed.assert_code(0);
