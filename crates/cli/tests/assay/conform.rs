@@ -1,6 +1,6 @@
 //! `assay conform` on the real kernel: verdicts, exit codes, and the host as it was.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -29,10 +29,10 @@ fn verdicts(document: &Value) -> Vec<(String, String)> {
 /// Whether a group of `conform` is in any hierarchy at this moment. Its groups live for
 /// milliseconds, so this looks at nothing else.
 fn has_groups() -> bool {
-    let mounts = entries(Path::new("/sys/fs/cgroup"));
-    let mut groups =
-        mounts.iter().chain([&PathBuf::from("/sys/fs/cgroup")]).flat_map(|it| entries(it));
-    groups.any(|group| group.to_string_lossy().contains("/assay-conform-"))
+    let mount = Path::new("/sys/fs/cgroup");
+    let mut groups = entries(mount);
+    groups.extend(entries(mount).iter().flat_map(|hierarchy| entries(hierarchy)));
+    groups.iter().any(|group| group.to_string_lossy().contains("/assay-conform-"))
 }
 
 /// The exit code that a document's verdicts ask for.
