@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 AS_ROOT := $(shell [ "$$(id -u)" -eq 0 ] || echo sudo)
 ASSAY := target/release/assay
 
-.PHONY: demo test check bench install build setup clean
+.PHONY: demo test check bench conformance install build setup clean
 
 demo: build
 	@echo "+ assay run io-weight --set groups=4"
@@ -24,6 +24,10 @@ check: setup
 bench: build
 	cargo build --release -p assay-bench
 	@$(AS_ROOT) target/release/assay-bench $(ASSAY)
+
+# docs/conformance.md: this host, and guests with other kernels and layouts.
+conformance: build
+	@$(AS_ROOT) scripts/conformance $(ASSAY)
 
 build: setup
 	cargo build --release -p assay-cli

@@ -4,6 +4,7 @@
 mod assay;
 mod child;
 mod figure;
+mod groups;
 mod observer;
 mod quiet;
 mod report_time;
@@ -19,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use assay_kernel::signal;
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 
 use crate::assay::Assay;
 use crate::figure::{Figure, table};
@@ -41,6 +42,20 @@ struct Arguments {
     /// Pairs of runs with and without Assay
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     pairs: Option<u32>,
+    /// Measure only this
+    #[arg(long, value_name = "WHAT")]
+    only: Option<Part>,
+}
+
+/// A part of the bench.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Start skew, sampling and report
+    Runs,
+    /// Runs with and without Assay
+    Observer,
+    /// Making, setting, reading and removing groups
+    Groups,
 }
 
 /// How much is measured.
@@ -49,14 +64,18 @@ struct Extent {
     repeats: usize,
     reports: usize,
     pairs: usize,
+    made: usize,
+    rounds: usize,
+    only: Option<Part>,
 }
 
 impl Extent {
     fn of(arguments: &Arguments) -> Self {
+        let only = arguments.only;
         let extent = if arguments.quick {
-            Self { groups: 32, repeats: 3, reports: 3, pairs: 3 }
+            Self { groups: 32, repeats: 3, reports: 3, pairs: 3, made: 200, rounds: 3, only }
         } else {
-            Self { groups: 128, repeats: 7, reports: 5, pairs: 8 }
+            Self { groups: 128, repeats: 7, reports: 5, pairs: 8, made: 1000, rounds: 5, only }
         };
         match arguments.pairs {
             Some(pairs) => Self { pairs: pairs as usize, ..extent },
@@ -97,12 +116,23 @@ fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Trouble> {
 }
 
 fn all(assay: &Assay, extent: &Extent, place: &Path) -> Result<Vec<Figure>, Trouble> {
-    say(&format!("{} groups, {} repeats", extent.groups, extent.repeats));
-    let (mut figures, model) = starts::measure(assay, extent.groups, extent.repeats)?;
-    say("report of a run of ten minutes");
-    figures.push(report_time::measure(assay, &model, place, extent.reports)?);
-    say(&format!("{} pairs with and without Assay", extent.pairs));
-    figures.push(observer::measure(assay, place, extent.pairs)?);
+    let wanted = |part| extent.only.is_none_or(|only| only == part);
+    let mut figures = Vec::new();
+    if wanted(Part::Runs) {
+        say(&format!("{} groups, {} repeats", extent.groups, extent.repeats));
+        let (found, model) = starts::measure(assay, extent.groups, extent.repeats)?;
+        figures.extend(found);
+        say("report of a run of ten minutes");
+        figures.push(report_time::measure(assay, &model, place, extent.reports)?);
+    }
+    if wanted(Part::Observer) {
+        say(&format!("{} pairs with and without Assay", extent.pairs));
+        figures.push(observer::measure(assay, place, extent.pairs)?);
+    }
+    if wanted(Part::Groups) {
+        say(&format!("{} groups made and removed, {} rounds", extent.made, extent.rounds));
+        figures.extend(groups::measure(place, extent.made, extent.rounds)?);
+    }
     Ok(figures)
 }
 

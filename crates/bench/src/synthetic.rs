@@ -122,6 +122,7 @@ mod tests {
             name: format!("{name}.reader"),
             tool: "fio".to_owned(),
             io: IoClass { direct: true, reads: true, ..IoClass::default() },
+            threads: Some(1),
             taken_over: Vec::new(),
         };
         GroupRecord {
@@ -142,6 +143,8 @@ mod tests {
             start_skew_s: Available::Value(0.001),
             knobs: Vec::new(),
             queues: Vec::new(),
+            cpus: BTreeMap::new(),
+            watch: None,
             workloads: Vec::new(),
             sampler: SamplerCost::default(),
             not_available: BTreeMap::new(),
@@ -187,6 +190,7 @@ mod tests {
             changes: Vec::new(),
             restored: Some(true),
             ended_early: None,
+            guest: None,
         }
     }
 

@@ -1,6 +1,10 @@
 //! Control groups of a run: made below one top group of the run's own in each hierarchy, set,
 //! read back, filled and removed. A group that this run did not make is never touched.
 
+pub mod inventory;
+mod knobs_check;
+mod own;
 mod tree;
 
+pub use knobs_check::{Difference, KnobsCheck, check_knobs};
 pub use tree::Tree;

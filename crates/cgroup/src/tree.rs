@@ -7,6 +7,8 @@ use assay_host::Ledger;
 use assay_kernel::process::Membership;
 use assay_kernel::{Error, Root};
 
+use crate::own;
+
 /// A top group `assay-<run>` in each home, and the groups inside it. On v1 every hierarchy has
 /// its own copy of each group; on v2 there is one. The empty name stands for the top group.
 #[derive(Debug, Clone)]
@@ -25,17 +27,36 @@ impl Tree {
         homes: &[Home],
         top: &str,
     ) -> Result<Self, Error> {
-        let tree = Self { root: root.clone(), top: top.to_owned(), homes: homes.to_vec() };
+        let tree = Self::begin(root, ledger, homes, top)?;
         for home in homes {
-            if home.is_v2 {
-                tree.enable_at_base(ledger, home)?;
-            }
+            tree.make_ready(home, &tree.place(home, ""))?;
+        }
+        Ok(tree)
+    }
+
+    /// Makes a top group that takes processes itself and has no groups inside: on cgroup v2 one
+    /// that hands controllers down could take none (Documentation/admin-guide/cgroup-v2.rst, "No
+    /// Internal Process Constraint").
+    pub fn create_single(
+        root: &Root,
+        ledger: &mut Ledger,
+        homes: &[Home],
+        top: &str,
+    ) -> Result<Self, Error> {
+        let tree = Self::begin(root, ledger, homes, top)?;
+        for home in homes.iter().filter(|home| !home.is_v2) {
+            tree.make_ready(home, &tree.place(home, ""))?;
+        }
+        Ok(tree)
+    }
+
+    fn begin(root: &Root, ledger: &mut Ledger, homes: &[Home], top: &str) -> Result<Self, Error> {
+        let tree = Self { root: root.clone(), top: top.to_owned(), homes: homes.to_vec() };
+        for home in homes.iter().filter(|home| home.is_v2) {
+            tree.enable_at_base(ledger, home)?;
         }
         let tops: Vec<PathBuf> = homes.iter().map(|home| home.base.join(top)).collect();
         ledger.make_groups(root, &tops)?;
-        for (home, path) in homes.iter().zip(&tops) {
-            tree.make_ready(home, path)?;
-        }
         Ok(tree)
     }
 
@@ -57,6 +78,12 @@ impl Tree {
     pub fn directory(&self, group: &str, controller: &str) -> Option<PathBuf> {
         let home = self.homes.iter().find(|home| home.controllers.contains(controller))?;
         Some(self.place(home, group))
+    }
+
+    /// The group's directory in every home.
+    #[must_use]
+    pub fn directories(&self, group: &str) -> Vec<PathBuf> {
+        self.homes.iter().map(|home| self.place(home, group)).collect()
     }
 
     /// The root directory of the hierarchy that serves `controller`, if one does.
@@ -90,8 +117,7 @@ impl Tree {
 
     /// The way for a process into a group, in every home at once.
     pub fn membership(&self, group: &str) -> Result<Membership, Error> {
-        let places: Vec<PathBuf> = self.homes.iter().map(|home| self.place(home, group)).collect();
-        Membership::open(&self.root, &places)
+        Membership::open(&self.root, &self.directories(group))
     }
 
     /// Processes that are in a group, in any home, each once.
@@ -106,8 +132,26 @@ impl Tree {
         Ok(ids)
     }
 
+    /// Processes that are in a group or in groups below it, in any home, each once. Groups that
+    /// vanish meanwhile hold none.
+    #[must_use]
+    pub fn processes_below(&self, group: &str) -> Vec<u32> {
+        let mut open = self.directories(group);
+        let mut ids = Vec::new();
+        while let Some(place) = open.pop() {
+            let text = self.root.read(place.join("cgroup.procs")).unwrap_or_default();
+            ids.extend(text.lines().filter_map(|line| line.parse::<u32>().ok()));
+            let inside = self.root.directories(&place).unwrap_or_default();
+            open.extend(inside.into_iter().map(|name| place.join(name)));
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+
     fn place(&self, home: &Home, group: &str) -> PathBuf {
-        home.base.join(&self.top).join(group)
+        let top = home.base.join(&self.top);
+        if group.is_empty() { top } else { top.join(group) }
     }
 
     fn file(&self, group: &str, controller: &str, file: &str) -> Result<PathBuf, Error> {
@@ -120,8 +164,10 @@ impl Tree {
     /// What a fresh group needs before groups or processes may enter it.
     fn make_ready(&self, home: &Home, path: &Path) -> Result<(), Error> {
         if home.is_v2 {
-            let wanted: Vec<String> =
-                home.controllers.iter().map(|name| format!("+{name}")).collect();
+            let wanted: Vec<String> = home.enabled().map(|name| format!("+{name}")).collect();
+            if wanted.is_empty() {
+                return Ok(());
+            }
             return self.root.write(path.join("cgroup.subtree_control"), &wanted.join(" "));
         }
         if home.controllers.contains("cpuset") {
@@ -139,10 +185,11 @@ impl Tree {
     /// Enables what is wanted for the children of the base, and only what is not enabled
     /// there already: the ledger takes back what this run has added.
     fn enable_at_base(&self, ledger: &mut Ledger, home: &Home) -> Result<(), Error> {
+        own::step_aside(&self.root, ledger, &home.base)?;
         let path = home.base.join("cgroup.subtree_control");
         let enabled = self.root.read(&path)?;
         let enabled: Vec<&str> = enabled.split_whitespace().collect();
-        for name in home.controllers.iter().filter(|name| !enabled.contains(&name.as_str())) {
+        for name in home.enabled().filter(|name| !enabled.contains(name)) {
             ledger.write_with_inverse(
                 &self.root,
                 &path,

@@ -2,81 +2,43 @@
 // A failure in what the tests share is a failure of the test.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
-use std::fs::{self, File};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::fs;
 use std::process::{Child, Command};
 use std::time::Instant;
 
 use assay_cgroup::Tree;
 use assay_facts::{Home, HostFacts};
 use assay_host::Ledger;
-use assay_kernel::{Root, filesystem};
+use assay_kernel::Root;
+use assay_testbed::{Picture, Turn, skip, turn};
 
 const GROUPS: usize = 256;
 
-/// Held by the one test that changes the host now, also against tests of other crates. `None`,
-/// said and counted, where the host cannot do it.
-fn turn(test: &str, facts: &HostFacts) -> Option<File> {
-    if facts.effective_user != 0 {
-        skip(test, "not root");
-        return None;
-    }
-    if homes(facts).is_empty() {
-        skip(test, "no control groups are mounted");
-        return None;
-    }
-    let path = Path::new("/tmp/assay-tests.lock");
-    let lock = File::options().create(true).append(true).open(path).unwrap();
-    filesystem::lock(&lock, path).unwrap();
-    Some(lock)
-}
-
-fn skip(test: &str, reason: &str) {
-    let line = format!("SKIPPED {test}: {reason}");
-    eprintln!("{line}");
-    if let Some(path) = std::env::var_os("ASSAY_TEST_SKIPS") {
-        let mut file = File::options().create(true).append(true).open(path).unwrap();
-        writeln!(file, "{line}").unwrap();
-    }
-}
-
 fn homes(facts: &HostFacts) -> Vec<Home> {
     facts.cgroup.homes(["cpu", "cpuset", "io", "memory", "pids"]).0
-}
-
-/// Group directories below the mounts of these homes, and what is enabled for their children.
-fn picture(homes: &[Home]) -> Vec<(PathBuf, String)> {
-    let mut open: Vec<PathBuf> = homes.iter().map(|home| home.mount.clone()).collect();
-    let mut found = Vec::new();
-    while let Some(group) = open.pop() {
-        let inside = fs::read_dir(&group).unwrap().map(|entry| entry.unwrap().path());
-        open.extend(inside.filter(|path| path.is_dir()));
-        let enabled = fs::read_to_string(group.join("cgroup.subtree_control")).unwrap_or_default();
-        found.push((group, enabled));
-    }
-    found.sort();
-    found
 }
 
 struct Bench {
     root: Root,
     ledger: Ledger,
     homes: Vec<Home>,
-    before: Vec<(PathBuf, String)>,
+    before: Picture,
     _work: tempfile::TempDir,
-    _turn: File,
+    _turn: Turn,
 }
 
 impl Bench {
     fn new(test: &str) -> Option<Self> {
+        let turn = turn(test, &[])?;
         let root = Root::real();
-        let facts = assay_host::gather(&root).unwrap();
-        let turn = turn(test, &facts)?;
+        let homes = homes(&assay_host::gather(&root).unwrap());
+        if homes.is_empty() {
+            skip(test, "no control groups are mounted");
+            return None;
+        }
         let work = tempfile::Builder::new().prefix("assay-test-").tempdir().unwrap();
         let ledger = Ledger::begin(&work.path().join("state"), "test").unwrap();
-        let homes = homes(&facts);
-        let before = picture(&homes);
+        let before = Picture::take();
         Some(Self { root, ledger, homes, before, _work: work, _turn: turn })
     }
 
@@ -88,7 +50,7 @@ impl Bench {
     fn restore(mut self) {
         assert_eq!(self.ledger.restore(&self.root), []);
         assert!(self.ledger.finish().unwrap());
-        assert_eq!(picture(&self.homes), self.before);
+        Picture::assert_same(&self.before, "restored");
     }
 }
 

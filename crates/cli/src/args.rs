@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use assay_study::DiskChoice;
 use clap::{Args, Parser, Subcommand};
+
+use crate::command::conform::{ConformArguments, ProbeArguments};
 
 /// Was the machine divided as the kernel was told?
 ///
@@ -36,14 +39,26 @@ pub(crate) enum Command {
     Judge(JudgeArguments),
     /// Write the report of a recorded run again
     Report(ReportArguments),
+    /// Run any command under limits, and say which of them bound
+    Exec(crate::command::exec::ExecArguments),
+    /// List the groups of every hierarchy with processes, knobs and use
+    Groups(crate::command::groups::GroupsArguments),
     /// Undo what a killed run left behind
-    Restore,
+    Restore(crate::command::restore::RestoreArguments),
+    /// Run studies and commands in a virtual machine: other kernels, layouts, nodes and disks
+    #[command(subcommand)]
+    Lab(crate::command::lab::LabCommand),
     /// Print the JSON schema of study files, for editors
     Schema,
+    /// Does the kernel do what its document says? One small real case for each behaviour
+    Conform(ConformArguments),
+    /// What `conform` puts into its groups
+    #[command(hide = true)]
+    Probe(ProbeArguments),
 }
 
 /// Changes to a study that the command line makes.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct StudyArguments {
     /// A study file, or the name of a shipped study
     pub(crate) study: String,
@@ -56,6 +71,13 @@ pub(crate) struct StudyArguments {
     /// How long a repeat runs at most, as `20s`
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) at_most: Option<Duration>,
+    /// Instead of the study's disk: `loop`, `block:/dev/x` or `null_blk:iops=500,depth=32,size=1GiB`;
+    /// in the lab also `nvme:2GiB` or `virtio:2GiB`
+    #[arg(long, value_name = "DISK", value_parser = disk)]
+    pub(crate) disk: Option<DiskChoice>,
+    /// Instead of the I/O scheduler of the study's disk
+    #[arg(long, value_name = "NAME")]
+    pub(crate) scheduler: Option<String>,
     /// Seed for the order of trials and for random data
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -96,6 +118,9 @@ pub(crate) struct HostArguments {
     /// Print everything as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Compare the table of knobs with a new group in every hierarchy; exit code 1 if any differ
+    #[arg(long)]
+    pub(crate) knobs_check: bool,
 }
 
 #[derive(Debug, Args)]
@@ -111,6 +136,10 @@ pub(crate) struct JudgeArguments {
 pub(crate) struct ReportArguments {
     /// The folder of a run
     pub(crate) run: PathBuf,
+}
+
+fn disk(text: &str) -> Result<DiskChoice, String> {
+    text.parse()
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

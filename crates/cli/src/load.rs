@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use assay_diagnostic::{Diagnostic, Severity, closest, render, to_json};
-use assay_study::{Scalar, Study, WarmUp, parse, parse_scalar, set_factor, shipped, shipped_file};
+use assay_study::{
+    Scalar, Study, WarmUp, choose_disk, choose_scheduler, parse, parse_scalar, set_factor, shipped,
+    shipped_file,
+};
 
 use crate::args::StudyArguments;
 use crate::exit::Code;
@@ -120,6 +123,18 @@ fn change(study: &mut Study, arguments: &StudyArguments) -> Result<(), Vec<Diagn
         if let Err(more) = set_factor(study, name.trim(), values) {
             findings.extend(more);
         }
+    }
+    let mut chosen = |result: Result<(), String>, option: &str| {
+        if let Err(why) = result {
+            let hint = format!("leave `{option}` out, or change the study file");
+            findings.push(Diagnostic::error("A0003", format!("{option}: {why}")).hint(hint));
+        }
+    };
+    if let Some(disk) = &arguments.disk {
+        chosen(choose_disk(study, disk), "--disk");
+    }
+    if let Some(scheduler) = &arguments.scheduler {
+        chosen(choose_scheduler(study, scheduler), "--scheduler");
     }
     if let Some(repeats) = arguments.repeats {
         study.design.repeats = repeats;

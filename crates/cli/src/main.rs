@@ -27,8 +27,13 @@ fn main() -> std::process::ExitCode {
         Command::Host(arguments) => command::host::run(&arguments),
         Command::Judge(arguments) => command::judge::run(&arguments),
         Command::Report(arguments) => command::report::run(&arguments),
-        Command::Restore => command::restore::run(),
+        Command::Exec(arguments) => return command::exec::run(&arguments),
+        Command::Groups(arguments) => command::groups::run(&arguments),
+        Command::Restore(arguments) => command::restore::run(&arguments),
+        Command::Lab(command) => return command::lab::run(&command),
         Command::Schema => command::schema::run(),
+        Command::Conform(arguments) => command::conform::run(&arguments),
+        Command::Probe(arguments) => command::conform::probe(&arguments),
     };
     code.into()
 }

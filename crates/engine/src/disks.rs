@@ -4,7 +4,7 @@
 use assay_host::ledger::Mark;
 use assay_host::scratch::{self, ScratchDisk, ScratchSpec, Source};
 use assay_kernel::signal;
-use assay_plan::{DiskPlan, Slot, Trial};
+use assay_plan::{DiskPlan, Slot, Trial, null_blk_attributes};
 use assay_study::{DiskSource, Format};
 
 use crate::failure::Failure;
@@ -81,7 +81,9 @@ fn spec(context: &Context, disk: &DiskPlan) -> ScratchSpec {
                 Source::Block { device: device.into(), erase: erase.clone() }
             }
             DiskSource::Directory { path } => Source::Directory { path: path.into() },
-            DiskSource::NullBlk => Source::NullBlk { size: disk.size, options: Vec::new() },
+            DiskSource::NullBlk(_) => {
+                Source::NullBlk { size: disk.size, options: null_blk_attributes(disk) }
+            }
         },
         format: match disk.format {
             Format::None => scratch::Format::None,

@@ -13,6 +13,7 @@ mod recording;
 mod repeat;
 mod run;
 mod targets;
+mod watch;
 
 pub use failure::Failure;
 pub use run::{Finished, Observer, Request, run};

@@ -10,6 +10,7 @@ use assay_sample::FirstIo;
 use crate::gate::{Gate, Release};
 use crate::processes::{Process, pause};
 use crate::run::Observer;
+use crate::watch::Watch;
 
 /// What the window was.
 pub(crate) struct Window {
@@ -31,6 +32,7 @@ pub(crate) fn measure(
     gate: &Gate,
     first_io: FirstIo,
     processes: &mut [Process],
+    watch: &mut Watch,
     observer: &mut dyn Observer,
 ) -> Window {
     let (release, skew) = gate.release(|| first_io.skew(FIRST_IO));
@@ -53,6 +55,7 @@ pub(crate) fn measure(
         if now >= end_ns || interrupted || any_done || !any_running {
             break now.min(end_ns);
         }
+        watch.look_if_due();
         let left = Duration::from_nanos(end_ns - now);
         interrupted = pause(left.min(Duration::from_millis(50)));
     };

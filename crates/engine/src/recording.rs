@@ -26,6 +26,7 @@ pub(crate) fn manifest(request: &Request) -> Manifest {
         started_at: request.started_at.clone(),
         seed: request.seed,
         host: request.facts.clone(),
+        guest: request.guest.clone(),
         trials: request.plan.trials.iter().map(trial).collect(),
         changes: Vec::new(),
         restored: None,
@@ -51,6 +52,7 @@ fn group(group: &GroupPlan, trial: &Trial) -> GroupRecord {
         name: workload.name.clone(),
         tool: "fio".to_owned(),
         io: workload.io.clone(),
+        threads: workload.threads,
         taken_over: workload.taken_over.clone(),
     };
     GroupRecord {
@@ -67,7 +69,7 @@ fn disk(disk: &assay_plan::DiskPlan) -> DiskRecord {
         DiskSource::Loop => "loop",
         DiskSource::Block { .. } => "block",
         DiskSource::Directory { .. } => "directory",
-        DiskSource::NullBlk => "null_blk",
+        DiskSource::NullBlk(_) => "null_blk",
     };
     DiskRecord {
         name: disk.name.clone(),

@@ -20,6 +20,7 @@ use crate::measure::{Window, measure};
 use crate::processes::{Process, stop_all};
 use crate::run::Context;
 use crate::targets::{active_scheduler, targets};
+use crate::watch::Watch;
 
 /// Ten samples a second: finer than a service round of BFQ with a handful of groups, and under
 /// a hundredth of a core with 128 of them (docs/performance.md).
@@ -57,6 +58,7 @@ impl Repeat<'_, '_> {
         let tree = knobs::set_up(self.context, self.trial, self.disks)?;
         let knobs_at_start = knobs::read(&tree, self.trial);
         let queues_at_start = self.queues();
+        let cpus = knobs::cpus(&tree, self.trial);
 
         self.phase("start workloads")?;
         let logs = self.context.request.folder.make_dir(&Path::new("logs").join(&name))?;
@@ -69,8 +71,13 @@ impl Repeat<'_, '_> {
 
         let samples = self.context.request.folder.make_dir(&Path::new("samples").join(&name))?;
         let targets = targets(&self.context.root, &tree, self.trial, self.disks);
+        let root = &self.context.root;
+        let mut watch =
+            Watch::open(root, &tree, self.trial, &knobs_at_start, self.disks, &queues_at_start);
         let mut record = match arrival {
-            Arrival::All => self.measure(&name, &gate, &targets, &samples, &mut processes)?,
+            Arrival::All => {
+                self.measure(&name, &gate, &targets, &samples, &mut processes, &mut watch)?
+            }
             Arrival::Interrupted => {
                 // A job that stands at the gate cannot hear that it should stop.
                 gate.release(|| ());
@@ -79,6 +86,8 @@ impl Repeat<'_, '_> {
         };
         record.knobs = knobs::readings(self.trial, knobs_at_start, knobs::read(&tree, self.trial));
         record.queues = self.queue_readings(queues_at_start);
+        record.cpus = cpus;
+        watch.tell(&mut record);
 
         self.phase("stop workloads")?;
         stop_all(&mut processes);
@@ -97,14 +106,15 @@ impl Repeat<'_, '_> {
         targets: &Targets,
         samples: &Path,
         processes: &mut [Process],
+        watch: &mut Watch,
     ) -> Result<RepeatRecord, Failure> {
         let prepared = prepare(&self.context.root, targets);
         let not_available = prepared.not_available.clone();
         let sampler = Sampler::start(prepared, samples, INTERVAL)?;
         let first_io = FirstIo::prepare(&self.context.root, targets);
         self.phase("run")?;
-        let window =
-            measure(self.slot, self.trial, gate, first_io, processes, &mut *self.context.observer);
+        let observer = &mut *self.context.observer;
+        let window = measure(self.slot, self.trial, gate, first_io, processes, watch, observer);
         let Outcome { cost, failure } = sampler.stop();
         self.context.event(self.slot, "stop", "window is over")?;
         if let Some(error) = failure {
@@ -182,6 +192,7 @@ impl Repeat<'_, '_> {
                 scheduler_at_end: end.0,
                 at_start: start.1,
                 at_end: end.1,
+                drift: BTreeMap::new(),
             })
             .collect()
     }
@@ -280,6 +291,8 @@ fn record_of(
         start_skew_s: window.start_skew_s.clone(),
         knobs: Vec::new(),
         queues: Vec::new(),
+        cpus: BTreeMap::new(),
+        watch: None,
         workloads: Vec::new(),
         sampler,
         not_available,
@@ -296,6 +309,8 @@ fn interrupted_before_the_start(name: &str) -> RepeatRecord {
         start_skew_s: Available::NotAvailable("interrupted before the start".to_owned()),
         knobs: Vec::new(),
         queues: Vec::new(),
+        cpus: BTreeMap::new(),
+        watch: None,
         workloads: Vec::new(),
         sampler: assay_record::SamplerCost::default(),
         not_available: BTreeMap::new(),

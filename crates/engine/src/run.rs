@@ -7,7 +7,7 @@ use assay_facts::HostFacts;
 use assay_host::{Ledger, scratch};
 use assay_kernel::{Root, signal};
 use assay_plan::{Plan, Slot};
-use assay_record::{EventLog, Manifest, RunFolder};
+use assay_record::{EventLog, Guest, Manifest, RunFolder};
 
 use crate::disks::Disks;
 use crate::failure::Failure;
@@ -37,6 +37,8 @@ pub struct Request {
     pub seed: u64,
     /// The machine.
     pub facts: HostFacts,
+    /// The lab's guest that the machine is, if it is one.
+    pub guest: Option<Guest>,
     /// The run folder.
     pub folder: RunFolder,
     /// Where the ledger lives.

@@ -7,7 +7,9 @@ use assay_cgroup::Tree;
 use assay_host::scratch::ScratchDisk;
 use assay_kernel::Root;
 use assay_plan::{GroupPlan, Trial};
-use assay_sample::{CpuFile, DiskTarget, GroupTarget, IoFiles, Targets};
+use assay_sample::{
+    CpuFile, DiskTarget, GroupTarget, IoFiles, MemoryFiles, Targets, ThrottleTarget,
+};
 use assay_study::DiskSource;
 
 /// The top group of the run, as [`Tree`] names it.
@@ -21,6 +23,7 @@ pub(crate) fn targets(root: &Root, tree: &Tree, trial: &Trial, disks: &[ScratchD
     Targets {
         groups: trial.groups.iter().map(|group| target(root, tree, trial, group, disks)).collect(),
         disks: devices,
+        throttles: throttles(root, tree, trial),
     }
 }
 
@@ -36,6 +39,7 @@ fn target(
         io: io(root, tree, trial, group, disks),
         cpu: cpu(tree, trial, group),
         pressure: tree.v2_directory(&group.name),
+        memory: memory(tree, trial, group),
     }
 }
 
@@ -89,7 +93,7 @@ fn blkio(
 /// why a disk that the user owns is left alone.
 pub(crate) fn count_io(tree: &Tree, trial: &Trial, disks: &[ScratchDisk]) {
     for (planned, disk) in trial.disks.iter().zip(disks) {
-        if matches!(planned.source, DiskSource::Loop | DiskSource::NullBlk) {
+        if matches!(planned.source, DiskSource::Loop | DiskSource::NullBlk(_)) {
             let limit = format!("{}:{} {}", disk.major, disk.minor, 1u64 << 60);
             // A kernel without throttling has no such file, and BFQ's files are read instead.
             let _ = tree.write(TOP, "io", "blkio.throttle.read_bps_device", &limit);
@@ -118,6 +122,47 @@ fn cpu(tree: &Tree, trial: &Trial, group: &GroupPlan) -> Result<CpuFile, String>
     }
     let directory = tree.directory(&group.name, "cpu").ok_or_else(|| absent(trial, "cpu"))?;
     Ok(CpuFile::CpuStat(directory.join("cpu.stat")))
+}
+
+fn memory(tree: &Tree, trial: &Trial, group: &GroupPlan) -> Result<MemoryFiles, String> {
+    let unused = || match trial.absent.get("memory") {
+        Some(_) => absent(trial, "memory"),
+        None => "the study neither limits memory nor promises anything about it".to_owned(),
+    };
+    let directory = tree.directory(&group.name, "memory").ok_or_else(unused)?;
+    let is_v2 = trial.homes.iter().any(|home| home.is_v2 && home.controllers.contains("memory"));
+    Ok(MemoryFiles { directory, is_v2 })
+}
+
+/// Groups that the study gives a CPU quota, and groups around the run's own that have one: a
+/// quota counts only in the group that bears it, and holds for all below.
+fn throttles(root: &Root, tree: &Tree, trial: &Trial) -> Result<Vec<ThrottleTarget>, String> {
+    let top =
+        tree.directory(TOP, "cpu").ok_or("no knob of the study needs the controller `cpu`")?;
+    let limited = trial
+        .groups
+        .iter()
+        .filter(|group| group.knobs.iter().any(|knob| knob.record.knob == "cpu.max"));
+    let mut targets: Vec<ThrottleTarget> = limited
+        .filter_map(|group| {
+            let path = tree.directory(&group.name, "cpu")?.join("cpu.stat");
+            Some(ThrottleTarget { name: group.name.clone(), path })
+        })
+        .collect();
+    let mount = tree.mount("cpu").unwrap_or(&top);
+    let around = top.ancestors().skip(1).take_while(|path| *path != mount);
+    for path in around.filter(|path| path.starts_with(mount) && has_quota(root, path)) {
+        let name = format!("above:{}", path.display());
+        targets.push(ThrottleTarget { name, path: path.join("cpu.stat") });
+    }
+    Ok(targets)
+}
+
+fn has_quota(root: &Root, group: &Path) -> bool {
+    let says = |file: &str, none: &str| {
+        root.read_trimmed(group.join(file)).is_ok_and(|text| !text.starts_with(none))
+    };
+    says("cpu.max", "max") || says("cpu.cfs_quota_us", "-1")
 }
 
 fn absent(trial: &Trial, controller: &str) -> String {

@@ -1,2 +1,25 @@
 //! One command under limits, by hand: a group of its own in every hierarchy that its knobs need,
-//! and what the kernel says afterwards about which of the limits bound.
+//! and what the kernel says afterwards about which of the limits bound (docs/exec.md).
+
+mod amount;
+mod bound;
+mod counters;
+mod peaks;
+mod prepare;
+mod program;
+mod report;
+mod request;
+mod run;
+mod settings;
+mod supervise;
+mod text;
+mod used;
+
+pub use bound::{Binding, Judged};
+pub use prepare::{Refused, WhoseFault};
+pub use program::NotRunnable;
+pub use report::{Ended, Left, LimitReport, Report};
+pub use request::{Leftover, Request, Setting, place};
+pub use run::{Failure, Outcome, exec};
+pub use text::text;
+pub use used::{DeviceIo, Io, Peak, Stall, Throttling, Used};

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Available;
+
 /// The three layouts that hosts are found in (cgroups(7)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -50,6 +52,10 @@ pub struct CgroupLayout {
     /// Every known controller by its v2 name (`io`, not `blkio`; `cpu`; `memory`; `freezer` only on v1).
     /// v1's `cpuacct` is listed under its own name.
     pub controllers: BTreeMap<String, Controller>,
+    /// Where this process may make groups, by controller, when that is not the mount itself: a
+    /// group that was delegated to its user, or why there is none.
+    #[serde(default)]
+    pub bases: BTreeMap<String, Available<PathBuf>>,
 }
 
 /// A mounted hierarchy in which groups are made, with the controllers that are wanted of it.
@@ -66,6 +72,20 @@ pub struct Home {
     pub controllers: BTreeSet<String>,
 }
 
+/// The name that stands for the files of every group on cgroup2 (`cgroup.freeze`) where a
+/// controller is asked for.
+pub const CORE: &str = "cgroup";
+
+impl Home {
+    /// The controllers that must be enabled for the children of a group of this home. The files
+    /// of every group need nothing, and `perf_event` is at work in every group of cgroup2 without
+    /// being enabled (Documentation/admin-guide/cgroup-v2.rst).
+    pub fn enabled(&self) -> impl Iterator<Item = &str> {
+        let names = self.controllers.iter().map(String::as_str);
+        names.filter(|name| ![CORE, "perf_event"].contains(name))
+    }
+}
+
 impl CgroupLayout {
     /// The hierarchies that serve these controllers, each once, and the controllers that none
     /// serves with the reason. Every group is made in each of these homes.
@@ -77,15 +97,31 @@ impl CgroupLayout {
         let mut homes: Vec<Home> = Vec::new();
         let mut absent = BTreeMap::new();
         for name in wanted {
-            let (is_v2, mount) = match self.controllers.get(name).map(|found| &found.hierarchy) {
+            let found = self.controllers.get(name).map(|found| &found.hierarchy);
+            let (is_v2, mount) = match found {
+                None if name == CORE && self.v2_mount.is_none() => {
+                    absent.insert(name.to_owned(), "cgroup2 is not mounted".to_owned());
+                    continue;
+                }
                 Some(Hierarchy::V1(mount)) => (false, mount),
                 Some(Hierarchy::V2(mount)) => (true, mount),
                 Some(Hierarchy::Absent(why)) => {
                     absent.insert(name.to_owned(), why.clone());
                     continue;
                 }
-                None => {
-                    absent.insert(name.to_owned(), "this kernel does not list it".to_owned());
+                None => match self.v2_mount.as_ref().filter(|_| name == CORE) {
+                    Some(mount) => (true, mount),
+                    None => {
+                        absent.insert(name.to_owned(), "this kernel does not list it".to_owned());
+                        continue;
+                    }
+                },
+            };
+            let base = match self.bases.get(name) {
+                None => mount.clone(),
+                Some(Available::Value(base)) => base.clone(),
+                Some(Available::NotAvailable(why)) => {
+                    absent.insert(name.to_owned(), why.clone());
                     continue;
                 }
             };
@@ -96,7 +132,7 @@ impl CgroupLayout {
                 None => homes.push(Home {
                     is_v2,
                     mount: mount.clone(),
-                    base: mount.clone(),
+                    base,
                     controllers: BTreeSet::from([name.to_owned()]),
                 }),
             }
@@ -129,6 +165,7 @@ mod tests {
                 ("io".to_owned(), on(Hierarchy::V2(PathBuf::from("/cg/unified")))),
                 ("rdma".to_owned(), on(Hierarchy::Absent("not built in".to_owned()))),
             ]),
+            bases: BTreeMap::new(),
         }
     }
 
@@ -140,5 +177,29 @@ mod tests {
         assert!(homes[1].is_v2);
         assert_eq!(absent["rdma"], "not built in");
         assert!(absent.contains_key("misc"));
+    }
+
+    #[test]
+    fn files_of_every_group_are_on_cgroup2_and_enable_nothing() {
+        let (homes, _) = layout().homes(["io", CORE]);
+        assert_eq!((homes.len(), homes[0].is_v2), (1, true));
+        assert_eq!(homes[0].enabled().collect::<Vec<_>>(), ["io"]);
+        let without = CgroupLayout { v2_mount: None, ..layout() };
+        assert!(without.homes([CORE]).1[CORE].contains("not mounted"));
+    }
+
+    #[test]
+    fn a_user_makes_groups_where_they_were_delegated_and_learns_why_not_elsewhere() {
+        let mut layout = layout();
+        let base = PathBuf::from("/cg/cpu,cpuacct/users/1000");
+        layout.bases = BTreeMap::from([
+            ("cpu".to_owned(), Available::Value(base.clone())),
+            ("io".to_owned(), Available::NotAvailable("needs root, because".to_owned())),
+        ]);
+        let (homes, absent) = layout.homes(["cpu", "io"]);
+        assert_eq!(homes.len(), 1);
+        assert_eq!(homes[0].base, base);
+        assert_eq!(homes[0].mount, PathBuf::from("/cg/cpu,cpuacct"));
+        assert_eq!(absent["io"], "needs root, because");
     }
 }

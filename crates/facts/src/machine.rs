@@ -85,6 +85,10 @@ pub struct HostFacts {
     pub distribution: String,
     /// Effective user id; 0 is root.
     pub effective_user: u32,
+    /// Whether this process may do what only root may (loop devices, mounts, queues of disks),
+    /// or why not.
+    #[serde(default = "as_root")]
+    pub root: Available<()>,
     /// What hypervisor runs this kernel, if one can be told.
     pub virtual_machine: Option<String>,
     /// The processors.
@@ -112,4 +116,9 @@ pub struct HostFacts {
     pub parses_partitions: Available<bool>,
     /// Programs by name.
     pub tools: BTreeMap<String, Tool>,
+}
+
+/// Hosts that were recorded before this was known were all measured as root.
+const fn as_root() -> Available<()> {
+    Available::Value(())
 }

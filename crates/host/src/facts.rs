@@ -3,10 +3,14 @@
 
 mod cgroup;
 mod cpus;
+mod delegation;
 mod disks;
+mod knobs;
 mod memory;
 mod system;
 mod tools;
+
+pub use knobs::{kernel, knobs};
 
 use assay_facts::{Disk, HostFacts, Node};
 use assay_kernel::{Error, Root};
@@ -24,6 +28,7 @@ pub fn gather(root: &Root) -> Result<HostFacts, Error> {
         architecture: system::architecture(root),
         distribution: system::distribution(root),
         effective_user: system::effective_user(root),
+        root: delegation::root(root),
         virtual_machine: system::virtual_machine(root),
         caches: cpus::caches(root, &cpus.online),
         memory_nodes: nodes.iter().filter(|node| node.memory.get() > 0).map(node_id).collect(),
@@ -31,7 +36,7 @@ pub fn gather(root: &Root) -> Result<HostFacts, Error> {
         nodes,
         memory,
         swap: memory::total(root, "SwapTotal"),
-        cgroup: cgroup::layout(root),
+        cgroup: delegation::with_bases(root, cgroup::layout(root)),
         schedulers: disks::schedulers(&disks),
         disks,
         pressure: system::pressure(root),

@@ -3,8 +3,10 @@
 
 mod change;
 mod group;
+mod instant;
 mod inverse;
 mod journal;
+mod line;
 mod loop_device;
 mod make;
 mod queue;
@@ -16,10 +18,15 @@ use std::path::{Path, PathBuf};
 use assay_kernel::{Error, Root};
 
 pub use change::{Area, Change};
+pub use line::Damaged;
 pub use loop_device::LoopDevice;
-pub use unfinished::{LedgerRestore, RestoreReport, Unfinished, restore_all, unfinished};
+pub use unfinished::{
+    LedgerRestore, RestoreReport, Unfinished, restore_all, set_aside, unfinished,
+};
 
-use journal::{FORMAT, Header, Journal};
+use instant::instant;
+use journal::Journal;
+use line::{FORMAT, Header};
 
 /// The changes of one run. While it lives its file is locked; when the process ends without
 /// [`Ledger::finish`], the file stays for `assay restore`.
@@ -33,6 +40,8 @@ pub struct Ledger {
 struct Entry {
     number: u32,
     change: Change,
+    /// The boot in which it was made; `None` for this one.
+    boot: Option<String>,
     restored: Option<Result<(), Error>>,
 }
 
@@ -64,12 +73,21 @@ impl ChangeReport {
     }
 }
 
-/// Where ledgers are kept: `ASSAY_STATE`, or /var/lib/assay, which survives a reboot.
+/// Where ledgers are kept: `ASSAY_STATE`, or /var/lib/assay, which survives a reboot; for users
+/// other than root `$XDG_STATE_HOME/assay`, by default `~/.local/state/assay`.
 #[must_use]
 pub fn state_dir() -> PathBuf {
-    std::env::var_os("ASSAY_STATE")
-        .filter(|value| !value.is_empty())
-        .map_or_else(|| PathBuf::from("/var/lib/assay"), PathBuf::from)
+    let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    if let Some(state) = named("ASSAY_STATE") {
+        return PathBuf::from(state);
+    }
+    let of_user = || {
+        let home = || named("HOME").map(|home| Path::new(&home).join(".local/state"));
+        Some(named("XDG_STATE_HOME").map(PathBuf::from).or_else(home)?.join("assay"))
+    };
+    let is_root = rustix::process::geteuid().is_root();
+    let of_user = if is_root { None } else { of_user() };
+    of_user.unwrap_or_else(|| PathBuf::from("/var/lib/assay"))
 }
 
 impl Ledger {
@@ -80,20 +98,19 @@ impl Ledger {
         let directory = unfinished::directory(state_dir);
         make_directories(&directory)?;
         let path = directory.join(format!("{}.jsonl", checked_name(run_id)?));
-        let gate = unfinished::Gate::close(&directory)?;
+        // Until the ledger has its name and its lock, no other run may look for it.
+        let _gate = unfinished::Gate::close(&directory)?;
         unfinished::refuse_if_any(state_dir)?;
-        let mut journal = Journal::create(&path)?;
-        if !journal.try_lock()? {
-            return Err(Error::unexpected("lock", &path, "another process holds it"));
-        }
-        drop(gate);
-        journal.begin(Header {
+        let header = Header {
             format: FORMAT,
             run: run_id.to_owned(),
             pid: std::process::id(),
             boot: boot_id(&Root::real()),
+        };
+        let journal = Journal::create(&path, header).map_err(|error| {
+            let hint = "ASSAY_STATE names another place for ledgers; it must survive a reboot";
+            error.with_hint(hint)
         })?;
-        journal::sync_directory(&directory)?;
         Ok(Self::over(journal, Vec::new()))
     }
 
@@ -130,16 +147,16 @@ impl Ledger {
 
     /// Takes back the changes made since `mark`.
     pub fn restore_to(&mut self, root: &Root, mark: Mark) -> Vec<Error> {
-        self.take_back(mark, |change| undo::undo(root, change))
+        self.take_back(mark, |entry| undo::undo(root, &entry.change))
     }
 
     /// What fails is tried once more at the end: it may have hung on something that has gone
     /// since, as an attribute hangs on its loop device.
-    fn take_back(&mut self, mark: Mark, undo: impl Fn(&Change) -> Result<(), Error>) -> Vec<Error> {
+    fn take_back(&mut self, mark: Mark, undo: impl Fn(&Entry) -> Result<(), Error>) -> Vec<Error> {
         if self.pass(mark, &undo).is_empty() { Vec::new() } else { self.pass(mark, &undo) }
     }
 
-    fn pass(&mut self, mark: Mark, undo: &impl Fn(&Change) -> Result<(), Error>) -> Vec<Error> {
+    fn pass(&mut self, mark: Mark, undo: &impl Fn(&Entry) -> Result<(), Error>) -> Vec<Error> {
         let mut errors = Vec::new();
         for index in (mark.0.min(self.entries.len())..self.entries.len()).rev() {
             if matches!(self.entries[index].restored, Some(Ok(()))) {
@@ -157,14 +174,14 @@ impl Ledger {
     fn take_back_one(
         &mut self,
         index: usize,
-        undo: &impl Fn(&Change) -> Result<(), Error>,
+        undo: &impl Fn(&Entry) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        #[cfg(test)]
-        fuse::burn()?;
-        undo(&self.entries[index].change)?;
-        #[cfg(test)]
-        fuse::burn()?;
-        self.journal.back(self.entries[index].number)
+        instant()?;
+        undo(&self.entries[index])?;
+        // Only a note: a full disk must not make a change that is back count as one that stands.
+        // Without the note it is taken back once more, which does nothing.
+        let _ = self.journal.back(self.entries[index].number);
+        Ok(())
     }
 
     /// Removes the ledger's file if every change is back, and says whether that was so.
@@ -184,8 +201,7 @@ impl Ledger {
         let whole = change.all_or_nothing();
         self.intend(vec![change])?;
         let result = make();
-        #[cfg(test)]
-        fuse::burn()?;
+        instant()?;
         if result.is_err() && whole {
             self.forget_last()?;
         }
@@ -194,18 +210,17 @@ impl Ledger {
 
     /// Writes changes down that are about to be made, and returns when they are on the disk.
     fn intend(&mut self, changes: Vec<Change>) -> Result<(), Error> {
-        #[cfg(test)]
-        fuse::burn()?;
+        instant()?;
         let next = self.entries.last().map_or(0, |entry| entry.number + 1);
         let numbered: Vec<(u32, Change)> = (next..).zip(changes).collect();
         self.journal.intend(&numbered)?;
         self.entries.extend(numbered.into_iter().map(|(number, change)| Entry {
             number,
             change,
+            boot: None,
             restored: None,
         }));
-        #[cfg(test)]
-        fuse::burn()?;
+        instant()?;
         Ok(())
     }
 
@@ -247,6 +262,12 @@ fn make_directories(path: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
+mod damage_tests;
+#[cfg(test)]
+mod fake;
+#[cfg(test)]
 mod fuse;
+#[cfg(test)]
+mod model;
 #[cfg(test)]
 mod tests;

@@ -30,10 +30,16 @@ fn requirement(
     }
 }
 
+/// What needs root whatever was delegated. Groups are told of controller by controller.
 fn root(facts: &HostFacts) -> Requirement {
-    let user = facts.effective_user;
-    let remedy = "run it with sudo: groups, queues and scratch disks belong to root";
-    requirement("root", format!("effective user id {user}"), user == 0, remedy)
+    let (observed, met) = match &facts.root {
+        Available::Value(()) => ("root of this machine".to_owned(), true),
+        Available::NotAvailable(why) => (why.clone(), false),
+    };
+    let remedy = "run it with sudo for loop, block and null_blk disks, schedulers, queue settings \
+                  and iocost; a disk that is a directory, and knobs of the controllers below that \
+                  are met, need no root";
+    requirement("root", observed, met, remedy)
 }
 
 fn controller(facts: &HostFacts, name: &str) -> Requirement {
@@ -44,6 +50,16 @@ fn controller(facts: &HostFacts, name: &str) -> Requirement {
         Some(Hierarchy::Absent(why)) => (why.clone(), false),
         None => ("unknown to this kernel".to_owned(), false),
     };
+    match facts.cgroup.bases.get(name) {
+        Some(Available::Value(base)) => {
+            let observed = format!("{observed}, groups in {}", base.display());
+            return requirement(what, observed, met, "");
+        }
+        Some(Available::NotAvailable(why)) => {
+            return requirement(what, observed, false, why);
+        }
+        None => {}
+    }
     let remedy = format!(
         "mount -t cgroup2 none /sys/fs/cgroup, or for v1: mkdir -p /sys/fs/cgroup/{v1} && \
          mount -t cgroup -o {v1} none /sys/fs/cgroup/{v1}",
@@ -115,7 +131,7 @@ mod tests {
     fn what_is_met_needs_no_remedy() {
         let mut facts = facts_of_an_empty_tree();
         facts.schedulers = vec!["bfq".to_owned(), "none".to_owned()];
-        facts.effective_user = 0;
+        facts.root = Available::Value(());
         let list = requirements(&facts);
         let line = |what: &str| list.iter().find(|line| line.what == what).unwrap();
         assert!(line("root").met && line("root").remedy.is_none());

@@ -106,7 +106,7 @@ fn lay_out(
     let areas = partitions::plan(spec, disk.size)?;
     let lasting = matches!(spec.source, Source::Block { .. });
     if lasting && (!areas.is_empty() || spec.format != Format::None) {
-        block::note_signatures(ledger, disk, &areas)?;
+        block::note_signatures(root, ledger, disk, &areas)?;
     }
     if !areas.is_empty() {
         (caller.progress)(Progress::Partitioning { partitions: spec.partitions });

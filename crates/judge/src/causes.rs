@@ -7,11 +7,13 @@
 
 use assay_record::{PromiseRecord, RelationRecord};
 
+use crate::cpus::Shared;
 use crate::judgement::{Cause, Verdict};
 use crate::measure::Measure;
 use crate::promise::{Numbers, Subject};
 use crate::queue::Queue;
 
+mod cpu_imbalance;
 mod injection;
 mod request_pool;
 mod settings;
@@ -82,8 +84,8 @@ fn suspected(
     causes
 }
 
-/// Suspicions in the order of how much they explain. They are about shares of a disk; other
-/// promises have none yet.
+/// Suspicions in the order of how much they explain. They are about shares of a disk and of CPU
+/// time; other promises have none yet.
 fn suspicions(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
@@ -91,9 +93,19 @@ fn suspicions(
     numbers: &Numbers,
 ) -> Vec<Suspicion> {
     let shares = matches!(promise.is, RelationRecord::Proportional(_) | RelationRecord::Equal);
-    let Some(repeat) = subject.repeats.first().filter(|_| measure.is_io() && shares) else {
+    let Some(repeat) = subject.repeats.first().filter(|_| shares) else {
         return Vec::new();
     };
+    if measure.is_cpu() {
+        let shared = Shared::of(subject.host, subject.trial, repeat.record).ok().flatten();
+        return shared
+            .map(|shared| cpu_imbalance::suspect(repeat, &shared, numbers))
+            .into_iter()
+            .collect();
+    }
+    if !measure.is_io() {
+        return Vec::new();
+    }
     let mut found = Vec::new();
     for queue in Queue::all(subject.trial, repeat) {
         match queue {

@@ -2,12 +2,15 @@
 //!
 //! From knob values *read back*, over the measured groups that ran: a share means a part of what
 //! those groups got together. Nested groups compete with their siblings only, so that the share
-//! of `a/b` is the part of `a` among the top groups times the part of `b` within `a`.
+//! of `a/b` is the part of `a` among the top groups times the part of `b` within `a`. Of CPU time
+//! no group is promised more than its threads can use.
 
 use std::collections::BTreeMap;
 
 use assay_record::RepeatRecord;
 
+use crate::cpus::Shared;
+use crate::feasible::water_fill;
 use crate::reading;
 
 /// A group's knob and its share.
@@ -15,68 +18,120 @@ use crate::reading;
 pub(crate) struct Expected {
     /// The knob as read back, where the promise refers to one.
     pub(crate) knob: Option<f64>,
-    /// The share that follows; shares of all groups add up to 1.
+    /// The share that follows, and shares of all groups add up to 1; or a bound.
     pub(crate) share: f64,
+    /// The share that the weights alone would give, where the group cannot use that much or gets
+    /// more because another cannot.
+    pub(crate) by_weight: Option<f64>,
+}
+
+impl Expected {
+    /// A share or a bound that no weight stands behind.
+    pub(crate) const fn plain(knob: Option<f64>, share: f64) -> Self {
+        Self { knob, share, by_weight: None }
+    }
 }
 
 /// Equal shares.
 pub(crate) fn equal(groups: usize) -> Vec<Expected> {
-    vec![Expected { knob: None, share: 1.0 / groups.max(1) as f64 }; groups]
+    vec![Expected::plain(None, 1.0 / groups.max(1) as f64); groups]
 }
 
-/// Shares that follow a knob. The error names a group whose knob cannot be used.
+/// Shares that follow a knob. Where the groups share CPUs, no group is promised more than its
+/// threads can use. The error names a group whose knob cannot be used.
 pub(crate) fn proportional(
     record: &RepeatRecord,
     groups: &[&str],
     knob: &str,
+    shared: Option<&Shared>,
 ) -> Result<Vec<Expected>, String> {
-    let mut shares = BTreeMap::new();
-    let mut weights = BTreeMap::new();
-    divide(record, knob, "", groups, 1.0, &mut shares, &mut weights)?;
+    let mut by_weight = Division::new(record, knob, None);
+    by_weight.divide("", groups, 1.0)?;
+    let mut feasible = Division::new(record, knob, shared);
+    feasible.divide("", groups, shared.map_or(1.0, Shared::count))?;
+    // Where the threads are fewer than the CPUs, the parts are less than the whole.
+    let whole: f64 = feasible.parts.values().sum();
     let found = groups.iter().map(|group| {
-        Some(Expected { knob: weights.get(*group).copied(), share: shares.get(*group).copied()? })
+        let share = feasible.parts.get(*group)? / whole;
+        let weighed = *by_weight.parts.get(*group)?;
+        Some(Expected {
+            knob: feasible.weights.get(*group).copied(),
+            share,
+            by_weight: ((weighed / share - 1.0).abs() > 1e-9).then_some(weighed),
+        })
     });
     let expected: Option<Vec<Expected>> = found.collect();
     expected.ok_or_else(|| "two measured groups have the same name".to_owned())
 }
 
-/// Divides `whole` among the groups directly below `parent`, and what each of them gets among
-/// the groups below it.
-fn divide(
+/// Each group's own knob as its bound.
+pub(crate) fn bounds(
     record: &RepeatRecord,
-    knob: &str,
-    parent: &str,
     groups: &[&str],
-    whole: f64,
-    shares: &mut BTreeMap<String, f64>,
-    weights: &mut BTreeMap<String, f64>,
-) -> Result<(), String> {
-    let mut children: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for group in groups.iter().copied().filter(|group| *group != parent) {
-        children.entry(child_of(parent, group)).or_default().push(group);
-    }
-    if children.is_empty() {
-        return Ok(());
-    }
-    if groups.contains(&parent) {
-        return Err(format!(
-            "`{parent}` runs workloads of its own beside its inner groups, which no knob divides"
-        ));
-    }
-    let values = sibling_weights(record, knob, &children)?;
-    let sum: f64 = values.values().sum();
-    if sum <= 0.0 {
-        return Err(format!("`{knob}` reads 0 for every group"));
-    }
-    for (child, below) in &children {
-        let share = whole * values[child] / sum;
-        if below.contains(&child.as_str()) {
-            shares.insert(child.clone(), share);
+    knob: &str,
+) -> Result<Vec<Expected>, String> {
+    let bound = |group: &&str| {
+        let bound = reading::number(record, group, knob)?;
+        if bound <= 0.0 {
+            return Err(format!("`{knob}` of `{group}` reads 0, which bounds nothing"));
         }
-        divide(record, knob, child, below, share, shares, weights)?;
+        Ok(Expected::plain(Some(bound), bound))
+    };
+    groups.iter().map(bound).collect()
+}
+
+/// Parts of a whole as they are handed out from the top groups down.
+struct Division<'r> {
+    record: &'r RepeatRecord,
+    knob: &'r str,
+    shared: Option<&'r Shared>,
+    parts: BTreeMap<String, f64>,
+    weights: BTreeMap<String, f64>,
+}
+
+impl<'r> Division<'r> {
+    const fn new(record: &'r RepeatRecord, knob: &'r str, shared: Option<&'r Shared>) -> Self {
+        Self { record, knob, shared, parts: BTreeMap::new(), weights: BTreeMap::new() }
     }
-    weights.extend(values);
-    Ok(())
+
+    /// Divides `whole` among the groups directly below `parent`, and what each of them gets among
+    /// the groups below it.
+    fn divide(&mut self, parent: &str, groups: &[&str], whole: f64) -> Result<(), String> {
+        let mut children: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for group in groups.iter().copied().filter(|group| *group != parent) {
+            children.entry(child_of(parent, group)).or_default().push(group);
+        }
+        if children.is_empty() {
+            return Ok(());
+        }
+        if groups.contains(&parent) {
+            return Err(format!(
+                "`{parent}` runs workloads of its own beside its inner groups, which no knob \
+                 divides"
+            ));
+        }
+        let values = sibling_weights(self.record, self.knob, &children)?;
+        if values.values().sum::<f64>() <= 0.0 {
+            return Err(format!("`{}` reads 0 for every group", self.knob));
+        }
+        let siblings: Vec<(f64, f64)> =
+            children.iter().map(|(child, below)| (values[child], self.demand(below))).collect();
+        let parts = water_fill(whole, &siblings);
+        for ((child, below), part) in children.iter().zip(parts) {
+            if below.contains(&child.as_str()) {
+                self.parts.insert(child.clone(), part);
+            }
+            self.divide(child, below, part)?;
+        }
+        self.weights.extend(values);
+        Ok(())
+    }
+
+    /// How much these groups could use together.
+    fn demand(&self, groups: &[&str]) -> f64 {
+        let Some(shared) = self.shared else { return f64::INFINITY };
+        groups.iter().map(|group| shared.demand(group)).sum()
+    }
 }
 
 /// Weights of siblings. An only child needs none: it gets all that its parent gets.
@@ -126,9 +181,13 @@ mod tests {
                     file: "io.bfq.weight".to_owned(),
                     at_start: Available::Value((*value).to_owned()),
                     at_end: Available::Value((*value).to_owned()),
+                    also: BTreeMap::new(),
+                    drift: BTreeMap::new(),
                 })
                 .collect(),
             queues: Vec::new(),
+            cpus: BTreeMap::new(),
+            watch: None,
             workloads: Vec::new(),
             sampler: SamplerCost::default(),
             not_available: BTreeMap::new(),
@@ -137,7 +196,7 @@ mod tests {
     }
 
     fn shares(weights: &[(&str, &str)], groups: &[&str]) -> Result<Vec<f64>, String> {
-        let expected = proportional(&record(weights), groups, "io.weight")?;
+        let expected = proportional(&record(weights), groups, "io.weight", None)?;
         Ok(expected.iter().map(|expected| expected.share).collect())
     }
 
@@ -168,5 +227,32 @@ mod tests {
         assert_eq!(error, "`io.weight` of `b` was not read back");
         let error = shares(&[("a", "100"), ("b", "max")], &["a", "b"]).unwrap_err();
         assert!(error.contains("`b` reads `max`, which is no number"), "{error}");
+    }
+
+    #[test]
+    fn threads_cap_what_a_group_is_promised_of_the_cpus() {
+        let shared = Shared {
+            set: "0-1".parse().unwrap(),
+            threads: BTreeMap::from([
+                ("a".to_owned(), 1),
+                ("b".to_owned(), 1),
+                ("c".to_owned(), 1),
+            ]),
+        };
+        let weights = [("a", "100"), ("b", "100"), ("c", "800")];
+        let found =
+            proportional(&record(&weights), &["a", "b", "c"], "io.weight", Some(&shared)).unwrap();
+        let shares: Vec<f64> = found.iter().map(|expected| expected.share).collect();
+        assert_eq!(shares, [0.25, 0.25, 0.5]);
+        assert_eq!(found[2].by_weight, Some(0.8));
+        assert_eq!(found[0].by_weight, Some(0.1));
+    }
+
+    #[test]
+    fn a_bound_is_the_knob_of_each_group() {
+        let found =
+            bounds(&record(&[("a", "100"), ("b", "50")]), &["a", "b"], "io.weight").unwrap();
+        assert_eq!((found[0].share, found[1].share), (100.0, 50.0));
+        assert!(bounds(&record(&[("a", "max")]), &["a"], "io.weight").is_err());
     }
 }

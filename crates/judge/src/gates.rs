@@ -6,8 +6,12 @@
 
 mod backlogged;
 mod cpu;
+mod feasible;
 mod knobs;
+mod memory;
+mod others;
 mod page_cache;
+mod quota;
 mod repeats;
 mod scheduler;
 mod start;
@@ -36,18 +40,28 @@ pub(crate) enum Scope {
     IoShares,
     /// Those about CPU time that mean something only while groups compete for it.
     CpuShares,
+    /// Those that a CPU quota is had in full, which mean something only while there is room.
+    CpuQuotas,
+    /// Those that a group keeps its memory, which mean something only while memory is short.
+    MemoryProtections,
 }
 
 impl Scope {
     /// Whether a promise of this kind is concerned.
     pub(crate) fn concerns(self, measure: Measure, relation: &RelationRecord) -> bool {
+        use RelationRecord::{AtLeast, AtLeastKnob, AtMost, AtMostKnob};
         // A limit holds or not whether or not others want the resource.
-        let competes = !matches!(relation, RelationRecord::AtMost(_));
+        let competes = !matches!(relation, AtMost(_) | AtMostKnob(_));
+        // The only knob that bounds CPU time is a quota, which competes with nobody.
+        let quota = matches!(relation, AtLeastKnob(_));
+        let protects = matches!(relation, AtLeast(_) | AtLeastKnob(_));
         match self {
             Self::All => true,
             Self::Io => measure.is_io(),
             Self::IoShares => measure.is_io() && competes,
-            Self::CpuShares => !measure.is_io() && competes,
+            Self::CpuShares => measure.is_cpu() && competes && !quota,
+            Self::CpuQuotas => measure.is_cpu() && quota,
+            Self::MemoryProtections => measure.is_memory() && protects,
         }
     }
 }
@@ -135,6 +149,15 @@ pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Gat
     }
     if evidence.any_promise(Scope::CpuShares) {
         gates.push(cpu::saturated(evidence));
+        gates.push(others::gate(evidence));
+        gates.push(quota::gate(evidence));
+        gates.extend(feasible::gate(evidence));
+    }
+    if evidence.any_promise(Scope::CpuQuotas) {
+        gates.push(cpu::room(evidence));
+    }
+    if evidence.any_promise(Scope::MemoryProtections) {
+        gates.push(memory::gate(evidence));
     }
     if evidence.any_promise(Scope::Io) {
         gates.push(writes::gate(evidence));

@@ -5,7 +5,7 @@
 //! interval in which it was counted.
 
 use crate::measure::Measure;
-use crate::series::{Series, Sorted, monotone};
+use crate::series::{Series, Sorted, integrated, monotone};
 
 /// The planned distance of two rows, nanoseconds. Coarser samples get a coarser grid, since
 /// rows between two readings would be invented.
@@ -40,7 +40,11 @@ impl Grid {
     ) -> Result<Self, String> {
         let mut all = Vec::with_capacity(groups.len());
         for group in groups {
-            all.push(monotone(group, table.sum(group, measure.columns())?)?);
+            let series = table.sum(group, measure.columns())?;
+            all.push(match measure.is_gauge() {
+                true => integrated(&series),
+                false => monotone(group, series)?,
+            });
         }
         let first = all.iter().filter_map(|series| series.first()).map(|first| first.0).max();
         let last = all.iter().filter_map(|series| series.last()).map(|last| last.0).min();

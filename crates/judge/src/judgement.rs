@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_record::Guest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -58,6 +59,12 @@ pub struct Judgement {
     pub trials: Vec<TrialJudgement>,
     /// Whether the host was put back as it was found; `None` when the run never said.
     pub restored: Option<bool>,
+    /// The lab's guest that the run took place in, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Guest>,
+    /// What a reader must know of verdicts from such a machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caveat: Option<String>,
 }
 
 /// One combination of factors.
@@ -121,6 +128,10 @@ pub struct GroupJudgement {
     pub knob: Option<f64>,
     /// The share (or rate) that was promised.
     pub expected_share: f64,
+    /// The share that the weights alone would give, where some group has too few threads to use
+    /// its part of the CPUs, so that `expected_share` differs from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share_by_weight: Option<f64>,
     /// The share (or rate) that was seen.
     pub share: f64,
     /// Lower end of its interval.
@@ -136,7 +147,7 @@ pub struct GroupJudgement {
 /// One condition without which a number means nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Check {
-    /// Stable name: `backlogged`, `cpu`, `scheduler`, `knobs`, `buffered-writes`, `page-cache`,
+    /// Stable name: `backlogged`, `cpu`, `others`, `quota`, `feasible`, `memory`, `scheduler`, `knobs`, `buffered-writes`, `page-cache`,
     /// `start`, `window`, `workloads`.
     pub check: String,
     /// Whether it holds.

@@ -11,7 +11,9 @@
 //! ```
 
 mod causes;
+mod cpus;
 mod expected;
+mod feasible;
 mod gates;
 mod grid;
 mod judgement;
@@ -24,6 +26,7 @@ mod reason;
 mod repeat;
 mod series;
 mod statistics;
+mod throttle;
 mod trial;
 mod warm_up;
 mod wording;
@@ -57,5 +60,7 @@ pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
         verdict: Verdict::worst(trials.iter().map(|trial| trial.verdict)),
         trials,
         restored: manifest.restored,
+        guest: manifest.guest.clone(),
+        caveat: manifest.guest.as_ref().map(|guest| guest.caveat().to_owned()),
     }
 }

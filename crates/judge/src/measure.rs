@@ -9,6 +9,10 @@ pub(crate) enum Measure {
     IoIos,
     /// CPU time, in seconds.
     CpuTime,
+    /// Bytes held, an amount and no rate.
+    MemoryCurrent,
+    /// Pages that were taken from a group and came back.
+    MemoryRefaults,
 }
 
 impl Measure {
@@ -18,6 +22,8 @@ impl Measure {
             "io.bytes" => Some(Self::IoBytes),
             "io.ios" => Some(Self::IoIos),
             "cpu.time" => Some(Self::CpuTime),
+            "memory.current" => Some(Self::MemoryCurrent),
+            "memory.refaults" => Some(Self::MemoryRefaults),
             _ => None,
         }
     }
@@ -27,6 +33,7 @@ impl Measure {
         match self {
             Self::IoBytes | Self::IoIos => "io",
             Self::CpuTime => "cpu",
+            Self::MemoryCurrent | Self::MemoryRefaults => "memory",
         }
     }
 
@@ -36,19 +43,37 @@ impl Measure {
             Self::IoBytes => &["read_bytes", "write_bytes"],
             Self::IoIos => &["read_ios", "write_ios"],
             Self::CpuTime => &["usage_ns"],
+            Self::MemoryCurrent => &["current_bytes"],
+            Self::MemoryRefaults => &["refault_anon_pages", "refault_file_pages"],
         }
     }
 
     /// What one count of a counter is in units of the measure.
     pub(crate) const fn scale(self) -> f64 {
         match self {
-            Self::IoBytes | Self::IoIos => 1.0,
             Self::CpuTime => 1e-9,
+            _ => 1.0,
         }
     }
 
-    /// Whether the disk, and not the CPU, is what the groups share.
+    /// Whether readings are amounts at an instant, of which the mean over time counts, and not
+    /// sums since the beginning.
+    pub(crate) const fn is_gauge(self) -> bool {
+        matches!(self, Self::MemoryCurrent)
+    }
+
+    /// Whether the disk is what the groups share.
     pub(crate) const fn is_io(self) -> bool {
         matches!(self, Self::IoBytes | Self::IoIos)
+    }
+
+    /// Whether CPU time is what the groups share.
+    pub(crate) const fn is_cpu(self) -> bool {
+        matches!(self, Self::CpuTime)
+    }
+
+    /// Whether memory is what the groups share.
+    pub(crate) const fn is_memory(self) -> bool {
+        matches!(self, Self::MemoryCurrent | Self::MemoryRefaults)
     }
 }

@@ -1,8 +1,10 @@
 //! One promise in one trial.
 
+use assay_facts::HostFacts;
 use assay_record::{PromiseRecord, RelationRecord, TrialRecord};
 
 use crate::causes;
+use crate::cpus::Shared;
 use crate::expected::{self, Expected};
 use crate::gates::Gate;
 use crate::judgement::{GroupJudgement, PromiseJudgement, Verdict};
@@ -14,6 +16,7 @@ use crate::repeat::Repeat;
 use crate::statistics::bootstrap::{self, DRAWS, Quantity, Stream};
 use crate::statistics::estimate::{Estimate, combine};
 use crate::statistics::jain;
+use crate::throttle;
 
 /// Blocks without which nothing is decided, however clear it looks: correlation that lasts as
 /// long as the window makes intervals too narrow, and cannot be told from a real difference.
@@ -25,6 +28,8 @@ pub(crate) struct Subject<'r> {
     pub(crate) seed: u64,
     /// Which trial of the run this is.
     pub(crate) number: u64,
+    /// The machine.
+    pub(crate) host: &'r HostFacts,
     /// The trial.
     pub(crate) trial: &'r TrialRecord,
     /// Names of the measured groups.
@@ -68,7 +73,7 @@ pub(crate) fn judge_promise(subject: &Subject<'_>, promise: &PromiseRecord) -> P
     let (verdict, reason) = match &numbers {
         _ if !failed.is_empty() => (Verdict::Void, reason::of_gates(&failed)),
         Err(why) => (Verdict::Void, format!("there is no number to judge: {why}")),
-        Ok(numbers) => decide(promise, measure, numbers),
+        Ok(numbers) => decide(subject, promise, measure, numbers),
     };
     let mut judged = document(promise, numbers.as_ref().ok(), verdict, reason);
     judged.causes = causes::find(subject, promise, measure, numbers.as_ref().ok(), verdict);
@@ -76,13 +81,23 @@ pub(crate) fn judge_promise(subject: &Subject<'_>, promise: &PromiseRecord) -> P
 }
 
 /// The verdict that the numbers give, once every gate has passed.
-fn decide(promise: &PromiseRecord, measure: Measure, numbers: &Numbers) -> (Verdict, String) {
+fn decide(
+    subject: &Subject<'_>,
+    promise: &PromiseRecord,
+    measure: Measure,
+    numbers: &Numbers,
+) -> (Verdict, String) {
     let found = Verdict::worst(numbers.offences.iter().map(|one| one.verdict(promise.within)));
     if found != Verdict::Undecided && numbers.blocks < BLOCKS_NEEDED {
         return (Verdict::Undecided, reason::too_few_blocks(numbers, BLOCKS_NEEDED));
     }
     if let (RelationRecord::AtMost(bound), Verdict::Kept) = (&promise.is, found)
         && let Some(why) = reason::never_bound(numbers, measure, *bound, promise.within)
+    {
+        return (Verdict::Void, why);
+    }
+    if let (RelationRecord::AtMostKnob(knob), Verdict::Kept) = (&promise.is, found)
+        && let Some(why) = never_bound(subject, promise, measure, numbers, knob)
     {
         return (Verdict::Void, why);
     }
@@ -98,7 +113,12 @@ fn numbers(
     let (quantity, side, expected) = match &promise.is {
         RelationRecord::Proportional(knob) => {
             one_disk(subject, measure)?;
-            let expected = expected::proportional(first.record, subject.groups, knob)?;
+            let shared = match measure.is_cpu() {
+                true => Shared::of(subject.host, subject.trial, first.record)?,
+                false => None,
+            };
+            let expected =
+                expected::proportional(first.record, subject.groups, knob, shared.as_ref())?;
             (Quantity::Share, Side::Both, expected)
         }
         RelationRecord::Equal => {
@@ -110,6 +130,12 @@ fn numbers(
         }
         RelationRecord::AtLeast(bound) => {
             (Quantity::Rate, Side::Below, bounds(subject.groups.len(), *bound)?)
+        }
+        RelationRecord::AtMostKnob(knob) => {
+            (Quantity::Rate, Side::Above, expected::bounds(first.record, subject.groups, knob)?)
+        }
+        RelationRecord::AtLeastKnob(knob) => {
+            (Quantity::Rate, Side::Below, expected::bounds(first.record, subject.groups, knob)?)
         }
     };
     if let Some(zero) = expected.iter().position(|expected| expected.share <= 0.0) {
@@ -167,7 +193,34 @@ fn bounds(groups: usize, bound: f64) -> Result<Vec<Expected>, String> {
             "a bound of {bound} per second cannot be judged as a fraction of itself"
         ));
     }
-    Ok(vec![Expected { knob: None, share: bound }; groups])
+    Ok(vec![Expected::plain(None, bound); groups])
+}
+
+/// A limit that holds because nobody came near it was not tested; one such group is enough.
+fn never_bound(
+    subject: &Subject<'_>,
+    promise: &PromiseRecord,
+    measure: Measure,
+    numbers: &Numbers,
+    knob: &str,
+) -> Option<String> {
+    let slack = promise.within.max(0.1);
+    (0..numbers.names.len()).find_map(|index| {
+        let (name, limit) = (&numbers.names[index], numbers.expected[index].share);
+        let far = numbers.seen[index].high < limit * (1.0 - slack);
+        let throttled: Option<f64> = subject
+            .repeats
+            .iter()
+            .map(|repeat| {
+                let table = repeat.table("throttle").ok()?;
+                Some(throttle::of(&table, repeat, name)?.throttled)
+            })
+            .sum();
+        let untouched = measure.is_cpu() && throttled.is_some_and(|periods| periods <= 0.0);
+        (far || untouched).then(|| {
+            reason::never_bound_group(measure, name, knob, limit, numbers.rates[index], throttled)
+        })
+    })
 }
 
 fn document(
@@ -204,6 +257,8 @@ fn relation(relation: &RelationRecord) -> (&'static str, Option<String>) {
         RelationRecord::Equal => ("equal", None),
         RelationRecord::AtMost(bound) => ("at_most", Some(bound.to_string())),
         RelationRecord::AtLeast(bound) => ("at_least", Some(bound.to_string())),
+        RelationRecord::AtMostKnob(knob) => ("at_most", Some(knob.clone())),
+        RelationRecord::AtLeastKnob(knob) => ("at_least", Some(knob.clone())),
     }
 }
 
@@ -227,6 +282,7 @@ fn groups(numbers: &Numbers, within: f64, verdict: Verdict) -> Vec<GroupJudgemen
             name: name.clone(),
             knob: expected.knob,
             expected_share: expected.share,
+            share_by_weight: expected.by_weight,
             share: seen.value,
             low: seen.low,
             high: seen.high,

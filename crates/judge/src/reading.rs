@@ -1,17 +1,9 @@
 //! Comparing what was written with what the kernel shows.
 
 use assay_facts::Available;
+pub(crate) use assay_knob::holds as same;
 use assay_knob::numeric_reading;
 use assay_record::{Reading, RepeatRecord};
-
-/// Whether two texts of one interface file mean the same: as numbers where both are numbers,
-/// else word by word (`max`, lists, device lines).
-pub(crate) fn same(file: &str, one: &str, other: &str) -> bool {
-    match (numeric_reading(file, one), numeric_reading(file, other)) {
-        (Some(one), Some(other)) => one == other,
-        _ => one.split_whitespace().eq(other.split_whitespace()),
-    }
-}
 
 /// Whether a queue attribute holds what was asked: `0` and `0`, but also `none` within
 /// `[none] mq-deadline`, as some attributes show all choices.
@@ -36,10 +28,26 @@ pub(crate) fn number(record: &RepeatRecord, group: &str, knob: &str) -> Result<f
         Available::NotAvailable(why) => {
             Err(format!("`{}` of `{group}` is not available: {why}", reading.file))
         }
+        Available::Value(text) if reading.file == "cpu.cfs_quota_us" => v1_quota(reading, text),
         Available::Value(text) => numeric_reading(&reading.file, text).ok_or_else(|| {
             format!("`{}` of `{group}` reads `{}`, which is no number", reading.file, text.trim())
         }),
     }
+}
+
+/// CPUs that a v1 quota grants: the quota by the period, which is in a file of its own.
+fn v1_quota(reading: &Reading, quota: &str) -> Result<f64, String> {
+    let group = &reading.group;
+    let period = match reading.also.get("cpu.cfs_period_us") {
+        Some(Available::Value(text)) => text.trim().parse::<f64>().ok(),
+        Some(Available::NotAvailable(_)) | None => None,
+    };
+    let period = period
+        .filter(|period| *period > 0.0)
+        .ok_or_else(|| format!("`cpu.cfs_period_us` of `{group}` was not read back"))?;
+    numeric_reading(&reading.file, quota)
+        .map(|quota| quota / period)
+        .ok_or_else(|| format!("`{}` of `{group}` sets no limit", reading.file))
 }
 
 #[cfg(test)]

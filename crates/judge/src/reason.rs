@@ -41,6 +41,26 @@ pub(crate) fn never_bound(
     })
 }
 
+/// Void: the limit of one group was not tested.
+pub(crate) fn never_bound_group(
+    measure: Measure,
+    group: &str,
+    knob: &str,
+    limit: f64,
+    used: f64,
+    throttled_periods: Option<f64>,
+) -> String {
+    let periods = match throttled_periods {
+        Some(periods) if periods <= 0.0 => ", and was throttled in no period",
+        _ => "",
+    };
+    format!(
+        "the limit of `{group}` never bound: it used {} where `{knob}` allows {}{periods}",
+        rate(measure, used),
+        rate(measure, limit)
+    )
+}
+
 /// Kept, broken or undecided: the group that decides and its numbers.
 pub(crate) fn of_numbers(
     promise: &PromiseRecord,
@@ -100,10 +120,10 @@ fn seen(promise: &PromiseRecord, measure: Measure, numbers: &Numbers, index: usi
         RelationRecord::Proportional(_) | RelationRecord::Equal => {
             format!("`{name}` got {} of the total, promised {}", share(seen), share(expected))
         }
-        RelationRecord::AtMost(_) => {
+        RelationRecord::AtMost(_) | RelationRecord::AtMostKnob(_) => {
             format!("`{name}` used {}, limit {}", rate(measure, seen), rate(measure, expected))
         }
-        RelationRecord::AtLeast(_) => {
+        RelationRecord::AtLeast(_) | RelationRecord::AtLeastKnob(_) => {
             format!("`{name}` got {}, promised {}", rate(measure, seen), rate(measure, expected))
         }
     }

@@ -70,6 +70,22 @@ pub(crate) fn monotone(subject: &str, series: Series) -> Result<Series, String> 
     }
 }
 
+/// The time integral of a gauge, in units times seconds, from its first reading on: its growth by
+/// seconds is the mean of the gauge, so that an amount is judged by the same means as a rate.
+pub(crate) fn integrated(series: &Series) -> Series {
+    let mut sum = 0.0;
+    let mut last: Option<(u64, f64)> = None;
+    let mut summed = Vec::with_capacity(series.len());
+    for &(time, value) in series {
+        if let Some((before, held)) = last {
+            sum += 0.5 * (held + value) * time.saturating_sub(before) as f64 * 1e-9;
+        }
+        last = Some((time, value));
+        summed.push((time, sum));
+    }
+    summed
+}
+
 /// Milliseconds of /proc/diskstats are 32 bits wide in the kernel and wrap after 50 days of
 /// waiting requests; at 256 requests in flight that is five hours. One wrap between two readings
 /// is undone.
@@ -135,6 +151,13 @@ mod tests {
     fn refuses_a_counter_that_goes_back() {
         let error = monotone("task1", vec![(0, 5.0), (1, 4.0)]).unwrap_err();
         assert!(error.contains("task1") && error.contains("from 5 to 4"), "{error}");
+    }
+
+    #[test]
+    fn the_growth_of_an_integrated_gauge_by_time_is_its_mean() {
+        let series = integrated(&vec![(0, 4.0), (1_000_000_000, 4.0), (3_000_000_000, 8.0)]);
+        assert_eq!(growth(&series, 0, 1_000_000_000), Some((4.0, 1.0)));
+        assert_eq!(growth(&series, 1_000_000_000, 3_000_000_000), Some((12.0, 2.0)));
     }
 
     #[test]

@@ -40,6 +40,7 @@ pub(crate) fn judge_trial(
     let subject = Subject {
         seed: manifest.seed,
         number: number as u64,
+        host: &manifest.host,
         trial,
         groups: &groups,
         repeats: &repeats,
@@ -80,9 +81,11 @@ fn prepare<'r>(
         .collect()
 }
 
-/// CPU seconds of sampling per second, in cores, over all judged repeats.
+/// CPU seconds of sampling and of reading knobs again per second, in cores, over all judged
+/// repeats.
 fn observer_cpu(repeats: &[Repeat<'_>]) -> f64 {
-    let spent: f64 = repeats.iter().map(|repeat| repeat.record.sampler.cpu_s).sum();
+    let watch = |repeat: &Repeat<'_>| repeat.record.watch.map_or(0.0, |watch| watch.cpu_s);
+    let spent: f64 = repeats.iter().map(|repeat| repeat.record.sampler.cpu_s + watch(repeat)).sum();
     let wall: f64 = repeats.iter().map(|repeat| repeat.record.sampler.wall_s).sum();
     if wall > 0.0 { spent / wall } else { 0.0 }
 }

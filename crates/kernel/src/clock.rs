@@ -2,6 +2,8 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::root::Root;
+
 /// CLOCK_MONOTONIC: the time stamp of every sample and event.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
@@ -12,6 +14,49 @@ pub fn monotonic_ns() -> u64 {
 #[must_use]
 pub fn thread_cpu_ns() -> u64 {
     nanoseconds(ClockId::ThreadCPUTime)
+}
+
+/// CPU time that a process has used, all its threads together, living and ended
+/// (clock_getcpuclockid(3)); `None` when it is gone. What a running thread has used since the last
+/// tick of its CPU may still be missing.
+#[must_use]
+pub fn process_cpu_ns(pid: u32) -> Option<u64> {
+    let pid = libc::pid_t::try_from(pid).ok()?;
+    let mut clock: libc::clockid_t = 0;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: both pointers are to values that live through the calls.
+    let failed = unsafe {
+        libc::clock_getcpuclockid(pid, &raw mut clock) != 0
+            || libc::clock_gettime(clock, &raw mut time) != 0
+    };
+    if failed {
+        return None;
+    }
+    Some(u64::try_from(time.tv_sec).ok()? * 1_000_000_000 + u64::try_from(time.tv_nsec).ok()?)
+}
+
+/// CPU time that one thread has used: the first field of /proc/PID/task/TID/schedstat
+/// (Documentation/scheduler/sched-stats.rst). `None` where it is gone, or the kernel keeps no
+/// such file (CONFIG_SCHED_INFO).
+#[must_use]
+pub fn thread_of_process_cpu_ns(root: &Root, pid: u32, tid: u32) -> Option<u64> {
+    let text = root.read(format!("/proc/{pid}/task/{tid}/schedstat")).ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
+/// How long the threads of a process have been ready to run and waited for a CPU: the second
+/// field of /proc/PID/task/TID/schedstat, added up over those that live
+/// (Documentation/scheduler/sched-stats.rst). `None` as above.
+#[must_use]
+pub fn process_wait_ns(root: &Root, pid: u32) -> Option<u64> {
+    let threads = root.list(format!("/proc/{pid}/task")).ok()?;
+    threads
+        .iter()
+        .map(|thread| {
+            let text = root.read(format!("/proc/{pid}/task/{thread}/schedstat")).ok()?;
+            text.split_whitespace().nth(1)?.parse::<u64>().ok()
+        })
+        .sum()
 }
 
 fn nanoseconds(clock: ClockId) -> u64 {

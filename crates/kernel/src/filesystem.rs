@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use rustix::fs::{FlockOperation, StatVfs, flock, statvfs};
+use rustix::fs::{Access, AtFlags, CWD, FlockOperation, StatVfs, accessat, flock, statvfs};
 use rustix::io::Errno;
 
 use crate::error::Error;
@@ -14,6 +14,13 @@ pub fn free_space(path: &Path) -> Result<u64, Error> {
     let found: StatVfs =
         statvfs(path).map_err(|cause| Error::new("statvfs", path, &cause.into()))?;
     Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+/// Whether this process, with the rights that count for what it does, may write to the file or
+/// make entries in the directory. A read-only mount counts as no, also for root.
+#[must_use]
+pub fn may_write(path: &Path) -> bool {
+    accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
 }
 
 /// Locks `file` (flock(2)) and waits for it as long as it takes. The lock ends when the last

@@ -41,6 +41,12 @@ impl Membership {
     /// The child writes `0`, which stands for itself, into each `cgroup.procs` between fork and
     /// exec: this works on v1 and v2 alike, where clone3(CLONE_INTO_CGROUP) knows only v2.
     pub fn spawn(&self, command: &mut Command) -> Result<Child, Error> {
+        self.spawn_in_foreground(command.process_group(0))
+    }
+
+    /// Starts `command` inside the groups and in the process group of its parent, so that it may
+    /// read from the terminal, and a Ctrl-C reaches both.
+    pub fn spawn_in_foreground(&self, command: &mut Command) -> Result<Child, Error> {
         let descriptors: Vec<i32> = self.0.iter().map(|(_, file)| file.as_raw_fd()).collect();
         let enter = move || {
             for descriptor in &descriptors {
@@ -56,7 +62,7 @@ impl Membership {
         // SAFETY: `enter` allocates nothing and calls only write(2).
         unsafe { command.pre_exec(enter) };
         let program = PathBuf::from(command.get_program());
-        command.process_group(0).spawn().map_err(|cause| self.explain(&program, &cause))
+        command.spawn().map_err(|cause| self.explain(&program, &cause))
     }
 
     fn explain(&self, program: &Path, cause: &io::Error) -> Error {
@@ -82,6 +88,13 @@ pub fn send(pid: u32, signal: Signal) -> Result<(), Error> {
     kill_process(id, signal).map_err(|cause| Error::new("signal", &path, &cause.into()))
 }
 
+/// Lets the kernel kill this process when the thread that started it ends (prctl(2),
+/// PR_SET_PDEATHSIG). Children of this process do not inherit it.
+pub fn die_with_parent() -> Result<(), Error> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|cause| Error::new("prctl", Path::new("/proc/self"), &cause.into()))
+}
+
 /// The state letter of a process (`R`, `S`, `T`, ...), or `None` when it is gone.
 pub fn state(root: &Root, pid: u32) -> Option<char> {
     let stat = root.read(format!("/proc/{pid}/stat")).ok()?;
@@ -99,6 +112,15 @@ pub fn undisturbed<T>(body: impl FnOnce() -> T) -> T {
         set_policy(libc::SCHED_OTHER, 0);
     }
     result
+}
+
+/// Gives the calling thread the lowest real-time priority, SCHED_FIFO 1 (sched_setscheduler(2)).
+pub fn become_real_time() -> Result<(), Error> {
+    if set_policy(libc::SCHED_FIFO, 1) {
+        return Ok(());
+    }
+    let cause = io::Error::last_os_error();
+    Err(Error::new("sched_setscheduler", Path::new("/proc/self"), &cause))
 }
 
 fn set_policy(policy: i32, priority: i32) -> bool {

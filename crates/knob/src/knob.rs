@@ -1,11 +1,19 @@
-//! One knob: its name, its range, and whether a value fits.
+//! One interface file: what it is for, its range, and whether a value fits.
 
-use assay_units::{Bytes, IdSet, Limit};
+pub(crate) mod build;
+
+use serde::Serialize;
+
+use crate::condition::Condition;
+use crate::file::{File, Place};
+use crate::kernel_version::KernelVersion;
+use crate::range::ValueRange;
+use crate::translate::Version;
 
 /// The hierarchies that know a knob, under this name or another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Home {
-    /// Named as on cgroup v2; v1 has a file of the same meaning.
+    /// Named as on cgroup v2, or the same on both; v1 has files of the same meaning.
     Both,
     /// Only on v1, under this name.
     V1Only,
@@ -13,195 +21,192 @@ pub enum Home {
     V2Only,
 }
 
+/// What a file is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// It keeps what is written: a study may set it.
+    Setting,
+    /// It tells what the kernel did, or what holds.
+    Reading,
+    /// Something happens when it is written; nothing is kept that could be read back as written.
+    Action,
+}
+
 /// What the number in a knob counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// A share relative to the siblings; no unit.
     Weight,
     /// Bytes.
     Bytes,
+    /// Bytes or requests per second, per device.
+    Rates,
     /// Microseconds of CPU time in a period of microseconds.
     CpuBandwidth,
     /// Processes and threads.
     Tasks,
     /// A list of CPUs or memory nodes.
     Ids,
+    /// Microseconds.
+    Microseconds,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Ticks of the clock that user space sees, 100 in a second (USER_HZ).
+    Ticks,
+    /// Hundredths.
+    Percent,
+    /// How often, or how many.
+    Count,
+    /// Off and on.
+    Switch,
+    /// A word, a name or a rule.
+    Word,
+    /// Several values by name.
+    Table,
 }
 
-/// Which values a knob takes.
+/// What there is on the other version of the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ValueRange {
-    /// A whole number between these, both included.
-    Integer {
-        /// The smallest.
-        low: u64,
-        /// The largest.
-        high: u64,
-    },
-    /// The same, or `max`.
-    IntegerOrMax {
-        /// The smallest.
-        low: u64,
-        /// The largest.
-        high: u64,
-    },
-    /// An amount of data, or `max`.
-    BytesOrMax,
-    /// `QUOTA`, `QUOTA PERIOD`, `max` or `max PERIOD` in microseconds.
-    CpuBandwidth,
-    /// A list of ids, `0-3,8`.
-    IdList,
-    /// Any text; the kernel alone knows.
-    Text,
+pub enum Counterpart {
+    /// The file of the same name.
+    SameName,
+    /// These files mean the same, alone or together.
+    Files(&'static [&'static str]),
+    /// No file: other means do it.
+    Means(&'static str),
+    /// Nothing, because.
+    Nothing(&'static str),
 }
 
-/// One knob.
+/// One interface file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Knob {
-    /// The v2 name, or the v1 name of a knob that only v1 has.
+    /// Its name in a group's directory. `<size>` stands for a huge page size as in `2MB`.
     pub name: &'static str,
-    /// Its controller by v2 name (`io`, not `blkio`).
+    /// Its controller by v2 name (`io`, not `blkio`); `cgroup` for the files of every group.
     pub controller: &'static str,
-    /// The hierarchies that know it.
-    pub home: Home,
+    /// What it is for.
+    pub role: Role,
     /// What its number counts.
     pub unit: Unit,
-    /// The values it takes.
+    /// The values it takes; [`ValueRange::Text`] for a file that is only read.
     pub range: ValueRange,
-    /// What the kernel sets in a new group, as it reads.
-    pub default: &'static str,
+    /// The file of this name on cgroup v2.
+    pub v2: Option<File>,
+    /// The file of this name on v1.
+    pub v1: Option<File>,
+    /// What there is on the other version.
+    pub counterpart: Counterpart,
+    /// What else must hold.
+    pub conditions: &'static [Condition],
     /// One line about it.
     pub about: &'static str,
-    /// The kernels that have it.
-    pub since: &'static str,
 }
-
-/// Shortest CFS quota and period the kernel takes, in microseconds
-/// (kernel/sched/core.c: min_cfs_quota_period).
-const SHORTEST_PERIOD_US: u64 = 1_000;
-
-/// Longest CFS period the kernel takes, in microseconds (max_cfs_quota_period).
-const LONGEST_PERIOD_US: u64 = 1_000_000;
-
-/// The period of a new group, in microseconds.
-const DEFAULT_PERIOD_US: u64 = 100_000;
 
 impl Knob {
+    /// `value` as it is written for the kernel, or why it does not fit and what fits instead.
+    pub fn normal(&self, value: &str) -> Result<String, String> {
+        self.range.normal(value).ok_or_else(|| {
+            let unit = misread(value).map(|what| format!(", which is {what}")).unwrap_or_default();
+            format!("`{}` takes {}, not `{}`{unit}", self.name, self.range, value.trim())
+        })
+    }
+
     /// Whether `value` fits, or why not and what to write instead.
     pub fn check(&self, value: &str) -> Result<(), String> {
-        let fits = match self.range {
-            ValueRange::Integer { low, high } => within(value, low, high),
-            ValueRange::IntegerOrMax { low, high } => is_max(value) || within(value, low, high),
-            ValueRange::BytesOrMax => value.parse::<Limit<Bytes>>().is_ok(),
-            ValueRange::CpuBandwidth => cpu_bandwidth(value).is_some(),
-            ValueRange::IdList => value.parse::<IdSet>().is_ok_and(|ids| !ids.is_empty()),
-            ValueRange::Text => true,
-        };
-        if fits {
-            return Ok(());
+        self.normal(value).map(|_| ())
+    }
+
+    /// The hierarchies that know it.
+    #[must_use]
+    pub const fn home(&self) -> Home {
+        match (self.v2.is_some(), self.v1.is_some(), self.counterpart) {
+            (true, true, _)
+            | (true, false, Counterpart::Files(_))
+            | (false, true, Counterpart::Means(_)) => Home::Both,
+            (true, false, _) => Home::V2Only,
+            (false, _, _) => Home::V1Only,
         }
-        Err(format!("`{}` takes {}, not `{value}`", self.name, self.range))
+    }
+
+    /// Whether a study may set it on its groups: a setting that groups besides the root have, and
+    /// that Assay does not see to itself.
+    #[must_use]
+    pub fn is_for_groups(&self) -> bool {
+        self.role == Role::Setting && !self.is_root_only()
+    }
+
+    /// Whether only the root of a hierarchy has the file.
+    #[must_use]
+    pub fn is_root_only(&self) -> bool {
+        [self.v1, self.v2].into_iter().flatten().all(|file| file.place == Place::RootOnly)
+    }
+
+    /// The file of this name on a version of the interface.
+    #[must_use]
+    pub const fn file(&self, version: Version) -> Option<&File> {
+        match version {
+            Version::V1 => self.v1.as_ref(),
+            Version::V2 => self.v2.as_ref(),
+        }
+    }
+
+    /// What it reads in a new group; `None` where that depends on host or time.
+    #[must_use]
+    pub fn default(&self) -> Option<&'static str> {
+        self.v2.or(self.v1).and_then(|file| file.default)
+    }
+
+    /// The first kernel that has the file under this name.
+    #[must_use]
+    pub fn since(&self) -> Option<KernelVersion> {
+        self.v2.or(self.v1).map(|file| file.since)
+    }
+
+    /// Whether the name holds a place for a huge page size.
+    #[must_use]
+    pub fn is_pattern(&self) -> bool {
+        self.name.contains(SIZE)
+    }
+
+    /// The name with a huge page size in its place.
+    #[must_use]
+    pub fn name_for(&self, size: &str) -> String {
+        self.name.replace(SIZE, size)
+    }
+
+    /// The huge page size in `name` if that is a name of this pattern: `2MB` of
+    /// `hugetlb.2MB.max`.
+    #[must_use]
+    pub fn size_in<'n>(&self, name: &'n str) -> Option<&'n str> {
+        let (before, after) = self.name.split_once(SIZE)?;
+        let size = name.strip_prefix(before)?.strip_suffix(after)?;
+        let digits = size.trim_end_matches(|c: char| !c.is_ascii_digit());
+        let is_size = digits.parse::<u32>().is_ok_and(|number| number > 0)
+            && matches!(&size[digits.len()..], "KB" | "MB" | "GB");
+        is_size.then_some(size)
     }
 }
 
-impl std::fmt::Display for ValueRange {
-    /// A phrase that follows "takes".
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Integer { low, high } => write!(f, "a whole number from {low} to {high}"),
-            Self::IntegerOrMax { low, high } => {
-                write!(f, "a whole number from {low} to {high}, or `max`")
-            }
-            Self::BytesOrMax => f.write_str("an amount of data such as `64 MiB`, or `max`"),
-            Self::CpuBandwidth => f.write_str(
-                "`QUOTA PERIOD` in microseconds such as `50000 100000` (quota at least 1000 or \
-                 `max`, period 1000 to 1000000)",
-            ),
-            Self::IdList => f.write_str("a list of ids such as `0-3,8`"),
-            Self::Text => f.write_str("any text"),
-        }
+/// Stands in a name for a huge page size, spelt as the kernel does: `64KB`, `2MB`, `1GB`.
+pub(crate) const SIZE: &str = "<size>";
+
+/// What a value looks like that does not fit: usually its unit was that of another knob.
+fn misread(value: &str) -> Option<&'static str> {
+    let value = value.trim();
+    if value.ends_with('%') {
+        return Some("a percentage");
     }
-}
-
-/// Quota (`None` for no limit) and period of a `cpu.max` text, both in microseconds.
-pub(crate) fn cpu_bandwidth(value: &str) -> Option<(Option<u64>, u64)> {
-    let mut words = value.split_whitespace();
-    let quota = match words.next()? {
-        "max" => None,
-        number => Some(number.parse().ok().filter(|quota| *quota >= SHORTEST_PERIOD_US)?),
-    };
-    let period = words.next().map_or(Some(DEFAULT_PERIOD_US), |word| word.parse().ok())?;
-    let periods = SHORTEST_PERIOD_US..=LONGEST_PERIOD_US;
-    (words.next().is_none() && periods.contains(&period)).then_some((quota, period))
-}
-
-fn is_max(value: &str) -> bool {
-    value.trim() == "max"
-}
-
-fn within(value: &str, low: u64, high: u64) -> bool {
-    value.trim().parse::<u64>().is_ok_and(|number| (low..=high).contains(&number))
+    if value.parse::<f64>().is_ok() {
+        return None;
+    }
+    if value.parse::<assay_units::Bytes>().is_ok() {
+        return Some("an amount of data");
+    }
+    assay_units::parse_duration(value).is_ok().then_some("a duration")
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::find;
-
-    fn fits(knob: &str, value: &str) -> bool {
-        find(knob).unwrap().check(value).is_ok()
-    }
-
-    #[test]
-    fn weights_end_where_the_kernel_ends_them() {
-        for (knob, low, high) in [
-            ("io.weight", 1, 10_000),
-            ("io.bfq.weight", 1, 1_000),
-            ("blkio.bfq.weight", 1, 1_000),
-            ("blkio.weight", 10, 1_000),
-            ("cpu.weight", 1, 10_000),
-            ("cpu.shares", 2, 262_144),
-        ] {
-            assert!(fits(knob, &low.to_string()) && fits(knob, &high.to_string()), "{knob}");
-            assert!(!fits(knob, &(low - 1).to_string()), "{knob}");
-            assert!(!fits(knob, &(high + 1).to_string()), "{knob}");
-        }
-    }
-
-    #[test]
-    fn a_ladder_of_doublings_leaves_the_range_of_bfq_at_its_fifth_group() {
-        let held: Vec<bool> =
-            (0..6).map(|step| fits("io.bfq.weight", &(100 << step).to_string())).collect();
-        assert_eq!(held, [true, true, true, true, false, false]);
-    }
-
-    #[test]
-    fn the_message_names_the_range_and_the_value() {
-        let message = find("io.bfq.weight").unwrap().check("1600").unwrap_err();
-        assert!(message.contains("from 1 to 1000") && message.contains("`1600`"), "{message}");
-    }
-
-    #[test]
-    fn limits_take_amounts_and_max_but_no_bare_words() {
-        for value in ["max", "64 MiB", "1048576", "1g"] {
-            assert!(fits("memory.max", value), "{value}");
-        }
-        assert!(!fits("memory.max", "unlimited"));
-        assert!(fits("pids.max", "max") && fits("pids.max", "64") && !fits("pids.max", "-1"));
-    }
-
-    #[test]
-    fn cpu_bandwidth_needs_a_quota_and_allows_a_period() {
-        for value in ["50000 100000", "50000", "max", "max 1000"] {
-            assert!(fits("cpu.max", value), "{value}");
-        }
-        for value in ["", "999", "50 %", "50000 999", "50000 1000001", "1000 1000 1000"] {
-            assert!(!fits("cpu.max", value), "{value}");
-        }
-    }
-
-    #[test]
-    fn an_empty_list_of_cpus_is_refused() {
-        assert!(fits("cpuset.cpus", "0-3,8"));
-        assert!(!fits("cpuset.cpus", "") && !fits("cpuset.mems", "3-1"));
-    }
-}
+mod tests;

@@ -4,12 +4,32 @@
 //! A study names a knob by its cgroup v2 name, or by its v1 name where v2 has no counterpart.
 //! This room turns that into the file and the text to write; it opens no file itself.
 
+mod bandwidth;
+mod condition;
+mod device;
+mod device_rule;
+mod file;
+mod inventory;
+mod kernel_version;
 mod knob;
+mod named;
+mod range;
 mod reading;
+mod reference;
 mod table;
 mod translate;
 
-pub use knob::{Home, Knob, Unit, ValueRange};
-pub use reading::numeric_reading;
+pub use condition::Condition;
+pub use device::{Key, KeyKind, PLACEHOLDER};
+pub use device_rule::{DeviceKind, DeviceRule};
+pub use file::{File, Mode, Place};
+pub use inventory::{Claim, Kernel, KnobFact, Known, Shown, claims, inventory, left_out};
+pub use kernel_version::KernelVersion;
+pub use knob::{Counterpart, Home, Knob, Role, Unit};
+pub use range::ValueRange;
+pub use reading::{holds, numeric_reading};
+pub use reference::reference;
 pub use table::{all, find, suggest};
-pub use translate::{DiskQueue, RootSetting, Translation, Untranslatable, Version, translate};
+pub use translate::{
+    CORE, DeviceDecision, DiskQueue, RootSetting, Translation, Untranslatable, Version, translate,
+};

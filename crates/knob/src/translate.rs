@@ -1,13 +1,20 @@
 //! From the name in a study to the file on this host.
 
 mod cpu;
+mod devices;
+mod home;
 mod io;
 mod memory;
+mod throttle;
 
-use assay_facts::{CgroupLayout, Hierarchy};
+use assay_facts::CgroupLayout;
 use serde::Serialize;
 
-use crate::knob::{Home, Knob};
+use crate::device::PLACEHOLDER;
+use crate::device_rule::DeviceRule;
+use crate::kernel_version::KernelVersion;
+use crate::knob::{Counterpart, Knob, SIZE};
+use crate::range::ValueRange;
 use crate::table::{find, suggest};
 
 /// A version of the control-group interface.
@@ -29,16 +36,27 @@ pub struct RootSetting {
     pub value_template: String,
 }
 
+impl RootSetting {
+    /// What takes the setting back: iocost is switched off, and its model is the kernel's own
+    /// again (Documentation/admin-guide/cgroup-v2.rst, io.cost.model: `ctrl=auto`).
+    #[must_use]
+    pub fn inverse(&self, device: &str) -> String {
+        let value = if self.file == "io.cost.model" { "ctrl=auto" } else { "enable=0" };
+        format!("{device} {value}")
+    }
+}
+
 /// A knob as this host knows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Translation {
     /// The version of the hierarchy that holds the controller.
     pub version: Version,
-    /// The controller by v2 name, as the facts of a host name it.
+    /// The controller by v2 name, as the facts of a host name it; [`CORE`] for the files of every
+    /// group on v2.
     pub controller: String,
     /// The interface file in the group's directory.
     pub file: String,
-    /// What to write into it.
+    /// What to write into it. [`PLACEHOLDER`] stands for the `MAJOR:MINOR` of the group's disk.
     pub written: String,
     /// Further files of the group with their values, to be written after `file`.
     pub also: Vec<(String, String)>,
@@ -48,7 +66,23 @@ pub struct Translation {
     pub obeyed_by: Option<String>,
     /// What must be set at the root of the hierarchy.
     pub root_settings: Vec<RootSetting>,
+    /// Rules for an eBPF device program, in order. Where there are any, nothing is written into
+    /// `file`, which cgroup v2 does not have: the program must be attached to the group.
+    pub device_rules: Vec<DeviceDecision>,
+    /// Knobs of a group are written in ascending order of this, and as given where it is equal.
+    pub rank: u8,
 }
+
+/// One rule for a device program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct DeviceDecision {
+    /// Whether the rule allows, or denies.
+    pub allow: bool,
+    /// What it is about.
+    pub rule: DeviceRule,
+}
+
+pub use assay_facts::CORE;
 
 /// Why a knob cannot be set on this host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -64,6 +98,8 @@ pub struct Untranslatable {
 pub struct DiskQueue {
     /// The scheduler that is active while the study runs.
     pub scheduler: String,
+    /// Requests per second that it completes, where that is known beforehand.
+    pub iops: Option<u32>,
 }
 
 impl Translation {
@@ -77,6 +113,8 @@ impl Translation {
             note: None,
             obeyed_by: None,
             root_settings: vec![],
+            device_rules: vec![],
+            rank: rank(file),
         }
     }
 
@@ -86,6 +124,51 @@ impl Translation {
 
     fn obeyed_by(self, scheduler: &str) -> Self {
         Self { obeyed_by: Some(scheduler.to_owned()), ..self }
+    }
+
+    /// Whether a value waits for the numbers of the group's disk.
+    #[must_use]
+    pub fn needs_device(&self) -> bool {
+        self.written.contains(PLACEHOLDER)
+            || self.also.iter().any(|(_, value)| value.contains(PLACEHOLDER))
+    }
+
+    /// The files of the group with their values, in the order of writing, for a group whose disk
+    /// has these numbers (`8:0`).
+    #[must_use]
+    pub fn writes(&self, device: &str) -> Vec<(String, String)> {
+        let first = std::iter::once((&self.file, &self.written));
+        first
+            .chain(self.also.iter().map(|(file, value)| (file, value)))
+            .filter(|_| self.device_rules.is_empty())
+            .map(|(file, value)| (file.clone(), value.replace(PLACEHOLDER, device)))
+            .collect()
+    }
+
+    /// Why a kernel of this release lacks a file that is to be written, or `None` if it has all.
+    #[must_use]
+    pub fn why_not_in(&self, release: &str) -> Option<Untranslatable> {
+        let kernel = KernelVersion::parse(release)?;
+        let files = std::iter::once(&self.file).chain(self.also.iter().map(|(file, _)| file));
+        let lacking = files.filter_map(|name| Some((name, find(name)?.file(self.version)?)));
+        let why = lacking
+            .filter_map(|(name, file)| Some(format!("`{name}` is {}", file.why_not_in(kernel)?)))
+            .next()?;
+        Some(Untranslatable::new(why, "leave the knob out, or run on a kernel that has it"))
+    }
+}
+
+/// A sum cannot be set below its part, a burst not above its quota, and a partition needs CPUs;
+/// a group is frozen last.
+fn rank(file: &str) -> u8 {
+    match file {
+        "memory.memsw.limit_in_bytes"
+        | "cpu.max.burst"
+        | "cpu.cfs_burst_us"
+        | "cpuset.cpus.partition"
+        | "cpuset.cpu_exclusive" => 1,
+        "cgroup.freeze" | "freezer.state" => 2,
+        _ => 0,
     }
 }
 
@@ -111,69 +194,64 @@ pub fn translate(
     layout: &CgroupLayout,
     disk: Option<&DiskQueue>,
 ) -> Result<Translation, Untranslatable> {
-    let knob = known(knob)?;
-    knob.check(value).map_err(|reason| {
-        Untranslatable::new(reason, format!("write {} in the study file", knob.range))
-    })?;
-    let version = home_of(knob, layout)?;
-    let value = value.trim();
-    match knob.name {
+    let name = knob;
+    let knob = known(name)?;
+    let normal = knob
+        .normal(value)
+        .map_err(|reason| Untranslatable::new(reason, format!("write {}", knob.range)))?;
+    let (version, controller) = home::of(knob, layout)?;
+    let value = normal.as_str();
+    let mut found = match knob.name {
         "io.weight" => io::weight(knob, value, version, disk),
         "io.bfq.weight" | "blkio.bfq.weight" => io::bfq_weight(knob, value, version, disk),
         "blkio.weight" => io::cfq_weight(knob, value, disk),
+        "io.max" if version == Version::V1 => throttle::limits(knob, value),
         "cpu.weight" => Ok(cpu::weight(knob, value, version)),
+        "cpu.weight.nice" => Ok(cpu::nice(knob, value, version)),
         "cpu.max" => cpu::max(knob, value, version),
-        "memory.max" | "memory.high" => memory::limit(knob, value, version),
-        _ => Ok(Translation::new(version, knob, knob.name, value)),
+        "cgroup.freeze" if version == Version::V1 => Ok(freezer(knob, value)),
+        "devices.allow" | "devices.deny" => devices::rules(knob, value, version),
+        _ => Ok(renamed(knob, name, value, version)),
+    }?;
+    found.controller = controller;
+    if found.needs_device() && disk.is_none() {
+        return Err(Untranslatable::new(
+            format!("`{name} = {value}` is for one disk, and these groups use none"),
+            "begin the value with the `MAJ:MIN` of a disk, or give the groups a disk",
+        ));
     }
+    Ok(found)
+}
+
+/// A knob whose value is the same everywhere, under the name that this version has for it. Only
+/// `max` is spelt otherwise on v1, and the kernel rounds amounts of memory.
+fn renamed(knob: &Knob, name: &str, value: &str, version: Version) -> Translation {
+    let size = knob.size_in(name).unwrap_or_default();
+    let file = match (knob.file(version), knob.counterpart) {
+        (None, Counterpart::Files(&[file])) => file.replace(SIZE, size),
+        _ => name.to_owned(),
+    };
+    let keeps_bytes = matches!(knob.range, ValueRange::BytesOrMax | ValueRange::BytesOrMinusOne);
+    if keeps_bytes {
+        return memory::amount(knob, &file, value, version);
+    }
+    Translation::new(version, knob, &file, value)
+}
+
+/// v1's freezer is told words.
+fn freezer(knob: &Knob, value: &str) -> Translation {
+    let word = if value == "1" { "FROZEN" } else { "THAWED" };
+    Translation::new(Version::V1, knob, "freezer.state", word)
 }
 
 fn known(name: &str) -> Result<&'static Knob, Untranslatable> {
     find(name).ok_or_else(|| {
         let remedy = suggest(name).map_or_else(
-            || "see `docs/study-file.md` for the knobs there are".to_owned(),
+            || "see docs/reference/knobs.md for the knobs there are".to_owned(),
             |meant| format!("did you mean `{meant}`?"),
         );
         Untranslatable::new(format!("`{name}` is no knob that is known"), remedy)
     })
-}
-
-/// The version of the hierarchy that holds the knob's controller on this host.
-fn home_of(knob: &Knob, layout: &CgroupLayout) -> Result<Version, Untranslatable> {
-    let controller = knob.controller;
-    let version = match layout.controllers.get(controller).map(|found| &found.hierarchy) {
-        Some(Hierarchy::V1(_)) => Version::V1,
-        Some(Hierarchy::V2(_)) => Version::V2,
-        Some(Hierarchy::Absent(why)) => return Err(absent(controller, why)),
-        None => return Err(absent(controller, "this kernel does not list it")),
-    };
-    match (knob.home, version) {
-        (Home::V1Only, Version::V2) => Err(Untranslatable::new(
-            format!("`{}` exists on cgroup v1 only, and `{controller}` is on v2 here", knob.name),
-            format!("write `{}`, which works on both", counterpart(knob.name)),
-        )),
-        (Home::V2Only, Version::V1) => Err(Untranslatable::new(
-            format!("`{}` exists on cgroup v2 only, and `{controller}` is on v1 here", knob.name),
-            "boot with `systemd.unified_cgroup_hierarchy=1`, or leave the knob out",
-        )),
-        _ => Ok(version),
-    }
-}
-
-fn absent(controller: &str, why: &str) -> Untranslatable {
-    Untranslatable::new(
-        format!("the controller `{controller}` is not available: {why}"),
-        "enable the controller at boot or run on a host that has it",
-    )
-}
-
-/// The v2 name of what a v1-only knob does.
-fn counterpart(v1_name: &str) -> &'static str {
-    match v1_name {
-        "cpu.shares" => "cpu.weight",
-        "blkio.bfq.weight" => "io.bfq.weight",
-        _ => "io.weight",
-    }
 }
 
 #[cfg(test)]

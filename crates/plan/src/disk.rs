@@ -1,7 +1,7 @@
 //! Scratch disks of a trial, and how they are shared out among workloads.
 
 use assay_facts::{Disk as DiskFacts, HostFacts};
-use assay_study::{Bindings, Disk, DiskSource, Format, FromScalar, Study, Templated};
+use assay_study::{Bindings, Disk, DiskSource, Format, FromScalar, NullBlk, Study, Templated};
 use assay_units::Bytes;
 
 use crate::refusal::Refusal;
@@ -44,7 +44,7 @@ fn plan_disk(
     };
     let plan = DiskPlan {
         name: name.to_owned(),
-        source: disk.source.clone(),
+        source: source(&disk.source, factors)?,
         size: match (&disk.size, named) {
             (Some(size), _) => value(size, factors)?,
             (None, Some(device)) => device.size,
@@ -65,6 +65,15 @@ fn plan_disk(
     refuse_unknown_scheduler(&plan, facts)?;
     refuse_small_xfs(&plan)?;
     Ok(plan)
+}
+
+/// The source with every template resolved.
+fn source(source: &DiskSource, factors: &Bindings) -> Result<DiskSource, Refusal> {
+    let DiskSource::NullBlk(speed) = source else { return Ok(source.clone()) };
+    let known = |field: &Option<Templated<u32>>| {
+        field.as_ref().map(|field| value(field, factors).map(Templated::Value)).transpose()
+    };
+    Ok(DiskSource::NullBlk(NullBlk { iops: known(&speed.iops)?, depth: known(&speed.depth)? }))
 }
 
 fn find<'f>(device: &str, facts: &'f HostFacts) -> Result<&'f DiskFacts, Refusal> {

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use assay_facts::HostFacts;
-use assay_knob::{DiskQueue, translate};
+use assay_knob::{DiskQueue, Translation, Untranslatable, translate};
 use assay_record::KnobRecord;
 use assay_study::{Bindings, Group, Study};
-use assay_workload::fio::io_class;
+use assay_workload::fio::{io_class, threads};
 
 use crate::disk::piece;
+use crate::null_blk::null_blk_speed;
 use crate::refusal::Refusal;
 use crate::trial::{DiskPlan, GroupPlan, KnobPlan, Part, WorkloadPlan};
 use crate::workload::{Recipe, recipe};
@@ -89,7 +90,7 @@ impl Planner<'_> {
         for (knob, values) in &group.knobs {
             let value = values[index % values.len()].resolve(self.factors);
             let asked = value.map(|value| value.to_string()).unwrap_or_default();
-            match translate(knob, &asked, &self.facts.cgroup, queue.as_ref()) {
+            match self.translated(knob, &asked, queue.as_ref()) {
                 Ok(translation) => planned.push(KnobPlan {
                     record: KnobRecord {
                         knob: knob.clone(),
@@ -98,6 +99,7 @@ impl Planner<'_> {
                         written: translation.written.clone(),
                         note: translation.note.clone(),
                         obeyed_by: translation.obeyed_by.clone(),
+                        also: translation.also.iter().cloned().collect(),
                     },
                     translation,
                 }),
@@ -107,7 +109,31 @@ impl Planner<'_> {
                 )),
             }
         }
+        // Stable: where the order is free, it is that of the study file.
+        planned.sort_by_key(|knob| knob.translation.rank);
         planned
+    }
+
+    /// The knob as this host and its kernel know it.
+    fn translated(
+        &self,
+        knob: &str,
+        asked: &str,
+        queue: Option<&DiskQueue>,
+    ) -> Result<Translation, Untranslatable> {
+        let translation = translate(knob, asked, &self.facts.cgroup, queue)?;
+        if let Some(why) = translation.why_not_in(&self.facts.kernel) {
+            return Err(why);
+        }
+        if !translation.device_rules.is_empty() {
+            return Err(Untranslatable {
+                reason: "cgroup v2 has no file for devices, and runs of studies attach no device \
+                         programs"
+                    .to_owned(),
+                remedy: "leave the knob out, or run where `devices` is on cgroup v1".to_owned(),
+            });
+        }
+        Ok(translation)
     }
 
     /// The scheduler that will be active: the one the study sets, or the one found. A fresh loop
@@ -125,7 +151,7 @@ impl Planner<'_> {
             _ => None,
         };
         let scheduler = disk.scheduler.clone().or(found).unwrap_or_else(|| "none".to_owned());
-        DiskQueue { scheduler }
+        DiskQueue { scheduler, iops: null_blk_speed(disk).iops }
     }
 
     fn workloads(&self, group: &Group, name: &str, own: &str, index: usize) -> Vec<WorkloadPlan> {
@@ -136,6 +162,7 @@ impl Planner<'_> {
             planned.push(WorkloadPlan {
                 name: format!("{}.{workload}", name.replace('/', ".")),
                 io: io_class(&job),
+                threads: threads(&job),
                 job,
                 taken_over,
                 place: None,

@@ -5,12 +5,15 @@
 
 mod disk;
 mod group;
+mod null_blk;
 mod order;
 mod refusal;
+mod rights;
 mod step;
 mod trial;
 mod workload;
 
+pub use null_blk::{NullBlkSpeed, null_blk_attributes, null_blk_speed};
 pub use order::{Slot, order};
 pub use refusal::Refusal;
 pub use step::{Step, steps};

@@ -4,7 +4,8 @@
 
 use assay_study::{DiskSource, Format};
 
-use crate::trial::{GroupPlan, Trial};
+use crate::null_blk::null_blk_attributes;
+use crate::trial::{DiskPlan, GroupPlan, Trial};
 
 /// One thing that is done to the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,7 +97,9 @@ fn disk_changes(trial: &Trial, index: usize) -> Vec<String> {
         }
         DiskSource::Block { device, erase: Some(_) } => vec![format!("ERASE and use {device}")],
         DiskSource::Directory { path } => vec![format!("make a folder in {path}")],
-        DiskSource::NullBlk => vec![format!("make a null_blk device of {}", disk.size)],
+        DiskSource::NullBlk(_) => {
+            vec![format!("make a null_blk device of {}{}", disk.size, speed(disk))]
+        }
     };
     if disk.partitions > 0 {
         changes.push(format!("divide it into {} partitions", disk.partitions));
@@ -115,6 +118,13 @@ fn disk_changes(trial: &Trial, index: usize) -> Vec<String> {
         changes.push(format!("write `{value}` to its queue/{attribute}"));
     }
     changes
+}
+
+/// The attributes that make a null_blk as slow as asked.
+fn speed(disk: &DiskPlan) -> String {
+    let words: Vec<String> =
+        null_blk_attributes(disk).iter().map(|(name, value)| format!("{name}={value}")).collect();
+    if words.is_empty() { String::new() } else { format!(" with {}", words.join(", ")) }
 }
 
 fn knob_changes(group: &GroupPlan, index: usize) -> Vec<String> {

@@ -7,7 +7,7 @@ use assay_facts::{Home, HostFacts};
 use assay_knob::Translation;
 use assay_record::{IoClass, KnobRecord, PromiseRecord, RelationRecord, WarmUpRecord};
 use assay_study::{
-    Bindings, DiskSource, Format, Promise, Relation, Scalar, Study, Templated, WarmUp,
+    Bindings, Bound, DiskSource, Format, Promise, Relation, Scalar, Study, Templated, WarmUp,
     combinations, rate,
 };
 use assay_units::Bytes;
@@ -17,6 +17,7 @@ use crate::disk::plan_disks;
 use crate::group::plan_groups;
 use crate::order::{Slot, order};
 use crate::refusal::Refusal;
+use crate::rights::refuse_without_rights;
 
 /// What is to be done, in full.
 #[derive(Debug, Clone, PartialEq)]
@@ -104,6 +105,8 @@ pub struct WorkloadPlan {
     pub job: Job,
     /// What kind of I/O it does.
     pub io: IoClass,
+    /// Threads that want a CPU at the same time, where its options tell.
+    pub threads: Option<u32>,
     /// What was taken over from the user's job file.
     pub taken_over: Vec<String>,
     /// Where its data goes; `None` when the study names no disk and the job knows best.
@@ -161,13 +164,11 @@ fn plan_trial(
 ) -> Trial {
     let disks = plan_disks(study, facts, &factors, refusals);
     let groups = plan_groups(study, facts, &factors, &disks, refusals);
-    let (homes, absent) = facts.cgroup.homes(controllers(&groups, facts));
+    let (homes, absent) = facts.cgroup.homes(controllers(study, &groups, facts));
+    refuse_without_rights(facts, &disks, &groups, &absent, refusals);
     refuse_without_tools(facts, &disks, &groups, refusals);
     if homes.is_empty() {
-        refusals.push(Refusal::new(
-            "no control-group hierarchy with the needed controllers is mounted",
-            "mount cgroup2, or run on a host with control groups (`assay host` shows the layout)",
-        ));
+        refusals.push(refuse_without_homes(&absent));
     }
     Trial {
         promises: study.promises.iter().map(|promise| plan_promise(promise, &factors)).collect(),
@@ -185,7 +186,7 @@ fn plan_trial(
 }
 
 /// Controllers that knobs need, and those whose counters are sampled in every run.
-fn controllers<'g>(groups: &'g [GroupPlan], facts: &HostFacts) -> Vec<&'g str> {
+fn controllers<'g>(study: &Study, groups: &'g [GroupPlan], facts: &HostFacts) -> Vec<&'g str> {
     // CPU time is counted by cpuacct on v1 and by cpu on v2.
     let mut wanted = vec!["io", if facts.cgroup.is_on_v2("cpu") { "cpu" } else { "cpuacct" }];
     for knob in groups.iter().flat_map(|group| &group.knobs) {
@@ -193,6 +194,10 @@ fn controllers<'g>(groups: &'g [GroupPlan], facts: &HostFacts) -> Vec<&'g str> {
         if !wanted.contains(&controller) {
             wanted.push(controller);
         }
+    }
+    let of_memory = |promise: &Promise| promise.measure.starts_with("memory.");
+    if study.promises.iter().any(of_memory) && !wanted.contains(&"memory") {
+        wanted.push("memory");
     }
     wanted
 }
@@ -208,12 +213,30 @@ fn plan_promise(promise: &Promise, factors: &Bindings) -> PromiseRecord {
         is: match &promise.is {
             Relation::Proportional { to } => RelationRecord::Proportional(to.clone()),
             Relation::Equal => RelationRecord::Equal,
-            Relation::AtMost { value } => RelationRecord::AtMost(bound(value)),
-            Relation::AtLeast { value } => RelationRecord::AtLeast(bound(value)),
+            Relation::AtMost { bound: Bound::Value(value) } => RelationRecord::AtMost(bound(value)),
+            Relation::AtLeast { bound: Bound::Value(value) } => {
+                RelationRecord::AtLeast(bound(value))
+            }
+            Relation::AtMost { bound: Bound::Knob(knob) } => {
+                RelationRecord::AtMostKnob(knob.clone())
+            }
+            Relation::AtLeast { bound: Bound::Knob(knob) } => {
+                RelationRecord::AtLeastKnob(knob.clone())
+            }
         },
         within: promise.within.fraction(),
         confidence: promise.confidence,
     }
+}
+
+fn refuse_without_homes(absent: &BTreeMap<String, String>) -> Refusal {
+    let mut reasons: Vec<String> =
+        absent.iter().map(|(controller, why)| format!("{controller}: {why}")).collect();
+    reasons.truncate(2);
+    Refusal::new(
+        format!("no group can be made in any control-group hierarchy ({})", reasons.join("; ")),
+        "run it with sudo; where none is mounted, mount cgroup2 (`assay host` shows the layout)",
+    )
 }
 
 fn refuse_without_tools(
@@ -222,12 +245,6 @@ fn refuse_without_tools(
     groups: &[GroupPlan],
     refusals: &mut Vec<Refusal>,
 ) {
-    if facts.effective_user != 0 {
-        refusals.push(Refusal::new(
-            "control groups, loop devices and queue settings need root",
-            "run the same command with sudo",
-        ));
-    }
     let mut needed = Vec::new();
     if groups.iter().any(|group| !group.workloads.is_empty()) {
         needed.push("fio");

@@ -41,6 +41,7 @@ fn host(is_v2: bool) -> HostFacts {
         architecture: "x86_64".to_owned(),
         distribution: "Debian".to_owned(),
         effective_user: 0,
+        root: Available::Value(()),
         virtual_machine: None,
         cpus: Cpus {
             online: "0-1".parse().unwrap(),
@@ -57,6 +58,7 @@ fn host(is_v2: bool) -> HostFacts {
             layout: if is_v2 { Layout::V2 } else { Layout::V1 },
             v2_mount: is_v2.then(|| PathBuf::from("/cg")),
             controllers: BTreeMap::from(controllers),
+            bases: BTreeMap::new(),
         },
         disks: vec![],
         schedulers: vec!["none".to_owned(), "bfq".to_owned()],
@@ -131,16 +133,83 @@ fn what_a_host_cannot_do_is_said_once_with_its_remedy() {
     let mut study = study("io-weight");
     set_factor(&mut study, "groups", vec![Scalar::Integer(4), Scalar::Integer(6)]).unwrap();
     let mut host = host(false);
-    host.effective_user = 1000;
     host.schedulers = vec!["none".to_owned()];
     host.tools.insert("fio".to_owned(), tool(false, "fio"));
     let plan = plan(&study, &host, 1);
     let said: Vec<&str> = plan.refusals.iter().map(|refusal| refusal.what.as_str()).collect();
-    for word in ["root", "`fio` is needed", "scheduler `bfq`"] {
+    for word in ["`fio` is needed", "scheduler `bfq`"] {
         let count = said.iter().filter(|text| text.contains(word)).count();
         assert_eq!(count, 1, "{word}: {said:?}");
     }
     assert!(plan.refusals.iter().any(|refusal| refusal.remedy == "apt-get install fio"));
+}
+
+/// A user to whom groups of these controllers were delegated, and of no others.
+fn user(is_v2: bool, delegated: &[&str]) -> HostFacts {
+    let mut host = host(is_v2);
+    host.root = Available::NotAvailable("this is user 1000".to_owned());
+    for name in host.cgroup.controllers.keys() {
+        let base = match delegated.contains(&name.as_str()) {
+            true => Available::Value(PathBuf::from("/cg/users/1000")),
+            false => Available::NotAvailable("needs root, because it was not delegated".to_owned()),
+        };
+        host.cgroup.bases.insert(name.clone(), base);
+    }
+    host
+}
+
+#[test]
+fn what_needs_root_is_said_part_by_part() {
+    let plan = plan(&study("io-weight"), &user(false, &["io", "cpuacct"]), 1);
+    let said: Vec<&str> = plan.refusals.iter().map(|refusal| refusal.what.as_str()).collect();
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[0].contains("a loop device needs root, because the kernel attaches"), "{said:?}");
+    assert!(said[1].contains("a scheduler or queue setting needs root, because"), "{said:?}");
+    assert!(said.iter().all(|text| text.ends_with("this is user 1000")), "{said:?}");
+}
+
+const IN_A_DIRECTORY: &str = r#"
+title = "Less than root"
+[disks.data]
+use = "directory"
+path = "/srv"
+size = "8 MiB"
+[[groups]]
+name = "task"
+count = 2
+knobs = { "memory.max" = "64M" }
+run = "reader"
+[workloads.reader]
+use = "fio"
+args = { rw = "randread", bs = "4k" }
+[[promises]]
+measure = "io.bytes"
+is = "equal"
+within = "10 %"
+"#;
+
+#[test]
+fn a_study_in_a_directory_with_delegated_controllers_needs_no_root() {
+    let study = parse("user", IN_A_DIRECTORY, &shipped_file).0.unwrap();
+    for is_v2 in [false, true] {
+        let plan = plan(&study, &user(is_v2, &["memory", "cpu", "cpuacct"]), 1);
+        assert_eq!(plan.refusals, [], "{is_v2}");
+        let trial = &plan.trials[0];
+        assert!(trial.homes.iter().all(|home| home.base == *"/cg/users/1000"));
+        assert_eq!(trial.absent["io"], "needs root, because it was not delegated");
+    }
+}
+
+#[test]
+fn a_knob_whose_controller_was_not_delegated_is_refused_by_name() {
+    let study = parse("user", IN_A_DIRECTORY, &shipped_file).0.unwrap();
+    let plan = plan(&study, &user(true, &["cpu"]), 1);
+    let said: Vec<&str> = plan.refusals.iter().map(|refusal| refusal.what.as_str()).collect();
+    assert_eq!(
+        said,
+        ["`memory.max` cannot be set: needs root, because it was not delegated"],
+        "once for both groups, and nothing else"
+    );
 }
 
 #[test]
@@ -150,4 +219,67 @@ fn a_job_that_does_not_fit_its_part_is_refused_with_both_sizes() {
     disk.size = Some(Templated::Value(Bytes::mebi(1024)));
     let what = &plan(&study, &host(false), 1).refusals[0].what;
     assert!(what.contains("wants 1 GiB") && what.contains("204 MiB"), "{what}");
+}
+
+/// The io-weight study with other knobs on its groups, planned.
+fn plan_with(knobs: &[(&str, &str)], host: &HostFacts) -> Plan {
+    let mut study = study("io-weight");
+    study.groups[0].knobs = knobs
+        .iter()
+        .map(|(name, value)| {
+            ((*name).to_owned(), vec![Templated::Value(Scalar::Text((*value).to_owned()))])
+        })
+        .collect();
+    plan(&study, host, 1)
+}
+
+fn refusal(knob: &str, value: &str, host: &HostFacts) -> String {
+    let plan = plan_with(&[(knob, value)], host);
+    assert_eq!(plan.refusals.len(), 1, "{:?}", plan.refusals);
+    plan.refusals[0].to_string()
+}
+
+#[test]
+fn knobs_that_this_host_cannot_set_are_refused_with_reason_and_remedy() {
+    let mut old = host(true);
+    old.kernel = "4.10.0-9-amd64".to_owned();
+    let text = refusal("memory.min", "1 MiB", &old);
+    assert!(text.contains("since Linux 4.18 only, and this kernel is 4.10"), "{text}");
+
+    let text = refusal("memory.high", "1 MiB", &host(false));
+    assert!(text.contains("v2 only") && text.contains("unified_cgroup_hierarchy"), "{text}");
+
+    let text = refusal("cpu.shares", "512", &host(true));
+    assert!(text.contains("v1 only") && text.contains("write `cpu.weight`"), "{text}");
+
+    let text = refusal("hugetlb.2MB.max", "4 MiB", &host(true));
+    assert!(text.contains("controller `hugetlb` is not available"), "{text}");
+
+    let mut disabled = host(false);
+    let why = Hierarchy::Absent("disabled at boot (cgroup_disable=)".to_owned());
+    disabled.cgroup.controllers.get_mut("memory").unwrap().hierarchy = why;
+    let text = refusal("memory.max", "1 MiB", &disabled);
+    assert!(text.contains("disabled at boot") && text.contains("hint: enable"), "{text}");
+
+    let text = refusal("devices.deny", "c 1:3 rwm", &host(true));
+    assert!(text.contains("no file for devices"), "{text}");
+}
+
+#[test]
+fn knobs_are_written_so_that_none_is_refused_for_its_order() {
+    let sum = ("memory.memsw.limit_in_bytes", "2 MiB");
+    let plan = plan_with(&[sum, ("memory.limit_in_bytes", "1 MiB")], &host(false));
+    assert_eq!(plan.refusals, []);
+    let files: Vec<&str> =
+        plan.trials[0].groups[0].knobs.iter().map(|knob| knob.record.file.as_str()).collect();
+    assert_eq!(files, ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"]);
+}
+
+#[test]
+fn limits_of_a_disk_are_planned_for_the_disk_of_the_group() {
+    let plan = plan_with(&[("io.max", "rbps=1 MiB riops=100")], &host(false));
+    assert_eq!(plan.refusals, []);
+    let translation = &plan.trials[0].groups[0].knobs[0].translation;
+    assert!(translation.needs_device());
+    assert_eq!(translation.writes("7:0")[1].1, "7:0 100");
 }

@@ -15,6 +15,7 @@ mod arrow;
 mod error;
 mod event;
 mod folder;
+mod guest;
 mod manifest;
 mod run;
 mod stream;
@@ -23,12 +24,13 @@ mod table;
 pub use error::Error;
 pub use event::{Event, EventLog, read_events};
 pub use folder::RunFolder;
+pub use guest::Guest;
 pub use run::Run;
 pub use stream::{SampleStream, read_tables, to_parquet};
 
 pub use manifest::{
-    Change, DiskRecord, Fault, GroupRecord, IoClass, KnobRecord, Latency, Manifest, PromiseRecord,
-    QueueReading, Reading, RelationRecord, RepeatRecord, SamplerCost, TrialRecord, WarmUpRecord,
-    WorkloadRecord, WorkloadResult,
+    Change, DiskRecord, Drift, Fault, GroupRecord, IoClass, KnobRecord, Latency, Manifest,
+    PromiseRecord, QueueReading, Reading, RelationRecord, RepeatRecord, SamplerCost, Seen,
+    TrialRecord, WarmUpRecord, WatchCost, WorkloadRecord, WorkloadResult,
 };
 pub use table::{Column, Table};

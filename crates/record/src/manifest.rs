@@ -9,6 +9,8 @@ use assay_facts::{Available, HostFacts};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::guest::Guest;
+
 /// Everything about a run that is not a sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -32,6 +34,9 @@ pub struct Manifest {
     pub seed: u64,
     /// The machine.
     pub host: HostFacts,
+    /// The lab's guest that this machine is, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Guest>,
     /// One entry for each combination of factors, in the order of the study file.
     pub trials: Vec<TrialRecord>,
     /// Every change made to the host and whether it was taken back, in order.
@@ -101,6 +106,10 @@ pub struct KnobRecord {
     pub note: Option<String>,
     /// For a knob that only some scheduler obeys: which one.
     pub obeyed_by: Option<String>,
+    /// Further files that belong to the knob, with what is written into each: cgroup v1 keeps
+    /// quota and period apart. Records before this field have none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub also: BTreeMap<String, String>,
 }
 
 /// What kind of I/O a workload does, as far as its options tell.
@@ -131,6 +140,10 @@ pub struct WorkloadRecord {
     pub tool: String,
     /// What kind of I/O it does.
     pub io: IoClass,
+    /// Threads that want a CPU at the same time; `None` when its options do not tell, or in
+    /// records before this field.
+    #[serde(default)]
+    pub threads: Option<u32>,
     /// What Assay changed of a user's own job file, in words.
     pub taken_over: Vec<String>,
 }
@@ -153,7 +166,7 @@ pub struct DiskRecord {
 /// What should hold in a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PromiseRecord {
-    /// `io.bytes`, `io.ios`, `cpu.time`.
+    /// `io.bytes`, `io.ios`, `cpu.time`, `memory.current`, `memory.refaults`.
     pub measure: String,
     /// The relation.
     pub is: RelationRecord,
@@ -175,6 +188,10 @@ pub enum RelationRecord {
     AtMost(f64),
     /// At least this rate each, in the measure's unit per second.
     AtLeast(f64),
+    /// At most what this knob of the group says, as read back.
+    AtMostKnob(String),
+    /// At least what this knob of the group says, as read back.
+    AtLeastKnob(String),
 }
 
 /// What happened in one repeat.
@@ -194,6 +211,14 @@ pub struct RepeatRecord {
     pub knobs: Vec<Reading>,
     /// The queues of the scratch disks.
     pub queues: Vec<QueueReading>,
+    /// The CPUs that each group could use at the start, by group, where a hierarchy of the run
+    /// serves `cpuset`. Groups without an entry could use those of the host's `allowed`.
+    #[serde(default)]
+    pub cpus: BTreeMap<String, Available<String>>,
+    /// What reading knobs and queues again during the repeat cost; `None` in records before it
+    /// was done.
+    #[serde(default)]
+    pub watch: Option<WatchCost>,
     /// What each workload said of itself.
     pub workloads: Vec<WorkloadResult>,
     /// What sampling cost.
@@ -226,6 +251,45 @@ pub struct Reading {
     pub at_start: Available<String>,
     /// At the end of the repeat.
     pub at_end: Available<String>,
+    /// Further files that belong to the knob, as they read at the start, by file.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub also: BTreeMap<String, Available<String>>,
+    /// Readings in between that differ from the one at the start, by file.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub drift: BTreeMap<String, Drift>,
+}
+
+/// A value that changed while a repeat ran, whether or not it was changed back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drift {
+    /// The first reading that differs from the one at the start.
+    pub first: Seen,
+    /// The last such reading.
+    pub last: Seen,
+    /// How many readings differ.
+    pub readings: u64,
+}
+
+/// A reading with its time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// CLOCK_MONOTONIC nanoseconds.
+    pub time_ns: u64,
+    /// What was read.
+    pub value: Available<String>,
+}
+
+/// What reading knobs and queues again cost in one repeat.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct WatchCost {
+    /// Planned seconds between two rounds: what changes and changes back within may be missed.
+    pub interval_s: f64,
+    /// Rounds taken.
+    pub rounds: u64,
+    /// Files read in each.
+    pub files: u64,
+    /// CPU seconds, all rounds together.
+    pub cpu_s: f64,
 }
 
 /// A queue at the start and at the end of a repeat.
@@ -244,6 +308,10 @@ pub struct QueueReading {
     pub at_start: BTreeMap<String, String>,
     /// The same at the end.
     pub at_end: BTreeMap<String, String>,
+    /// Readings in between that differ from the one at the start, by attribute; the scheduler is
+    /// the attribute `scheduler`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub drift: BTreeMap<String, Drift>,
 }
 
 /// What a tool said of its own run.

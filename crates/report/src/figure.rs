@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::quantity;
 use crate::trial::Trial;
 
 pub(crate) use overview::overview;
@@ -58,26 +59,27 @@ impl Figure {
 
 /// The figures that show what each group got.
 pub(crate) fn outcome(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
-    let drawings = [
-        bars::bars(trial, &bars::BANDWIDTH),
-        bars::bars(trial, &bars::IOS),
-        over_time::over_time(trial, &bars::BANDWIDTH),
-        over_time::over_time(trial, &bars::IOS),
-        latency::latency(trial),
-    ];
+    let shown = quantity::shown(trial);
+    let mut drawings: Vec<Drawing> =
+        shown.iter().map(|quantity| bars::bars(trial, quantity)).collect();
+    drawings.extend(shown.iter().map(|quantity| over_time::over_time(trial, quantity)));
+    if !trial.record.disks.is_empty() {
+        drawings.push(latency::latency(trial));
+    }
     place(trial, drawings, trial.is_void())
 }
 
 /// The figures that show the machine meanwhile.
 pub(crate) fn machine(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
-    place(trial, [device::in_flight(trial), cpu::cpu(trial)], false)
+    let mut drawings = Vec::new();
+    if !trial.record.disks.is_empty() {
+        drawings.push(device::in_flight(trial));
+    }
+    drawings.push(cpu::cpu(trial));
+    place(trial, drawings, false)
 }
 
-fn place<const N: usize>(
-    trial: &Trial<'_>,
-    drawings: [Drawing; N],
-    greyed: bool,
-) -> Result<Vec<Figure>, Error> {
+fn place(trial: &Trial<'_>, drawings: Vec<Drawing>, greyed: bool) -> Result<Vec<Figure>, Error> {
     let placed = drawings.into_iter().map(|drawing| {
         let id = trial.anchor(drawing.part);
         Figure::new(id, drawing, greyed)

@@ -10,6 +10,7 @@ mod error;
 mod figure;
 mod number;
 mod page;
+mod quantity;
 mod subjects;
 mod text;
 mod timeline;

@@ -25,6 +25,13 @@ impl Unit {
             "io.ios" => &[(1e4, 1e3, "kIOPS"), (0.0, 1.0, "IOPS")],
             // Seconds of CPU time a second are CPUs kept busy.
             "cpu.time" => &[(0.0, 1.0, "CPUs")],
+            // Held at an instant, and counted by the kernel in powers of two.
+            "memory.current" => &[
+                (1_073_741_824.0, 1_073_741_824.0, "GiB"),
+                (1_048_576.0, 1_048_576.0, "MiB"),
+                (0.0, 1024.0, "KiB"),
+            ],
+            "memory.refaults" => &[(0.0, 1.0, "pages/s")],
             _ => &[(1e6, 1e6, "M/s"), (1e4, 1e3, "k/s"), (0.0, 1.0, "/s")],
         };
         let (scale, label) = ladder
@@ -136,6 +143,13 @@ mod tests {
         assert_eq!(Unit::of_rate("io.ios", 6_594.2).with_label(6_594.2), "6594 IOPS");
         assert_eq!(Unit::of_rate("io.ios", 52_700.0).with_label(13_113.0), "13.11 kIOPS");
         assert_eq!(Unit::of_rate("io.bytes", 0.0).with_label(0.0), "0.000 B/s");
+    }
+
+    #[test]
+    fn memory_is_an_amount_in_powers_of_two() {
+        let held = 100.0 * 1_048_576.0;
+        assert_eq!(Unit::of_rate("memory.current", held).with_label(held), "100.0 MiB");
+        assert_eq!(Unit::of_rate("memory.refaults", 3.0).with_label(3.0), "3.000 pages/s");
     }
 
     #[test]

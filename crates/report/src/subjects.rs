@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_judge::{GroupJudgement, PromiseJudgement, TrialJudgement};
 use assay_record::TrialRecord;
 
-use crate::number;
+use crate::{number, wording};
 
 /// Up to this many groups are shown one by one; more are gathered by weight.
 pub(crate) const SHOWN_SINGLY: usize = 16;
@@ -15,7 +15,7 @@ pub(crate) const SHOWN_SINGLY: usize = 16;
 pub(crate) struct Subject {
     /// Its name.
     pub(crate) name: String,
-    /// The knob's value as read back, where a promise refers to a knob.
+    /// The knob's value as read back, where a promise of shares refers to a knob.
     pub(crate) weight: Option<f64>,
 }
 
@@ -35,7 +35,8 @@ impl Subjects {
     pub(crate) fn of(record: &TrialRecord, judgement: Option<&TrialJudgement>) -> Self {
         let mut weights: BTreeMap<&str, f64> = BTreeMap::new();
         let promises = judgement.map_or(&[][..], |trial| &trial.promises);
-        for group in promises.iter().flat_map(|promise| &promise.groups) {
+        let shares = promises.iter().filter(|promise| wording::speaks_of_shares(promise));
+        for group in shares.flat_map(|promise| &promise.groups) {
             if let Some(knob) = group.knob {
                 weights.entry(&group.name).or_insert(knob);
             }

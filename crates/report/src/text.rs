@@ -39,6 +39,10 @@ pub(crate) fn render(
             wording::meaning(judgement.verdict)
         }
     ));
+    if let Some(guest) = &manifest.guest {
+        let text = format!("{} ({})", guest.caveat(), guest.line());
+        lines.extend(wrap(&text, width, "  "));
+    }
     if let Some(reason) = &manifest.ended_early {
         lines.extend(wrap(&format!("ended early: {reason}"), width, "  "));
     }

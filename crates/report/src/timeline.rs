@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use assay_record::RepeatRecord;
 
 use crate::counters::{Curve, curves};
+use crate::quantity::Quantity;
 use crate::trial::Trial;
 
 /// Points of one curve at the most: about one for every three pixels of a wide page.
@@ -58,10 +59,10 @@ impl Bins {
     }
 }
 
-/// Rates of the sum of some counters for every measured group, or for every weight when there
-/// are many groups.
-pub(crate) fn rates(trial: &Trial<'_>, source: &str, columns: &[&str]) -> Vec<Point> {
-    let tables = trial.tables(source);
+/// The rate of a quantity for every measured group, or for every weight when there are many
+/// groups; of an amount its mean.
+pub(crate) fn rates(trial: &Trial<'_>, quantity: &Quantity) -> Vec<Point> {
+    let tables = trial.tables(quantity.source);
     let series = if trial.subjects.gathered() {
         trial.subjects.classes().len()
     } else {
@@ -70,7 +71,7 @@ pub(crate) fn rates(trial: &Trial<'_>, source: &str, columns: &[&str]) -> Vec<Po
     let at_most = POINTS_OF_FIGURE / (series * tables.len()).max(1);
     let mut points = Vec::new();
     for (number, repeat, table) in tables {
-        let curves = curves(table, columns);
+        let curves = curves(table, quantity.columns);
         let longest =
             curves.values().max_by_key(|c| c.count(repeat.released_ns, repeat.stopped_ns));
         let Some(bins) = longest.and_then(|curve| Bins::of(repeat, curve, at_most)) else {
@@ -78,8 +79,8 @@ pub(crate) fn rates(trial: &Trial<'_>, source: &str, columns: &[&str]) -> Vec<Po
         };
         for (seconds, from, to) in bins.iter() {
             let seen = trial.subjects.0.iter().filter_map(|subject| {
-                let rate = curves.get(&subject.name)?.rate(from, to)?;
-                Some((subject.name.clone(), subject.class(), rate))
+                let rate = quantity.of(curves.get(&subject.name)?, from, to)?;
+                Some((subject.name.clone(), subject.class(), rate * quantity.scale))
             });
             let at = Point {
                 repeat: number,
@@ -133,12 +134,30 @@ pub(crate) fn mean_rates(
     source: &str,
     columns: &[&str],
 ) -> BTreeMap<String, f64> {
+    over_windows(trial, source, columns, Curve::rate)
+}
+
+/// The mean of a quantity of every measured group over the judged windows of all repeats, in
+/// units of its measure.
+pub(crate) fn means(trial: &Trial<'_>, quantity: &Quantity) -> BTreeMap<String, f64> {
+    let of = |curve: &Curve, from, to| quantity.of(curve, from, to);
+    let mut means = over_windows(trial, quantity.source, quantity.columns, of);
+    means.values_mut().for_each(|mean| *mean *= quantity.scale);
+    means
+}
+
+fn over_windows(
+    trial: &Trial<'_>,
+    source: &str,
+    columns: &[&str],
+    of: impl Fn(&Curve, u64, u64) -> Option<f64>,
+) -> BTreeMap<String, f64> {
     let mut grown: BTreeMap<String, (f64, f64)> = BTreeMap::new();
     for (_, repeat, table) in trial.tables(source) {
         let Some((from, to)) = trial.window(repeat) else { continue };
         for (name, curve) in curves(table, columns) {
             let Some((from, to)) = curve.clamp(from, to) else { continue };
-            if let Some(rate) = curve.rate(from, to) {
+            if let Some(rate) = of(&curve, from, to) {
                 let seconds = (to - from) as f64 / 1e9;
                 let sum = grown.entry(name).or_default();
                 *sum = (sum.0 + rate * seconds, sum.1 + seconds);

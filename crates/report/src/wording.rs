@@ -78,8 +78,8 @@ pub(crate) fn promise(promise: &PromiseJudgement) -> String {
     let relation = match (promise.is.as_str(), promise.to.as_deref()) {
         ("proportional", Some(knob)) => format!("proportional to {knob}"),
         ("equal", _) => "equal for all groups".to_owned(),
-        ("at_most", Some(bound)) => format!("at most {bound} per second"),
-        ("at_least", Some(bound)) => format!("at least {bound} per second"),
+        ("at_most", Some(bound)) => format!("at most {}", limit(&promise.measure, bound)),
+        ("at_least", Some(bound)) => format!("at least {}", limit(&promise.measure, bound)),
         (other, Some(to)) => format!("{other} {to}"),
         (other, None) => other.to_owned(),
     };
@@ -88,6 +88,17 @@ pub(crate) fn promise(promise: &PromiseJudgement) -> String {
         promise.measure,
         number::plain(promise.within * 100.0),
         number::plain(promise.confidence * 100.0)
+    )
+}
+
+/// A bound as a person reads it: the name of a knob, or a number with its unit.
+fn limit(measure: &str, bound: &str) -> String {
+    bound.parse::<f64>().map_or_else(
+        |_| bound.to_owned(),
+        |number| match measure {
+            "memory.current" => Unit::of_rate(measure, number).with_label(number),
+            _ => format!("{bound} per second"),
+        },
     )
 }
 
@@ -179,6 +190,13 @@ mod tests {
         assert_eq!(sentence("io.bytes follow io.weight."), "io.bytes follow io.weight.");
         assert_eq!(sentence("task4 got less"), "task4 got less.");
         assert_eq!(sentence(""), "");
+    }
+
+    #[test]
+    fn bounds_are_knobs_rates_or_amounts() {
+        assert_eq!(limit("cpu.time", "cpu.max"), "cpu.max");
+        assert_eq!(limit("io.bytes", "1000"), "1000 per second");
+        assert_eq!(limit("memory.current", "1048576"), "1.000 MiB");
     }
 
     #[test]

@@ -11,4 +11,4 @@ mod target;
 pub use first_io::{FirstIo, IoCounter};
 pub use sampler::{Outcome, Sampler};
 pub use source::{Depth, Prepared, Rows, Source, prepare};
-pub use target::{CpuFile, DiskTarget, GroupTarget, IoFiles, Targets};
+pub use target::{CpuFile, DiskTarget, GroupTarget, IoFiles, MemoryFiles, Targets, ThrottleTarget};

@@ -36,6 +36,26 @@ pub struct GroupTarget {
     pub cpu: Result<CpuFile, String>,
     /// Its directory on cgroup v2, where pressure files are; v1 has none.
     pub pressure: Option<PathBuf>,
+    /// Its memory counters; the reason if there are none.
+    pub memory: Result<MemoryFiles, String>,
+}
+
+/// Where a group's memory counters are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryFiles {
+    /// The group's directory in the hierarchy that serves `memory`.
+    pub directory: PathBuf,
+    /// Whether that is cgroup v2.
+    pub is_v2: bool,
+}
+
+/// A `cpu.stat` of the controller `cpu`, which counts how a quota bound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThrottleTarget {
+    /// The subject of its rows: a group's name, or `above:PATH` for a group around the run's own.
+    pub name: String,
+    /// The file.
+    pub path: PathBuf,
 }
 
 /// A disk to sample.
@@ -46,10 +66,19 @@ pub struct DiskTarget {
 }
 
 /// Everything to sample in one repeat.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Targets {
     /// Groups.
     pub groups: Vec<GroupTarget>,
     /// Disks.
     pub disks: Vec<DiskTarget>,
+    /// Groups with a CPU quota, or around one; the reason if the controller `cpu` is not used.
+    pub throttles: Result<Vec<ThrottleTarget>, String>,
+}
+
+impl Default for Targets {
+    fn default() -> Self {
+        let none = Err("no group has a CPU quota".to_owned());
+        Self { groups: Vec::new(), disks: Vec::new(), throttles: none }
+    }
 }

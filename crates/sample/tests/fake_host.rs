@@ -8,7 +8,8 @@ use std::time::Duration;
 use assay_kernel::Root;
 use assay_record::read_tables;
 use assay_sample::{
-    CpuFile, Depth, DiskTarget, FirstIo, GroupTarget, IoFiles, Sampler, Targets, prepare,
+    CpuFile, Depth, DiskTarget, FirstIo, GroupTarget, IoFiles, MemoryFiles, Sampler, Targets,
+    ThrottleTarget, prepare,
 };
 
 fn put(tree: &Path, path: &str, text: &str) {
@@ -23,6 +24,10 @@ fn tree() -> tempfile::TempDir {
     put(root, "cg/task1/blkio.bfq.io_service_bytes", "7:0 Read 4096\n7:0 Write 0\nTotal 4096\n");
     put(root, "cg/task1/blkio.bfq.io_serviced", "7:0 Read 1\n7:0 Write 0\nTotal 1\n");
     put(root, "cg/task1/cpuacct.usage", "123456789\n");
+    put(root, "cg/task1/cpuacct.usage_percpu", "120000000 3456789 \n");
+    put(root, "cg/task1/cpu.stat", "nr_periods 9\nnr_throttled 4\nthrottled_time 777\n");
+    put(root, "cg/task1/memory.usage_in_bytes", "8192\n");
+    put(root, "cg/task1/memory.stat", "total_cache 4096\ntotal_rss 1024\n");
     put(root, "sys/block/loop0/stat", " 10 1 80 5 20 2 160 6 3 40 50 0 0 0 0 0 0\n");
     put(root, "proc/stat", "cpu  1 2 3 4 5 6 7 8 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\n");
     tree
@@ -40,8 +45,10 @@ fn targets() -> Targets {
             io: Ok((io, "7:0".to_owned())),
             cpu: Ok(CpuFile::Cpuacct(file("cpuacct.usage"))),
             pressure: None,
+            memory: Ok(MemoryFiles { directory: PathBuf::from("/cg/task1"), is_v2: false }),
         }],
         disks: vec![DiskTarget { device: "loop0".to_owned() }],
+        throttles: Ok(vec![ThrottleTarget { name: "task1".to_owned(), path: file("cpu.stat") }]),
     }
 }
 
@@ -70,6 +77,14 @@ fn every_source_lands_in_its_table_and_a_missing_one_says_why() {
     assert_eq!(value("disk", "loop0", "in_flight"), 3);
     assert_eq!(value("disk", "loop0", "weighted_ms"), 50);
     assert_eq!(value("host_cpu", "host", "iowait_ns"), 50_000_000);
+    assert_eq!(value("cpus", "cpu0", "idle_ns"), 40_000_000);
+    assert_eq!(value("cpu_split", "task1", "cpu1_ns"), 3_456_789);
+    assert_eq!(value("throttle", "task1", "throttled_periods"), 4);
+    assert_eq!(value("throttle", "task1", "throttled_ns"), 777);
+    assert_eq!(value("memory", "task1", "current_bytes"), 8192);
+    assert_eq!(value("memory", "task1", "anon_bytes"), 1024);
+    let events = tables.iter().find(|table| table.source == "memory").unwrap();
+    assert_eq!(events.series("task1", "low_events").next(), None, "v1 counts no such events");
     let rounds = tables[0].time_ns.len() as u64;
     assert_eq!(rounds, outcome.cost.rounds, "no round is lost between memory and disk");
 }
@@ -96,9 +111,10 @@ fn many(tree: &Path, groups: usize) -> Targets {
         let file = |name: &str| Path::new("/").join(&folder).join(name);
         let io = IoFiles::Blkio { bytes: file("bytes"), requests: file("requests") };
         let cpu = Ok(CpuFile::Cpuacct(file("cpu")));
-        GroupTarget { name, io: Ok((io, "7:0".to_owned())), cpu, pressure: None }
+        let memory = Err("not used".to_owned());
+        GroupTarget { name, io: Ok((io, "7:0".to_owned())), cpu, pressure: None, memory }
     });
-    Targets { groups: groups.collect(), disks: Vec::new() }
+    Targets { groups: groups.collect(), ..Targets::default() }
 }
 
 /// Of the first group: readings of bytes, of requests, of CPU time.

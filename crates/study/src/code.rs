@@ -29,6 +29,7 @@ pub(crate) const UNKNOWN_KNOB: &str = "A0312";
 pub(crate) const UNKNOWN_MEASURE: &str = "A0313";
 pub(crate) const LATER_RELATION: &str = "A0314";
 pub(crate) const BROKEN_TEMPLATE: &str = "A0315";
+pub(crate) const NOT_A_SETTING: &str = "A0320";
 
 // A04: what refers to what.
 pub(crate) const UNDEFINED_WORKLOAD: &str = "A0401";
@@ -50,6 +51,7 @@ pub(crate) const WHICH_DISK: &str = "A0416";
 pub(crate) const NOTHING_MEASURED: &str = "A0417";
 pub(crate) const KNOB_WITHOUT_NUMBER: &str = "A0418";
 pub(crate) const INNER_PROCESSES: &str = "A0419";
+pub(crate) const KNOB_OF_ANOTHER_KIND: &str = "A0420";
 
 /// Mistakes that say something is absent. Where the syntax is wrong, or a part has the wrong
 /// type, some of the file was not read, and what is absent may well stand there: these are held

@@ -45,6 +45,7 @@ pub fn set_factor(
     name: &str,
     values: Vec<Scalar>,
 ) -> Result<(), Vec<Diagnostic>> {
+    let values = as_texts_where_the_file_has_texts(study, name, values);
     if let Some(mistake) = mistake_in_levels(name, &values) {
         return Err(vec![mistake.unplaced()]);
     }
@@ -60,6 +61,21 @@ pub fn set_factor(
         return Ok(());
     }
     Err(errors)
+}
+
+/// A command line has no quotes: `cpus=0,0-1` is a number and a text, but means two lists of
+/// CPUs where the file has lists of CPUs.
+fn as_texts_where_the_file_has_texts(
+    study: &Study,
+    name: &str,
+    values: Vec<Scalar>,
+) -> Vec<Scalar> {
+    let known = study.factors.iter().find(|factor| factor.name == name);
+    let is_text = |value: &Scalar| matches!(value, Scalar::Text(_));
+    if !known.is_some_and(|factor| factor.values.iter().all(is_text)) {
+        return values;
+    }
+    values.into_iter().map(|value| Scalar::Text(value.to_string())).collect()
 }
 
 fn unknown_factor(name: &str, study: &Study) -> Diagnostic {

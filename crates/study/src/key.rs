@@ -57,7 +57,8 @@ pub(crate) const ORDERS: &[&str] = &["random", "given"];
 pub(crate) const DISK_SOURCES: &[&str] = &["loop", "block", "directory", "null_blk"];
 pub(crate) const FORMATS: &[&str] = &["none", "ext4", "xfs"];
 pub(crate) const TOOLS: &[&str] = &["fio"];
-pub(crate) const MEASURES: &[&str] = &["io.bytes", "io.ios", "cpu.time"];
+pub(crate) const MEASURES: &[&str] =
+    &["io.bytes", "io.ios", "cpu.time", "memory.current", "memory.refaults"];
 pub(crate) const RELATIONS: &[&str] = &["proportional", "equal", "at_most", "at_least"];
 
 /// Relations of the design that this version does not judge yet.
@@ -98,6 +99,12 @@ pub(crate) static DESIGN: &[Key] = &[
 pub(crate) static DISK: &[Key] = &[
     required("use", Shape::Words(DISK_SOURCES), "where the disk comes from"),
     optional("size", Shape::Size, "its size; required for `loop` and `null_blk`"),
+    optional(
+        "iops",
+        Shape::TemplatedWhole,
+        "requests a second of a `null_blk`; at once by default",
+    ),
+    optional("depth", Shape::TemplatedWhole, "requests that a `null_blk` takes at once"),
     optional("device", Shape::Text, "the block device, for `use = \"block\"`"),
     optional("erase", Shape::Text, "serial number or size of a block device that may be erased"),
     optional("path", Shape::Text, "the directory, for `use = \"directory\"`"),
@@ -129,8 +136,8 @@ pub(crate) static WORKLOAD: &[Key] = &[
 pub(crate) static PROMISE: &[Key] = &[
     required("measure", Shape::Text, "what is measured"),
     required("is", Shape::Text, "the relation that should hold"),
-    optional("to", Shape::Text, "the knob that shares follow, for `proportional`"),
-    optional("value", Shape::Scalar, "the bound per second, for `at_most` and `at_least`"),
+    optional("to", Shape::Text, "the knob that shares follow, or that is the bound"),
+    optional("value", Shape::Scalar, "the bound, for `at_most` and `at_least` without `to`"),
     required("within", Shape::Percent, "the margin, relative to the expected value"),
     optional("confidence", Shape::Number, "confidence of the intervals; 0.95 by default"),
 ];

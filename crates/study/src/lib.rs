@@ -5,6 +5,7 @@
 //! files that it refers to.
 
 mod check;
+mod choice;
 mod code;
 mod combination;
 mod key;
@@ -19,10 +20,11 @@ mod shipped;
 mod template;
 mod value;
 
+pub use choice::{DiskChoice, choose_disk, choose_scheduler, disk_size};
 pub use combination::{combinations, parse_scalar, set_factor};
 pub use model::{
-    Bindings, Design, Disk, DiskSource, Factor, Format, Group, Order, Promise, Relation, Scalar,
-    Study, WarmUp, Workload,
+    Bindings, Bound, Design, Disk, DiskSource, Factor, Format, Group, NullBlk, Order, Promise,
+    Relation, Scalar, Study, WarmUp, Workload,
 };
 pub use parse::parse;
 pub use rate::rate;

@@ -97,7 +97,7 @@ pub struct Design {
 }
 
 /// Where a scratch disk comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum DiskSource {
     /// An image file behind a loop device, fully written before use.
     Loop,
@@ -114,7 +114,27 @@ pub enum DiskSource {
         path: String,
     },
     /// A null_blk device made through configfs.
-    NullBlk,
+    NullBlk(NullBlk),
+}
+
+/// How fast a null_blk device is; without `iops` it answers at once.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NullBlk {
+    /// Requests per second that it completes with `depth` of them in flight.
+    pub iops: Option<Templated<u32>>,
+    /// Requests that it takes at once.
+    pub depth: Option<Templated<u32>>,
+}
+
+impl NullBlk {
+    /// The limits of `iops` and `depth`. A timer of a nanosecond is the shortest, and blk-mq has
+    /// at most 10240 tags (BLK_MQ_MAX_DEPTH, include/linux/blk-mq.h).
+    pub(crate) fn check(name: &str, value: Option<u32>) -> Result<u32, String> {
+        let most = if name == "depth" { 10_240 } else { 100_000_000 };
+        value
+            .filter(|value| (1..=most).contains(value))
+            .ok_or_else(|| format!("`{name}` of null_blk is a whole number from 1 to {most}"))
+    }
 }
 
 /// What is made on a disk or partition.
@@ -186,7 +206,7 @@ pub enum Workload {
 /// What should hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Promise {
-    /// What is measured: `io.bytes`, `io.ios`, `cpu.time`.
+    /// What is measured: `io.bytes`, `io.ios`, `cpu.time`, `memory.current`, `memory.refaults`.
     pub measure: String,
     /// The relation.
     pub is: Relation,
@@ -206,14 +226,24 @@ pub enum Relation {
     },
     /// All groups get the same.
     Equal,
-    /// Each group gets no more than this rate, in the measure's unit per second.
+    /// Each group gets no more than this.
     AtMost {
-        /// The bound.
-        value: Templated<Scalar>,
+        /// The limit.
+        bound: Bound,
     },
-    /// Each group gets no less than this rate, in the measure's unit per second.
+    /// Each group gets no less than this.
     AtLeast {
-        /// The bound.
-        value: Templated<Scalar>,
+        /// The protection.
+        bound: Bound,
     },
+}
+
+/// What a limit or a protection is measured against.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Bound {
+    /// The same for every group: a rate in the measure's unit per second, or an amount for a
+    /// measure that is one, such as `memory.current`.
+    Value(Templated<Scalar>),
+    /// What this knob of the group says, as read back. By its v2 name.
+    Knob(String),
 }

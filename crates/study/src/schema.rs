@@ -1,5 +1,6 @@
 //! The JSON schema of study files, for editors.
 
+use assay_knob::Knob;
 use serde_json::{Map, Value, json};
 
 use crate::key::{self, Key, Shape};
@@ -73,15 +74,26 @@ fn value(name: &str, shape: Shape) -> Value {
 }
 
 fn knobs() -> Value {
-    let properties: Map<String, Value> = assay_knob::all()
-        .iter()
-        .map(|knob| {
-            let about = format!("{}; {}", knob.about, knob.range);
-            let one_or_list = json!({ "anyOf": [scalar(), list(&scalar())] });
-            (knob.name.to_owned(), described(one_or_list, &about))
-        })
+    let (patterns, names): (Vec<&Knob>, Vec<&Knob>) =
+        assay_knob::all().iter().filter(|knob| knob.is_for_groups()).partition(|k| k.is_pattern());
+    let entry = |name: String, knob: &Knob| {
+        let about = format!("{}; {}", knob.about, knob.range);
+        let one_or_list = json!({ "anyOf": [scalar(), list(&scalar())] });
+        (name, described(one_or_list, &about))
+    };
+    let names: Map<String, Value> =
+        names.into_iter().map(|knob| entry(knob.name.to_owned(), knob)).collect();
+    let patterns: Map<String, Value> = patterns
+        .into_iter()
+        .map(|knob| (knob.name_for("[0-9]+(KB|MB|GB)").replace('.', "\\."), knob))
+        .map(|(pattern, knob)| entry(format!("^{pattern}$"), knob))
         .collect();
-    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+    json!({
+        "type": "object",
+        "properties": names,
+        "patternProperties": patterns,
+        "additionalProperties": false,
+    })
 }
 
 fn scalar() -> Value {

@@ -10,8 +10,14 @@ pub struct Shipped {
 }
 
 static STUDIES: &[Shipped] = &[
+    Shipped { name: "cpu-quota", text: include_str!("../../../studies/cpu-quota.toml") },
+    Shipped { name: "cpu-weight", text: include_str!("../../../studies/cpu-weight.toml") },
     Shipped { name: "io-weight", text: include_str!("../../../studies/io-weight.toml") },
     Shipped { name: "io-weight-job", text: include_str!("../../../studies/io-weight-job.toml") },
+    Shipped {
+        name: "memory-protection",
+        text: include_str!("../../../studies/memory-protection.toml"),
+    },
 ];
 
 /// Files that shipped studies refer to, by their path relative to the study.

@@ -125,8 +125,10 @@ fn describe_promise(promise: &PromiseRecord) -> String {
     let relation = match &promise.is {
         RelationRecord::Proportional(knob) => format!("proportional to {knob}"),
         RelationRecord::Equal => "equal".to_owned(),
-        RelationRecord::AtMost(bound) => format!("at most {bound} per second"),
-        RelationRecord::AtLeast(bound) => format!("at least {bound} per second"),
+        RelationRecord::AtMost(bound) => format!("at most {}", amount(&promise.measure, *bound)),
+        RelationRecord::AtLeast(bound) => format!("at least {}", amount(&promise.measure, *bound)),
+        RelationRecord::AtMostKnob(knob) => format!("at most {knob}"),
+        RelationRecord::AtLeastKnob(knob) => format!("at least {knob}"),
     };
     format!(
         "{} is {relation}, within {}, at confidence {}",
@@ -134,6 +136,14 @@ fn describe_promise(promise: &PromiseRecord) -> String {
         Percent::from_fraction(promise.within),
         promise.confidence
     )
+}
+
+/// A bound; what a group holds is an amount, all else a rate.
+fn amount(measure: &str, bound: f64) -> String {
+    if measure == "memory.current" {
+        return format!("{bound} bytes");
+    }
+    format!("{bound} per second")
 }
 
 fn to_json(loaded: &Loaded, plan: &Plan) -> Value {

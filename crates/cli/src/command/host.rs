@@ -1,8 +1,11 @@
 //! `assay host`
 
+mod knobs;
+
 use assay_facts::{Available, Disk, Hierarchy, HostFacts, Requirement};
 use assay_host::{gather, requirements};
 use assay_kernel::Root;
+use assay_knob::KnobFact;
 use serde_json::json;
 
 use crate::args::HostArguments;
@@ -18,19 +21,27 @@ pub(crate) fn run(arguments: &HostArguments) -> Code {
             return Code::Host;
         }
     };
+    if arguments.knobs_check {
+        return knobs::check(&facts, arguments.json);
+    }
     let needs = requirements(&facts);
+    let files = assay_host::knobs(&Root::real(), &facts);
     if arguments.json {
-        talk::data(&format!("{:#}", json!({ "schema": 1, "facts": facts, "requirements": needs })));
+        let document =
+            json!({ "schema": 1, "facts": facts, "requirements": needs, "knobs": files });
+        talk::data(&format!("{document:#}"));
     } else {
-        talk::data(&text(&facts, &needs));
+        talk::data(&text(&facts, &needs, &files));
     }
     Code::Kept
 }
 
-fn text(facts: &HostFacts, needs: &[Requirement]) -> String {
+fn text(facts: &HostFacts, needs: &[Requirement], files: &[KnobFact]) -> String {
     let mut lines = Vec::new();
     machine(facts, &mut lines);
     groups(facts, &mut lines);
+    lines.push(String::new());
+    lines.push(knobs::text(files));
     lines.push(String::new());
     lines.push("disks".to_owned());
     lines.extend(facts.disks.iter().map(disk));
@@ -97,7 +108,12 @@ fn groups(facts: &HostFacts, lines: &mut Vec<String>) {
             Hierarchy::V2(mount) => format!("v2  {}", mount.display()),
             Hierarchy::Absent(why) => format!("--  {why}"),
         };
-        lines.push(format!("  {name:<12} {place}"));
+        let base = match facts.cgroup.bases.get(name) {
+            None => String::new(),
+            Some(Available::Value(base)) => format!("  groups in {}", base.display()),
+            Some(Available::NotAvailable(_)) => "  no groups: see below".to_owned(),
+        };
+        lines.push(format!("  {name:<12} {place}{base}"));
     }
     match &facts.pressure {
         Available::Value(true) => lines.push("  pressure     on".to_owned()),

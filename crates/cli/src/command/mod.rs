@@ -1,8 +1,12 @@
 //! One file a command.
 
 pub(crate) mod check;
+pub(crate) mod conform;
+pub(crate) mod exec;
+pub(crate) mod groups;
 pub(crate) mod host;
 pub(crate) mod judge;
+pub(crate) mod lab;
 pub(crate) mod report;
 pub(crate) mod restore;
 pub(crate) mod run;

@@ -1,13 +1,43 @@
 //! `assay restore`
 
-use assay_host::{ledger::LedgerRestore, restore_all, state_dir};
+use assay_host::{ledger::LedgerRestore, restore_all, set_aside, state_dir};
 use assay_kernel::Root;
+use clap::Args;
 
 use crate::exit::Code;
 use crate::talk;
 
+/// What `assay restore` takes.
+#[derive(Debug, Args)]
+pub(crate) struct RestoreArguments {
+    /// Touch nothing; put the ledger of this run aside, after you have cleaned up by hand what
+    /// Assay could not. It is kept as RUN.set-aside and hinders no run any more
+    #[arg(long, value_name = "RUN")]
+    set_aside: Option<String>,
+}
+
 /// Takes back what killed runs left behind, and says what that was.
-pub(crate) fn run() -> Code {
+pub(crate) fn run(arguments: &RestoreArguments) -> Code {
+    match &arguments.set_aside {
+        Some(run) => put_aside(run),
+        None => restore(),
+    }
+}
+
+fn put_aside(run: &str) -> Code {
+    match set_aside(&state_dir(), run) {
+        Ok(path) => {
+            talk::data(&format!("nothing was touched; the ledger is now {}", path.display()));
+            Code::Kept
+        }
+        Err(error) => {
+            talk::error(&error);
+            Code::Host
+        }
+    }
+}
+
+fn restore() -> Code {
     let report = match restore_all(&state_dir(), &Root::real()) {
         Ok(report) => report,
         Err(error) => {
@@ -25,13 +55,37 @@ pub(crate) fn run() -> Code {
         (true, _) => talk::data("nothing to restore"),
         (false, true) => talk::data("the host is as it was found"),
         (false, false) => {
-            talk::error(
-                &"some changes could not be taken back; mend what hinders and run `assay restore` again",
-            );
+            for ledger in report.ledgers.iter().filter(|ledger| !ledger.complete) {
+                talk::error(&way_out(ledger));
+            }
             return Code::RestoreIncomplete;
         }
     }
     Code::Kept
+}
+
+/// What a person can do about a ledger that Assay cannot bring to its end.
+fn way_out(ledger: &LedgerRestore) -> String {
+    let run = &ledger.run_id;
+    let by_hand = format!("once you have cleaned up by hand: assay restore --set-aside {run}");
+    if let Some(format) = ledger.newer_format {
+        return format!(
+            "the ledger of run {run} was written by a newer Assay (format {format}) and was left \
+             alone\n  hint: run `assay restore` of that version; or, {by_hand}"
+        );
+    }
+    let failed = ledger.changes.iter().any(|change| !matches!(change.restored, Some(Ok(()))));
+    if failed || ledger.damaged.is_empty() {
+        return format!(
+            "some changes of run {run} could not be taken back\n  hint: mend what hinders and run \
+             `assay restore` again; or, {by_hand}"
+        );
+    }
+    format!(
+        "every change of run {run} that its ledger still tells of is taken back, but not all of it \
+         can be read\n  hint: look for groups, mounts and loop devices named `assay`, and at the \
+         lines above; {by_hand}"
+    )
 }
 
 fn tell(ledger: &LedgerRestore) {
@@ -43,7 +97,13 @@ fn tell(ledger: &LedgerRestore) {
             None => talk::say(&format!("  NOT taken back: {}", change.what)),
         }
     }
-    for line in &ledger.damaged_lines {
-        talk::say(&format!("  line {line} of {} cannot be understood", ledger.path.display()));
+    for damaged in &ledger.damaged {
+        talk::say(&format!(
+            "  line {} of {}: {}: {}",
+            damaged.line,
+            ledger.path.display(),
+            damaged.why,
+            damaged.text
+        ));
     }
 }

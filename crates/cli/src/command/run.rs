@@ -8,7 +8,7 @@ use assay_host::{gather, state_dir, unfinished};
 use assay_judge::{Judgement, Verdict};
 use assay_kernel::{Root, signal};
 use assay_plan::{Plan, plan};
-use assay_record::{Manifest, Run, RunFolder};
+use assay_record::{Guest, Manifest, Run, RunFolder};
 use jiff::Timestamp;
 
 use crate::args::RunArguments;
@@ -72,6 +72,7 @@ fn request(
         run_id: format!("{stamp}-{}", std::process::id()),
         seed: arguments.study.seed,
         facts,
+        guest: std::env::var(Guest::VARIABLE).ok().and_then(|text| Guest::parse(&text)),
         folder,
         state_dir: state_dir(),
     }
@@ -94,8 +95,9 @@ fn refuse_over_unfinished() -> Result<(), Code> {
         ));
     } else {
         talk::error(&format!(
-            "run {} ended without putting the host back ({} changes)\n  hint: run `assay restore` first",
-            first.run_id, first.changes
+            "run {} ended without putting the host back ({})\n  hint: run `assay restore` first",
+            first.run_id,
+            first.what_is_left()
         ));
     }
     Err(Code::Host)

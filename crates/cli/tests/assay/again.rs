@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::bench::Bench;
-use crate::picture::Picture;
 use crate::running::json;
 use crate::study::Weights;
+use assay_testbed::Picture;
 
 fn judge(bench: &Bench, run: &Path) -> (Option<i32>, String) {
     let ended = bench.assay(["judge".as_ref(), run.as_os_str()]);

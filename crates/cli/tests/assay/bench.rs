@@ -9,9 +9,13 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use crate::halt::image_of;
-use crate::picture::Picture;
 use crate::running::{Ended, Running, end_processes_in, processes_in};
-use crate::skip::{Turn, turn};
+use assay_testbed::Picture;
+use assay_testbed::{Need, Turn, turn};
+
+/// What studies of I/O weights need of the host.
+const NEEDS: [Need; 5] =
+    [Need::Loop, Need::Bfq, Need::Tool("fio"), Need::Tool("mkfs.ext4"), Need::Controller("io")];
 
 /// What a test works with. When it goes away, so does everything that a failed test has left.
 pub(crate) struct Bench {
@@ -24,7 +28,7 @@ pub(crate) struct Bench {
 impl Bench {
     /// For a test that changes the host. `None`, said and counted, where it cannot run.
     pub(crate) fn on_host(test: &str) -> Option<Self> {
-        let turn = turn(test)?;
+        let turn = turn(test, &NEEDS)?;
         Some(Self::make(Some(turn)))
     }
 

@@ -8,9 +8,9 @@ use std::time::Duration;
 use crate::bench::Bench;
 use crate::halt::image_of;
 use crate::own_device::{Mounted, OwnDevice};
-use crate::picture::Picture;
 use crate::running::Running;
 use crate::study::{Weights, loop_disk};
+use assay_testbed::Picture;
 
 #[test]
 fn an_image_that_does_not_fit_is_refused_with_path_free_and_needed() {

@@ -6,9 +6,9 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use crate::bench::Bench;
-use crate::picture::entries;
 use crate::running::Running;
 use crate::study::{Weights, loop_disk, loop_disk_with_ext4};
+use assay_testbed::entries;
 
 /// A moment, by what the run has done so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

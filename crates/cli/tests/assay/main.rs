@@ -3,22 +3,26 @@
 // A failure in what the tests share is a failure of the test.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
+mod adversity;
 mod again;
 mod bench;
 mod broken_study;
+mod conform;
+mod delegated;
+mod exec;
 mod full_disk;
+mod groups;
 mod halt;
 mod interrupted;
 mod job_file;
 mod killed;
+mod kills;
 mod named_disk;
 mod not_able;
 mod own_device;
-mod picture;
 mod run;
 mod running;
 mod shipped;
-mod skip;
 mod study;
 mod usage;
 mod workload_fails;

@@ -4,8 +4,8 @@ use std::fs;
 
 use crate::bench::Bench;
 use crate::own_device::{Mounted, OwnDevice};
-use crate::picture::Picture;
 use crate::study::Weights;
+use assay_testbed::Picture;
 
 fn study_on(disk: String) -> String {
     Weights { disk, ..Weights::small() }.text()

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::bench::Bench;
-use crate::skip::skip;
 use crate::study::Weights;
+use assay_testbed::skip;
 
 /// The program as user 65534, from a place where that user may read it.
 fn as_nobody(bench: &Bench) -> Command {

@@ -7,9 +7,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::bench::Bench;
-use crate::picture::entries;
 use crate::running::{Ended, json};
 use crate::study::Weights;
+use assay_testbed::entries;
 
 /// The exit code that docs/cli.md gives a verdict.
 fn code_of(verdict: &Value) -> i32 {

@@ -51,6 +51,19 @@ impl Running {
         }
     }
 
+    /// Whether it is over.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    /// Kills it unless it is over, and waits for its end.
+    pub(crate) fn kill_if_alive(mut self) {
+        if !self.has_ended() {
+            self.child.kill().unwrap();
+            self.child.wait().unwrap();
+        }
+    }
+
     fn stderr(&self) -> String {
         fs::read_to_string(self.folder.join("stderr")).unwrap()
     }

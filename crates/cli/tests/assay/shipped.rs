@@ -19,7 +19,10 @@ fn studies_are_listed_one_a_line_and_printed_as_they_are() {
     let mut names: Vec<&str> =
         list.stdout.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
     names.sort_unstable();
-    assert_eq!(names, ["io-weight", "io-weight-job"]);
+    assert_eq!(
+        names,
+        ["cpu-quota", "cpu-weight", "io-weight", "io-weight-job", "memory-protection"]
+    );
     for name in names {
         let printed = bench.assay(["studies", name]);
         printed.assert_code(0);
@@ -72,4 +75,26 @@ fn the_host_is_told_to_people_and_to_programs() {
     for said in [kernel.trim(), "control groups: ", "disks", "what can be studied"] {
         assert!(text.stdout.contains(said), "no `{said}` in {}", text.stdout);
     }
+}
+
+#[test]
+fn the_knobs_of_this_host_are_listed_by_controller_and_absent_ones_have_a_reason() {
+    let bench = Bench::aside();
+    let ended = bench.assay(["host", "--json"]);
+    ended.assert_code(0);
+    let document: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let knobs = document["knobs"].as_array().unwrap();
+    assert!(knobs.len() > 100, "{}", knobs.len());
+    for knob in knobs {
+        let state = &knob["state"];
+        let why = state["not_available"].as_str();
+        assert!(state["value"].is_string() || why.is_some_and(|why| !why.is_empty()), "{knob}");
+    }
+    let text = bench.assay(["host"]);
+    text.assert_code(0);
+    assert!(
+        text.stdout.contains("knobs: ") && text.stdout.contains("memory.max"),
+        "{}",
+        text.stdout
+    );
 }

@@ -34,7 +34,12 @@ pub(super) fn layout(root: &Root) -> CgroupLayout {
         (false, true) => Layout::V2,
         (false, false) => Layout::None,
     };
-    CgroupLayout { layout, v2_mount: seen.v2.map(|mount| mount.target), controllers }
+    CgroupLayout {
+        layout,
+        v2_mount: seen.v2.map(|mount| mount.target),
+        controllers,
+        bases: BTreeMap::new(),
+    }
 }
 
 /// The name of a controller on cgroup2: `blkio` became `io`, all others kept theirs.

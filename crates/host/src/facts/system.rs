@@ -87,7 +87,8 @@ pub(super) fn parses_partitions(root: &Root) -> Available<bool> {
     Available::Value(set("CONFIG_MSDOS_PARTITION") || set("CONFIG_EFI_PARTITION"))
 }
 
-fn config(root: &Root) -> Option<String> {
+/// The kernel's configuration as text, where it can be read.
+pub(super) fn config(root: &Root) -> Option<String> {
     let release = release(root);
     let plain = [format!("/boot/config-{release}"), format!("/lib/modules/{release}/config")];
     plain

@@ -56,6 +56,12 @@ pub enum Change {
         /// The group's directory.
         path: PathBuf,
     },
+    /// A directory of the run's own with whatever will be in it. Taken back by removing it with
+    /// everything inside; a file system mounted in there is never entered.
+    MakeTree {
+        /// The directory.
+        path: PathBuf,
+    },
     /// A file. Taken back by unlinking it.
     MakeFile {
         /// The file.
@@ -96,6 +102,9 @@ pub enum Change {
         device: PathBuf,
         /// What was partitioned or formatted.
         areas: Vec<Area>,
+        /// The disk's serial number, by which it is known again after a reboot.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        serial: Option<String>,
     },
 }
 
@@ -109,6 +118,9 @@ impl Change {
             }
             Self::KeepQueue { device, .. } => format!("keep the queue settings of {device}"),
             Self::MakeDir { path } => format!("make directory {}", path.display()),
+            Self::MakeTree { path } => {
+                format!("make directory {} and what is in it", path.display())
+            }
             Self::MakeGroup { path } => format!("make group {}", path.display()),
             Self::MakeFile { path } => format!("make file {}", path.display()),
             Self::AddLoop { number } => format!("add loop device loop{number}"),
@@ -139,14 +151,14 @@ impl Change {
         }
     }
 
-    /// Whether it is still there after a reboot. All else lives in the kernel's memory, and
-    /// device names may belong to other devices after a reboot.
+    /// Whether it is still there after a reboot. All else lives in the kernel's memory.
     #[must_use]
     pub fn outlives_boot(&self) -> bool {
         match self {
-            Self::MakeFile { path } | Self::MakeDir { path } => {
+            Self::MakeFile { path } | Self::MakeDir { path } | Self::MakeTree { path } => {
                 !["/proc", "/sys", "/dev", "/run"].iter().any(|top| path.starts_with(top))
             }
+            Self::WriteSignatures { .. } => true,
             _ => false,
         }
     }
@@ -157,6 +169,7 @@ impl Change {
         matches!(
             self,
             Self::MakeDir { .. }
+                | Self::MakeTree { .. }
                 | Self::MakeGroup { .. }
                 | Self::MakeFile { .. }
                 | Self::AddLoop { .. }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use assay_kernel::{Error, Root, process};
 use rustix::process::Signal;
 
+use super::instant::instant;
 use super::queue::is_gone;
 use super::undo::while_busy;
 use crate::wait::wait_until;
@@ -18,14 +19,27 @@ pub(super) fn remove(root: &Root, group: &Path) -> Result<(), Error> {
     if !root.exists(group) {
         return Ok(());
     }
+    leave(root, group)?;
     empty(root, group)?;
     remove_tree(root, group)
+}
+
+/// An Assay that has stepped aside into a leaf of a delegated group goes up again, before the
+/// leaf is removed.
+fn leave(root: &Root, group: &Path) -> Result<(), Error> {
+    let own = std::process::id().to_string();
+    let inside = root.read(group.join(PROCS)).unwrap_or_default();
+    match group.parent() {
+        Some(above) if inside.lines().any(|pid| pid == own) => root.write(above.join(PROCS), &own),
+        _ => Ok(()),
+    }
 }
 
 fn remove_tree(root: &Root, group: &Path) -> Result<(), Error> {
     for child in children(root, group)? {
         remove_tree(root, &group.join(child))?;
     }
+    instant()?;
     if !root.is_real() {
         remove_fake_files(root, group)?;
     }
@@ -66,8 +80,29 @@ fn empty(root: &Root, group: &Path) -> Result<(), Error> {
     if emptied {
         return Ok(());
     }
-    let hint = format!("these processes do not end: {left:?}; see /proc/PID/stack");
+    let why: Vec<String> = left.iter().map(|pid| why_it_lives(root, *pid)).collect();
+    let hint = format!("these processes do not end after SIGKILL: {}", why.join("; "));
     Err(Error::unexpected("empty group", group, hint))
+}
+
+/// What keeps a process from dying, as far as it can be seen from outside.
+fn why_it_lives(root: &Root, pid: u32) -> String {
+    let name = root.read_trimmed(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let state = process::state(root, pid).unwrap_or('?');
+    let groups = root.read(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    let freezer = groups.lines().find_map(|line| line.split_once(":freezer:"));
+    match freezer {
+        // A group that somebody else has frozen is not Assay's to thaw.
+        Some((_, group)) if group != "/" && state == 'D' => format!(
+            "{pid} ({name}) sits in the freezer group {group}: if that is frozen, write THAWED to \
+             its freezer.state"
+        ),
+        _ if state == 'D' => format!(
+            "{pid} ({name}) waits in the kernel for a device or a file system: see \
+             /proc/{pid}/stack"
+        ),
+        _ => format!("{pid} ({name}) in state {state}"),
+    }
 }
 
 /// Processes in the group and below. A directory or file that vanishes meanwhile holds none.
@@ -78,7 +113,7 @@ fn members(root: &Root, group: &Path) -> Vec<u32> {
     for child in children(root, group).unwrap_or_default() {
         found.extend(members(root, &group.join(child)));
     }
-    // Assay itself never sits in its own groups; 0 stands for a process of an outer namespace.
+    // Assay itself has left before; 0 stands for a process of an outer namespace.
     found.retain(|pid| *pid != own && *pid != 0);
     found.sort_unstable();
     found.dedup();

@@ -7,7 +7,8 @@ use assay_kernel::parse::choice;
 use assay_kernel::{Error, Root, mount, partition};
 
 use super::change::{Area, Change};
-use super::{Ledger, queue};
+use super::instant::instant;
+use super::{Ledger, queue, undo};
 
 /// The value of an attribute: of a list of choices the one in brackets, else the whole text.
 pub(super) fn value_of(text: &str) -> String {
@@ -48,6 +49,12 @@ impl Ledger {
         self.record(Change::MakeDir { path: path.to_owned() }, || root.make_dir(path))
     }
 
+    /// Makes a directory whose whole content will be this run's, whoever puts it there.
+    pub fn make_tree(&mut self, root: &Root, path: &Path) -> Result<(), Error> {
+        refuse_existing(root, path, "mkdir")?;
+        self.record(Change::MakeTree { path: path.to_owned() }, || root.make_dir(path))
+    }
+
     /// Makes a control group; the group above it must exist.
     pub fn make_group(&mut self, root: &Root, path: &Path) -> Result<(), Error> {
         refuse_existing(root, path, "make group")?;
@@ -68,8 +75,7 @@ impl Ledger {
                 }
                 return Err(error);
             }
-            #[cfg(test)]
-            super::fuse::burn()?;
+            instant()?;
         }
         Ok(())
     }
@@ -116,15 +122,24 @@ impl Ledger {
         self.record(Change::NullBlk { path: path.to_owned() }, || {
             root.make_dir(path)?;
             for (name, value) in attributes {
+                instant()?;
                 root.write(path.join(name), value)?;
             }
+            instant()?;
             root.write(path.join("power"), "1")
         })
     }
 
     /// Notes that signatures are about to be written into these areas of a blank disk.
-    pub fn write_signatures(&mut self, disk: &Path, areas: Vec<Area>) -> Result<(), Error> {
-        self.record(Change::WriteSignatures { device: disk.to_owned(), areas }, || Ok(()))
+    pub fn write_signatures(
+        &mut self,
+        root: &Root,
+        disk: &Path,
+        areas: Vec<Area>,
+    ) -> Result<(), Error> {
+        let serial = undo::serial_of(root, disk);
+        let change = Change::WriteSignatures { device: disk.to_owned(), areas, serial };
+        self.record(change, || Ok(()))
     }
 }
 

@@ -6,8 +6,10 @@ use std::path::Path;
 use assay_kernel::Root;
 use tempfile::TempDir;
 
+use super::change::Area;
 use super::make::value_of;
-use super::{Ledger, restore_all, unfinished};
+use super::unfinished::restore_in_boot;
+use super::{Ledger, restore_all, set_aside, unfinished};
 
 fn tree() -> (TempDir, Root) {
     let tree = tempfile::tempdir().unwrap();
@@ -125,12 +127,8 @@ fn after_a_reboot_only_what_stands_on_a_disk_is_taken_back() {
     let mut ledger = Ledger::begin(state.path(), "run").unwrap();
     ledger.write_file(&root, in_use(), "bfq").unwrap();
     ledger.make_file(&root, Path::new("/image")).unwrap();
-    let path = ledger.path().to_owned();
     drop(ledger);
-    let text = fs::read_to_string(&path).unwrap();
-    let boot = super::boot_id(&Root::real());
-    fs::write(&path, text.replace(&boot, "another-boot")).unwrap();
-    assert!(restore_all(state.path(), &root).unwrap().is_complete());
+    assert!(restore_in_boot(state.path(), &root, "another-boot").unwrap().is_complete());
     assert!(!tree.path().join("image").exists());
     assert_eq!(root.read(in_use()).unwrap(), "bfq", "the name may stand for another disk now");
 }
@@ -141,4 +139,55 @@ fn a_run_id_that_leads_out_of_the_directory_is_refused() {
     for name in ["", "../x", "a/b", ".hidden"] {
         assert!(Ledger::begin(state.path(), name).is_err(), "{name}");
     }
+}
+
+#[test]
+fn after_a_reboot_a_formatted_disk_is_wiped_only_when_its_serial_number_is_the_same() {
+    let (tree, root) = tree();
+    let state = tempfile::tempdir().unwrap();
+    fs::create_dir_all(tree.path().join("sys/block/sdz")).unwrap();
+    let mut ledger = Ledger::begin(state.path(), "run").unwrap();
+    let area = Area { start: 0, length: 8 };
+    ledger.write_signatures(&root, Path::new("/dev/sdz"), vec![area]).unwrap();
+    drop(ledger);
+    let report = restore_in_boot(state.path(), &root, "another-boot").unwrap();
+    assert!(!report.is_complete());
+    let Some(Err(error)) = &report.ledgers[0].changes[0].restored else { panic!("{report:?}") };
+    for words in ["had no serial number", "wipefs --all", "--set-aside"] {
+        assert!(error.to_string().contains(words), "{error}");
+    }
+}
+
+#[test]
+fn a_tree_goes_with_its_content_and_links_are_not_followed() {
+    let (tree, root) = tree();
+    let state = tempfile::tempdir().unwrap();
+    let mut ledger = Ledger::begin(state.path(), "run").unwrap();
+    ledger.make_tree(&root, Path::new("/data")).unwrap();
+    fs::create_dir_all(tree.path().join("data/inner")).unwrap();
+    fs::write(tree.path().join("data/inner/file"), "ours").unwrap();
+    std::os::unix::fs::symlink(tree.path().join("sys"), tree.path().join("data/link")).unwrap();
+    assert_eq!(ledger.restore(&root), []);
+    assert!(!root.exists("/data"));
+    assert!(root.exists(in_use()), "what a link points to is not ours");
+    assert!(ledger.make_tree(&root, Path::new("/sys")).is_err(), "it exists already");
+    assert!(ledger.finish().unwrap());
+}
+
+#[test]
+fn a_ledger_put_aside_hinders_nobody_and_stays_to_be_read() {
+    let (tree, root) = tree();
+    let state = tempfile::tempdir().unwrap();
+    assert!(set_aside(state.path(), "run").unwrap_err().to_string().contains("no ledger at all"));
+    let mut ledger = Ledger::begin(state.path(), "run").unwrap();
+    ledger.make_group(&root, Path::new("/sys/ours")).unwrap();
+    let error = set_aside(state.path(), "run").unwrap_err().to_string();
+    assert!(error.contains("in progress"), "{error}");
+    drop(ledger);
+    let error = set_aside(state.path(), "rum").unwrap_err().to_string();
+    assert!(error.contains("ledgers of: run"), "{error}");
+    let path = set_aside(state.path(), "run").unwrap();
+    assert!(fs::read_to_string(path).unwrap().contains("/sys/ours"));
+    assert!(tree.path().join("sys/ours").exists(), "nothing is touched");
+    assert!(Ledger::begin(state.path(), "next").is_ok());
 }

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use assay_kernel::{Error, Root, block, mount, partition};
 use rustix::io::Errno;
 
 use super::change::{Area, Change};
+use super::instant::instant;
 use super::{group, loop_device, queue};
 use crate::wait::wait_until;
 
@@ -24,6 +25,7 @@ pub(super) fn undo(root: &Root, change: &Change) -> Result<(), Error> {
         Change::Request { path, inverse, .. } => gone_is_fine(root.write(path, inverse)),
         Change::KeepQueue { device, attributes } => queue::write_back(root, device, attributes),
         Change::MakeDir { path } => gone_is_fine(root.remove_dir(path)),
+        Change::MakeTree { path } => remove_tree(root, path),
         Change::MakeGroup { path } => group::remove(root, path),
         Change::MakeFile { path } => unlink(root, path),
         Change::AddLoop { number } => real(root, change, || loop_device::remove(*number)),
@@ -33,10 +35,43 @@ pub(super) fn undo(root: &Root, change: &Change) -> Result<(), Error> {
         }
         Change::Mount { target } => real(root, change, || unmount(root, target)),
         Change::NullBlk { path } => remove_null_block(root, path),
-        Change::WriteSignatures { device, areas } => {
+        Change::WriteSignatures { device, areas, .. } => {
             real(root, change, || wipe_signatures(device, areas))
         }
     }
+}
+
+/// Takes a change back that was made before the last reboot. What lived in the kernel's memory
+/// went with it, and names of devices may stand for other devices now.
+pub(super) fn undo_after_boot(root: &Root, change: &Change) -> Result<(), Error> {
+    match change {
+        Change::WriteSignatures { device, serial, .. } => {
+            if serial.is_some() && *serial == serial_of(root, device) {
+                return undo(root, change);
+            }
+            let was = serial.as_ref().map_or("had no serial number".to_owned(), |serial| {
+                format!("had the serial number {serial}")
+            });
+            let hint = format!(
+                "the machine was booted since, the disk {was}, and {} may be another one now: find \
+                 it with `lsblk -o NAME,SIZE,SERIAL`, wipe it with `wipefs --all`, then `assay \
+                 restore --set-aside RUN`",
+                device.display()
+            );
+            Err(Error::unexpected("wipe", device, hint))
+        }
+        change if change.outlives_boot() => undo(root, change),
+        _ => Ok(()),
+    }
+}
+
+/// The serial number of a whole disk, where it has one.
+pub(super) fn serial_of(root: &Root, device: &Path) -> Option<String> {
+    let place = Path::new("/sys/block").join(device.file_name()?);
+    ["serial", "device/serial"]
+        .iter()
+        .find_map(|name| root.read_trimmed(place.join(name)).ok())
+        .filter(|serial| !serial.is_empty())
 }
 
 /// These changes are system calls and have no counterpart in a tree that stands in for a host.
@@ -48,6 +83,9 @@ fn real(
     if root.is_real() {
         return undo();
     }
+    #[cfg(test)]
+    return super::fake::undo(root, change);
+    #[cfg(not(test))]
     Err(Error::unexpected("undo", &root.resolve("/"), change.describe())
         .with_hint("only the host itself has devices and mounts"))
 }
@@ -57,6 +95,37 @@ fn gone_is_fine(result: Result<(), Error>) -> Result<(), Error> {
         Err(error) if queue::is_gone(&error) => Ok(()),
         other => other,
     }
+}
+
+/// Removes a directory with what is in it, without following links and without entering another
+/// file system: what the owner of the host has mounted in there is theirs.
+fn remove_tree(root: &Root, path: &Path) -> Result<(), Error> {
+    let place = root.resolve(path);
+    match place.symlink_metadata() {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(cause) => Err(Error::new("remove", path, &cause)),
+        Ok(found) => remove_below(&place, found.dev()),
+    }
+}
+
+fn remove_below(directory: &Path, device: u64) -> Result<(), Error> {
+    let wrong = |cause: &io::Error| Error::new("remove", directory, cause);
+    for entry in fs::read_dir(directory).map_err(|cause| wrong(&cause))? {
+        let path = entry.map_err(|cause| wrong(&cause))?.path();
+        let found = path.symlink_metadata().map_err(|cause| wrong(&cause))?;
+        if found.dev() != device {
+            let hint = "another file system is mounted there, and it was not mounted by this run";
+            return Err(Error::unexpected("remove", &path, hint));
+        }
+        if found.is_dir() {
+            remove_below(&path, device)?;
+        } else {
+            instant()?;
+            fs::remove_file(&path).map_err(|cause| Error::new("unlink", &path, &cause))?;
+        }
+    }
+    instant()?;
+    fs::remove_dir(directory).map_err(|cause| Error::new("rmdir", directory, &cause))
 }
 
 fn unlink(root: &Root, path: &Path) -> Result<(), Error> {
@@ -97,6 +166,7 @@ fn remove_null_block(root: &Root, path: &Path) -> Result<(), Error> {
     let power = path.join("power");
     if root.exists(&power) {
         root.write(&power, "0")?;
+        instant()?;
     }
     if !root.is_real() {
         group::remove_fake_files(root, path)?;

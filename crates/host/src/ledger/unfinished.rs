@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use assay_kernel::{Error, Root, filesystem, process};
 
-use super::journal::{Contents, Journal};
-use super::{Change, ChangeReport, Entry, Ledger, Mark, boot_id, undo};
+use super::journal::{self, Journal, UNBORN};
+use super::line::{Contents, Damaged};
+use super::{ChangeReport, Entry, Ledger, Mark, boot_id, undo};
 use crate::wait::wait_until;
 
 /// A ledger that is not at its end.
@@ -23,6 +24,19 @@ pub struct Unfinished {
     pub pid: Option<u32>,
     /// Changes that are not taken back.
     pub changes: usize,
+    /// Lines that cannot be trusted, so that nobody knows what they stood for.
+    pub damaged: usize,
+}
+
+impl Unfinished {
+    /// What stands between this ledger and its end, in words.
+    #[must_use]
+    pub fn what_is_left(&self) -> String {
+        match (self.changes, self.damaged) {
+            (changes, 0) => format!("{changes} changes"),
+            (changes, damaged) => format!("{changes} changes, {damaged} damaged lines"),
+        }
+    }
 }
 
 /// What [`restore_all`] did with one ledger.
@@ -34,8 +48,12 @@ pub struct LedgerRestore {
     pub path: PathBuf,
     /// Every change that was open, in the order of its making.
     pub changes: Vec<ChangeReport>,
-    /// Lines of the file, from 1, that could not be understood.
-    pub damaged_lines: Vec<usize>,
+    /// Lines of the file that could not be trusted. While there are any the file stays, because
+    /// nobody but a person can tell what they stood for ([`set_aside`]).
+    pub damaged: Vec<Damaged>,
+    /// The format of the file, when it is one that this version does not know; then nothing was
+    /// touched.
+    pub newer_format: Option<u32>,
     /// Whether everything is back and the file removed.
     pub complete: bool,
 }
@@ -89,8 +107,8 @@ pub fn unfinished(state_dir: &Path) -> Result<Vec<Unfinished>, Error> {
 
 fn list(directory: &Path) -> Result<Vec<Unfinished>, Error> {
     let mut found = Vec::new();
-    for path in files(directory)? {
-        let mut journal = Journal::open(&path)?;
+    for path in files(directory, BORN)? {
+        let mut journal = Journal::open(&path, "")?;
         let contents = journal.read()?;
         let live = !lock_of_dead(&journal, &contents)?;
         found.push(describe(&path, live, &contents));
@@ -122,12 +140,15 @@ fn lock_of_dead(journal: &Journal, contents: &Contents) -> Result<bool, Error> {
     failure.map_or(Ok(locked), Err)
 }
 
-fn files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+/// What the file of a run ends with.
+const BORN: &str = "jsonl";
+
+fn files(directory: &Path, ending: &str) -> Result<Vec<PathBuf>, Error> {
     let wrong = |cause: &std::io::Error| Error::new("list", directory, cause);
     let mut paths = Vec::new();
     for entry in fs::read_dir(directory).map_err(|cause| wrong(&cause))? {
         let path = entry.map_err(|cause| wrong(&cause))?.path();
-        if path.extension().is_some_and(|extension| extension == "jsonl") {
+        if path.extension().is_some_and(|extension| extension == ending) {
             paths.push(path);
         }
     }
@@ -142,7 +163,8 @@ fn describe(path: &Path, live: bool, contents: &Contents) -> Unfinished {
         path: path.to_owned(),
         live,
         pid: contents.header.as_ref().map(|header| header.pid),
-        changes: contents.open.len() + contents.damaged.len(),
+        changes: contents.open.len(),
+        damaged: contents.damaged.len(),
     }
 }
 
@@ -156,8 +178,9 @@ pub(super) fn refuse_if_any(state_dir: &Path) -> Result<(), Error> {
         (true, Some(pid)) => format!("another run is in progress, pid {pid}"),
         (true, None) => "another run is in progress".to_owned(),
         (false, _) => format!(
-            "run `{}` ended without putting the host back ({} changes): run `assay restore` first",
-            found.run_id, found.changes
+            "run `{}` ended without putting the host back ({}): run `assay restore` first",
+            found.run_id,
+            found.what_is_left()
         ),
     };
     Err(Error::unexpected("begin a run beside", &found.path, hint))
@@ -166,6 +189,15 @@ pub(super) fn refuse_if_any(state_dir: &Path) -> Result<(), Error> {
 /// Takes back what dead runs left behind, the last change first, and removes the ledgers that
 /// are at their end. Calling it again after a crash or a failure goes on where it ended.
 pub fn restore_all(state_dir: &Path, root: &Root) -> Result<RestoreReport, Error> {
+    restore_in_boot(state_dir, root, &boot_id(&Root::real()))
+}
+
+/// The same in the boot of this id.
+pub(super) fn restore_in_boot(
+    state_dir: &Path,
+    root: &Root,
+    boot: &str,
+) -> Result<RestoreReport, Error> {
     let mut report = RestoreReport::default();
     let directory = directory(state_dir);
     if !directory.exists() {
@@ -173,18 +205,28 @@ pub fn restore_all(state_dir: &Path, root: &Root) -> Result<RestoreReport, Error
     }
     for mut journal in claim(&directory, &mut report)? {
         let contents = journal.read()?;
-        journal.cut_torn_line(&contents)?;
-        report.ledgers.push(restore_one(journal, contents, root)?);
+        report.ledgers.push(match contents.newer_format() {
+            Some(format) => leave_alone(&journal, &contents, format),
+            None => {
+                // Where not even this fits on the disk, taking back still does.
+                let _ = journal.end_torn_line(&contents);
+                restore_one(journal, contents, root, boot)
+            }
+        });
     }
     Ok(report)
 }
 
-/// Locks the ledgers of dead runs, so that no other `assay restore` works on the same ones.
+/// Locks the ledgers of dead runs, so that no other `assay restore` works on the same ones, and
+/// removes what runs left that died before their ledger had its name, hence before any change.
 fn claim(directory: &Path, report: &mut RestoreReport) -> Result<Vec<Journal>, Error> {
     let _gate = Gate::close(directory)?;
+    for path in files(directory, UNBORN)? {
+        fs::remove_file(&path).map_err(|cause| Error::new("unlink", &path, &cause))?;
+    }
     let mut claimed = Vec::new();
-    for path in files(directory)? {
-        let mut journal = Journal::open(&path)?;
+    for path in files(directory, BORN)? {
+        let mut journal = Journal::open(&path, "")?;
         let contents = journal.read()?;
         if lock_of_dead(&journal, &contents)? {
             claimed.push(journal);
@@ -195,28 +237,76 @@ fn claim(directory: &Path, report: &mut RestoreReport) -> Result<Vec<Journal>, E
     Ok(claimed)
 }
 
-fn restore_one(journal: Journal, contents: Contents, root: &Root) -> Result<LedgerRestore, Error> {
+fn leave_alone(journal: &Journal, contents: &Contents, format: u32) -> LedgerRestore {
+    let found = describe(journal.path(), false, contents);
+    LedgerRestore {
+        run_id: found.run_id,
+        path: found.path,
+        changes: Vec::new(),
+        damaged: Vec::new(),
+        newer_format: Some(format),
+        complete: false,
+    }
+}
+
+fn restore_one(journal: Journal, contents: Contents, root: &Root, boot: &str) -> LedgerRestore {
     let found = describe(journal.path(), false, &contents);
-    let now = boot_id(&Root::real());
-    let same_boot = contents.header.as_ref().is_none_or(|header| header.boot == now);
     let entries = contents
         .open
         .into_iter()
-        .map(|(number, change)| Entry { number, change, restored: None })
+        .map(|(number, open)| Entry {
+            number,
+            change: open.change,
+            boot: open.boot,
+            restored: None,
+        })
         .collect();
     let mut ledger = Ledger::over(journal, entries);
-    ledger.take_back(Mark(0), |change: &Change| {
-        // What lived in the kernel's memory went with the reboot, and names of devices may
-        // stand for other devices now.
-        if same_boot || change.outlives_boot() { undo::undo(root, change) } else { Ok(()) }
+    ledger.take_back(Mark(0), |entry| match &entry.boot {
+        Some(made_in) if made_in != boot => undo::undo_after_boot(root, &entry.change),
+        _ => undo::undo(root, &entry.change),
     });
     let changes = ledger.changes();
-    let complete = contents.damaged.is_empty() && ledger.finish()?;
-    Ok(LedgerRestore {
+    // A file that cannot be removed is found again by the next restore, which says so.
+    let complete = contents.damaged.is_empty() && matches!(ledger.finish(), Ok(true));
+    LedgerRestore {
         run_id: found.run_id,
         path: found.path,
         changes,
-        damaged_lines: contents.damaged,
+        damaged: contents.damaged,
+        newer_format: None,
         complete,
-    })
+    }
+}
+
+/// Puts the ledger of a dead run aside, after a person has looked at the host and cleaned up what
+/// Assay could not: it is renamed to `<run>.set-aside`, hinders no run any more, and stays to be
+/// read. Returns its new path.
+pub fn set_aside(state_dir: &Path, run_id: &str) -> Result<PathBuf, Error> {
+    let directory = directory(state_dir);
+    let unknown = |known: &[String]| {
+        let hint = if known.is_empty() {
+            "there is no ledger at all, and nothing hinders a run".to_owned()
+        } else {
+            format!("ledgers of: {}", known.join(", "))
+        };
+        Error::unexpected("find the ledger of", Path::new(run_id), hint)
+    };
+    if !directory.exists() {
+        return Err(unknown(&[]));
+    }
+    let _gate = Gate::close(&directory)?;
+    let found = list(&directory)?;
+    let Some(ledger) = found.iter().find(|ledger| ledger.run_id == run_id) else {
+        let known: Vec<String> = found.into_iter().map(|ledger| ledger.run_id).collect();
+        return Err(unknown(&known));
+    };
+    if ledger.live {
+        let hint = "its run is in progress: interrupt it, and it puts the host back itself";
+        return Err(Error::unexpected("set aside", &ledger.path, hint));
+    }
+    let path = ledger.path.with_extension("set-aside");
+    fs::rename(&ledger.path, &path).map_err(|cause| Error::new("rename", &path, &cause))?;
+    journal::sync_directory(&directory)?;
+    Ok(path)
 }

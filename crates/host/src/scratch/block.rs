@@ -91,13 +91,14 @@ fn signature(node: &Path) -> Result<Option<String>, Error> {
 /// Writes down that the disk and its partitions get signatures, so that it is blank again
 /// afterwards.
 pub(super) fn note_signatures(
+    root: &Root,
     ledger: &mut Ledger,
     disk: &ScratchDisk,
     areas: &[Area],
 ) -> Result<(), Error> {
     let mut all = vec![Area { start: 0, length: disk.size.get() }];
     all.extend_from_slice(areas);
-    ledger.write_signatures(&disk.device_path, all)
+    ledger.write_signatures(root, &disk.device_path, all)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A directory of a file system that is there already.
+//! A directory of a file system that is there already, and a directory of the run in it.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub(super) fn set_up(
     let path = path.canonicalize().map_err(|cause| {
         Error::new("use", path, &cause).with_hint("the directory must exist before the study runs")
     })?;
-    check_writable(root, ledger, &path)?;
+    let own = make_own(root, ledger, spec, &path)?;
     let numbers = block::holding(&path)?;
     let device = whole_disk(root, &format!("{numbers}"));
     let (major, minor) = device
@@ -41,16 +41,22 @@ pub(super) fn set_up(
         device_path: path.clone(),
         partitions: Vec::new(),
         size: Bytes::new(filesystem::free_space(&path)?),
-        mounts: vec![path],
+        mounts: vec![own],
         notes,
     })
 }
 
-fn check_writable(root: &Root, ledger: &mut Ledger, path: &Path) -> Result<(), Error> {
-    let mark = ledger.mark();
-    let probe = path.join(format!(".assay-probe-{}", std::process::id()));
-    drop(ledger.make_file(root, &probe)?);
-    ledger.restore_to(root, mark).pop().map_or(Ok(()), Err)
+/// Makes a directory of this run in the user's, which shows that it can be written and is where
+/// all data of workloads goes: it is taken back with everything in it, and nothing beside it.
+fn make_own(
+    root: &Root,
+    ledger: &mut Ledger,
+    spec: &ScratchSpec,
+    path: &Path,
+) -> Result<PathBuf, Error> {
+    let own = path.join(format!("assay-{}-{}", spec.name, std::process::id()));
+    ledger.make_tree(root, &own)?;
+    Ok(own)
 }
 
 /// The whole disk behind device number `numbers`: a partition's directory in sysfs stands below

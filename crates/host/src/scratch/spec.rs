@@ -112,7 +112,7 @@ pub struct ScratchDisk {
     pub device_path: PathBuf,
     /// Device nodes of its partitions, in order.
     pub partitions: Vec<PathBuf>,
-    /// Where its file systems are mounted, one for each partition; for a directory the directory.
+    /// Where its file systems are mounted, one for each partition; for a directory the run's own one in it.
     pub mounts: Vec<PathBuf>,
     /// Its size; for a directory the space that is free.
     pub size: Bytes,

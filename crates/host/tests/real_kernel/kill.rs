@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use assay_host::{restore_all, unfinished};
 use assay_kernel::Root;
 
-use crate::host::{self, Picture, group_for_tests, turn};
+use crate::place::{group_for_tests, turn};
+use assay_testbed::{Picture, entries};
 
 /// The example is built with the tests, into the folder beside theirs.
 fn example() -> PathBuf {
@@ -52,8 +53,8 @@ fn kill_and_restore(wait: impl FnOnce(&mut Child), when: &str) -> usize {
     assert!(report.live.is_empty(), "{when}: {report:?}");
     assert_eq!(unfinished(&state).unwrap(), [], "{when}");
     assert!(!group.exists(), "{when}");
-    assert_eq!(Picture::take(), before, "{when}");
-    let left = host::entries(work.path());
+    Picture::assert_same(&before, when);
+    let left = entries(work.path());
     assert!(left.iter().all(|path| *path == state), "{when}: {left:?}");
     changes
 }
@@ -85,7 +86,7 @@ fn a_living_run_is_left_alone() {
     let report = restore_all(&state, &Root::real()).unwrap();
     assert_eq!(report.live.len(), 1);
     assert_eq!(report.live[0].pid, Some(child.id()));
-    assert_eq!(Picture::take(), during);
+    Picture::assert_same(&during, "beside a living run");
     child.kill().unwrap();
     child.wait().unwrap();
     sleep(Duration::from_millis(10));

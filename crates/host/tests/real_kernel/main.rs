@@ -3,8 +3,8 @@
 // A failure in what the tests share is a failure of the test.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
-mod host;
 mod kill;
+mod place;
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -18,7 +18,8 @@ use assay_kernel::{Error, Root, process};
 use assay_units::Bytes;
 use tempfile::TempDir;
 
-use host::{Picture, group_for_tests, skip, turn};
+use assay_testbed::{Picture, entries, skip};
+use place::{group_for_tests, turn};
 
 const MIB: u64 = 1 << 20;
 
@@ -54,8 +55,8 @@ impl Bench {
     fn restore(mut self, before: &Picture) {
         assert_eq!(self.ledger.restore(&self.root), []);
         assert!(self.ledger.finish().unwrap());
-        assert_eq!(&Picture::take(), before);
-        let left: Vec<PathBuf> = host::entries(self.work.path());
+        Picture::assert_same(before, "restored");
+        let left: Vec<PathBuf> = entries(self.work.path());
         assert_eq!(left, [self.work.path().join("state")]);
     }
 }
@@ -216,7 +217,7 @@ fn a_disk_with_a_file_system_is_kept_until_its_size_is_written_down() {
 }
 
 #[test]
-fn a_directory_is_used_as_it_is_and_its_disk_is_named() {
+fn a_directory_keeps_what_is_in_it_and_its_disk_is_named() {
     let Some(_turn) = turn("a directory") else { return };
     let before = Picture::take();
     let mut bench = Bench::new();
@@ -227,7 +228,14 @@ fn a_directory_is_used_as_it_is_and_its_disk_is_named() {
     let found = bench.set_up(&spec).unwrap();
     assert_eq!(found.device, disk.device, "the whole disk and not the partition");
     assert_eq!((found.major, found.minor), (disk.major, disk.minor));
-    assert_eq!(found.mounts, disk.mounts);
+    assert_eq!(found.device_path, disk.mounts[0]);
+    let own = &found.mounts[0];
+    assert_eq!(
+        own.parent(),
+        Some(disk.mounts[0].as_path()),
+        "data goes into a directory of its own"
+    );
+    fs::write(own.join("data"), "of a workload").unwrap();
     spec.source = Source::Directory { path: "/nonexistent/assay".into() };
     assert!(bench.set_up(&spec).is_err());
     bench.restore(&before);

@@ -1,9 +1,10 @@
 //! `cpu`: what limits the groups is the resource that the promise is about.
 
 use super::{Evidence, Finding, Gate, Scope, of_each_repeat};
+use crate::cpus::{self, Shared};
+use crate::reading;
 use crate::repeat::Repeat;
-use crate::series;
-use crate::wording::percent;
+use crate::wording::{count, percent, some_of};
 
 /// Less idle time than this means that the CPUs are the limit.
 const LEAST_IDLE: f64 = 0.05;
@@ -11,13 +12,13 @@ const LEAST_IDLE: f64 = 0.05;
 /// For promises about the disk: the CPUs must have had time to spare. Without a reading the
 /// promise is void, since a busy CPU and a deep queue look alike from the groups' side.
 pub(super) fn spare(evidence: &Evidence<'_>) -> Gate {
-    let check = of_each_repeat("cpu", evidence, |repeat| match idle(repeat) {
+    let check = of_each_repeat("cpu", evidence, |repeat| match cpus::spent(repeat, None) {
         Err(why) => Finding::missing(&why),
-        Ok(idle) => Finding::new(
-            idle >= LEAST_IDLE,
+        Ok(spent) => Finding::new(
+            spent.idle >= LEAST_IDLE,
             format!(
                 "the CPUs were idle {} of the time (at least {} needed)",
-                percent(idle),
+                percent(spent.idle),
                 percent(LEAST_IDLE)
             ),
         ),
@@ -26,46 +27,95 @@ pub(super) fn spare(evidence: &Evidence<'_>) -> Gate {
     Gate { check, scope: Scope::IoShares, proves: Some(("C-CPU", summary)) }
 }
 
-/// For promises about CPU time: the CPUs must have been fought over.
+/// For promises about shares of CPU time: the CPUs of the groups must have been fought over,
+/// which takes more threads than CPUs and no idle time.
 pub(super) fn saturated(evidence: &Evidence<'_>) -> Gate {
-    let check = of_each_repeat("cpu", evidence, |repeat| match idle(repeat) {
-        Err(why) => Finding::missing(&why),
-        Ok(idle) => Finding::new(
-            idle < LEAST_IDLE,
-            format!(
-                "the CPUs were idle {} of the time (less than {} needed for groups to compete)",
-                percent(idle),
-                percent(LEAST_IDLE)
-            ),
-        ),
+    let check = of_each_repeat("cpu", evidence, |repeat| {
+        let shared = Shared::of(evidence.host, evidence.trial, repeat.record);
+        // Groups on different CPUs have no number to judge, which says why by itself.
+        let shared = shared.unwrap_or(None);
+        match cpus::spent(repeat, shared.as_ref().map(|shared| &shared.set)) {
+            Err(why) => Finding::missing(&why),
+            Ok(spent) => fought_over(evidence, shared.as_ref(), spent.idle),
+        }
     });
     let summary = "the CPUs had time to spare, so that no group had to go short";
     Gate { check, scope: Scope::CpuShares, proves: Some(("C-CPU-IDLE", summary)) }
 }
 
-/// The idle part of all CPUs over the window. Time in `iowait` is idle time in which a task of
-/// that CPU waits for a disk; the CPU was free.
-fn idle(repeat: &Repeat<'_>) -> Result<f64, String> {
-    const COLUMNS: [&str; 8] = [
-        "user_ns",
-        "nice_ns",
-        "system_ns",
-        "idle_ns",
-        "iowait_ns",
-        "irq_ns",
-        "softirq_ns",
-        "steal_ns",
-    ];
-    let table = repeat.table("host_cpu")?;
-    let grown = |columns: &[&str]| {
-        let series = table.sum("host", columns)?;
-        series::growth(&series, repeat.start_ns, repeat.end_ns)
-            .map(|(grown, _)| grown)
-            .ok_or_else(|| "the samples of `host_cpu` do not cover the window".to_owned())
+fn fought_over(evidence: &Evidence<'_>, shared: Option<&Shared>, idle: f64) -> Finding {
+    let busy = idle < LEAST_IDLE;
+    let mut text = format!(
+        "the CPUs were idle {} of the time (less than {} needed for groups to compete)",
+        percent(idle),
+        percent(LEAST_IDLE)
+    );
+    let Some(shared) = shared else { return Finding::new(busy, text) };
+    let wanted: Option<f64> = evidence
+        .groups
+        .iter()
+        .map(|group| shared.threads.get(*group).copied().map(f64::from))
+        .sum();
+    let Some(wanted) = wanted else { return Finding::new(busy, text) };
+    let contended = wanted > shared.count();
+    let cpus = count(shared.set.len(), "CPU");
+    let threads = count(wanted as usize, "thread");
+    text = if contended {
+        format!("{threads} of the groups want {cpus} ({}); {text}", shared.set)
+    } else {
+        format!(
+            "nothing was contended: the groups have {threads} for {cpus} ({}), a CPU for each, \
+             whatever the weights; {text}",
+            shared.set
+        )
     };
-    let all = grown(&COLUMNS)?;
-    if all <= 0.0 {
-        return Err("the counters of `host_cpu` did not move".to_owned());
+    Finding::new(busy && contended, text)
+}
+
+/// For promises that a quota is also delivered: there must have been room for it, and threads to
+/// use it.
+pub(super) fn room(evidence: &Evidence<'_>) -> Gate {
+    let check = of_each_repeat("cpu", evidence, |repeat| {
+        match Shared::of(evidence.host, evidence.trial, repeat.record) {
+            Err(why) => Finding::missing(&why),
+            Ok(None) => Finding::missing("which CPUs the groups could use was not recorded"),
+            Ok(Some(shared)) => has_room(evidence, repeat, &shared),
+        }
+    });
+    let summary = "there was no room for the quota on the CPUs, or too few threads to use it";
+    Gate { check, scope: Scope::CpuQuotas, proves: Some(("C-CPU-ROOM", summary)) }
+}
+
+fn has_room(evidence: &Evidence<'_>, repeat: &Repeat<'_>, shared: &Shared) -> Finding {
+    let short: Vec<String> = evidence
+        .groups
+        .iter()
+        .filter_map(|group| {
+            let quota = reading::number(repeat.record, group, "cpu.max").ok()?;
+            let threads = *shared.threads.get(*group)?;
+            (shared.demand(group) < quota).then(|| {
+                format!(
+                    "{} of `{group}` on {} cannot use a quota of {quota} CPUs",
+                    count(threads as usize, "thread"),
+                    count(shared.set.len(), "CPU")
+                )
+            })
+        })
+        .collect();
+    if !short.is_empty() {
+        return Finding::new(false, some_of(&short, "; "));
     }
-    Ok(grown(&["idle_ns", "iowait_ns"])? / all)
+    match cpus::spent(repeat, Some(&shared.set)) {
+        Err(why) => Finding::missing(&why),
+        Ok(spent) => Finding::new(
+            spent.idle >= LEAST_IDLE,
+            format!(
+                "the CPUs {} were idle {} of the time (at least {} needed for a quota to be had \
+                 in full)",
+                shared.set,
+                percent(spent.idle),
+                percent(LEAST_IDLE)
+            ),
+        ),
+    }
 }

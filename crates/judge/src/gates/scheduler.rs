@@ -57,6 +57,12 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
         for (attribute, asked) in &disk.queue {
             wrong.extend(attribute_fault(queue, attribute, asked));
         }
+        for (attribute, drift) in &queue.drift {
+            if attribute == "scheduler" || disk.queue.contains_key(attribute) {
+                let changed = super::knobs::changed(repeat, drift);
+                wrong.push(format!("`{attribute}` of {} {changed}", queue.device));
+            }
+        }
         seen.push(format!("`{}` on {}", queue.scheduler_at_start, queue.device));
     }
     missing.dedup();

@@ -5,9 +5,15 @@ mod causes;
 #[cfg(test)]
 mod coverage;
 #[cfg(test)]
+mod cpu;
+#[cfg(test)]
 mod document;
 #[cfg(test)]
+mod drift;
+#[cfg(test)]
 mod gates;
+#[cfg(test)]
+mod memory;
 #[cfg(test)]
 mod repeats;
 #[cfg(test)]

@@ -234,6 +234,7 @@ impl Scenario {
                 written: weight,
                 note: None,
                 obeyed_by: Some("bfq".to_owned()),
+                also: BTreeMap::new(),
             }],
             workloads: vec![WorkloadRecord {
                 name: format!("{}.reader", name(group)),
@@ -246,6 +247,7 @@ impl Scenario {
                     outstanding: self.outstanding,
                     block_size: Some(4096),
                 },
+                threads: Some(1),
                 taken_over: Vec::new(),
             }],
             disk: Some("scratch".to_owned()),
@@ -272,7 +274,10 @@ impl Scenario {
                 scheduler_at_end: "bfq".to_owned(),
                 at_start: queue.clone(),
                 at_end: queue,
+                drift: BTreeMap::new(),
             }],
+            cpus: BTreeMap::new(),
+            watch: None,
             workloads: totals
                 .iter()
                 .enumerate()
@@ -298,6 +303,8 @@ impl Scenario {
             file: "blkio.bfq.weight".to_owned(),
             at_start: Available::Value(text.clone()),
             at_end: Available::Value(text),
+            also: BTreeMap::new(),
+            drift: BTreeMap::new(),
         }
     }
 
@@ -349,6 +356,27 @@ impl Run {
     pub(crate) fn drop_table(&mut self, source: &str) {
         self.samples[0][0].retain(|table| table.source != source);
     }
+}
+
+/// A table of so many readings of each subject, 100 ms apart or as many fewer as fill 20 s, whose
+/// values are given by subject and nanoseconds since the first reading.
+pub(crate) fn table(
+    source: &str,
+    subjects: &[&str],
+    columns: &[&str],
+    readings: u64,
+    values: impl Fn(usize, u64) -> Vec<u64>,
+) -> Table {
+    let subjects: Vec<String> = subjects.iter().map(|name| (*name).to_owned()).collect();
+    let mut builder = Builder::new(source, &subjects, columns);
+    let step = 20 * 1_000_000_000 / readings.max(1);
+    for reading in 0..readings + 4 {
+        for subject in 0..subjects.len() {
+            let time = RELEASED_NS - step + reading * step;
+            builder.row(time, subject, &values(subject, reading * step));
+        }
+    }
+    builder.table
 }
 
 struct Builder {
@@ -405,6 +433,7 @@ fn manifest(trial: TrialRecord) -> Manifest {
         changes: Vec::new(),
         restored: Some(true),
         ended_early: None,
+        guest: None,
     }
 }
 
@@ -419,6 +448,7 @@ fn host() -> HostFacts {
         architecture: "x86_64".to_owned(),
         distribution: "none".to_owned(),
         effective_user: 0,
+        root: Available::Value(()),
         virtual_machine: None,
         cpus: Cpus {
             online: CpuSet::default(),
@@ -435,6 +465,7 @@ fn host() -> HostFacts {
             layout: Layout::Hybrid,
             v2_mount: None,
             controllers: BTreeMap::from([("io".to_owned(), io)]),
+            bases: BTreeMap::new(),
         },
         disks: Vec::new(),
         schedulers: Vec::new(),

@@ -1,7 +1,8 @@
 //! CPU weights and bandwidth.
 
 use super::{Translation, Untranslatable, Version};
-use crate::knob::{Knob, cpu_bandwidth};
+use crate::bandwidth::cpu_bandwidth;
+use crate::knob::Knob;
 
 /// Default weight on v2; v1's default of 1024 shares means the same.
 const DEFAULT_WEIGHT: u64 = 100;
@@ -25,6 +26,26 @@ pub(super) fn weight(knob: &Knob, value: &str, version: Version) -> Translation 
         format!("weight {weight} would be {exact} shares, rounded to {shares} ({error:+.2} %)")
     };
     Translation::new(version, knob, "cpu.shares", shares.to_string()).note(note)
+}
+
+/// The weight of each nice value from -20 to 19 (kernel/sched/core.c: sched_prio_to_weight). The
+/// kernel keeps exactly these as shares when `cpu.weight.nice` is written.
+const WEIGHT_OF_NICE: [u32; 40] = [
+    88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904,
+    3906, 3121, 2501, 1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87,
+    70, 56, 45, 36, 29, 23, 18, 15,
+];
+
+/// A nice value is a weight that the kernel looks up.
+pub(super) fn nice(knob: &Knob, value: &str, version: Version) -> Translation {
+    let index = value.parse::<i64>().ok().and_then(|nice| usize::try_from(nice + 20).ok());
+    match index.and_then(|index| WEIGHT_OF_NICE.get(index)) {
+        Some(shares) if version == Version::V1 => {
+            Translation::new(version, knob, "cpu.shares", shares.to_string())
+                .note(format!("nice {value} is {shares} shares"))
+        }
+        _ => Translation::new(version, knob, knob.name, value),
+    }
 }
 
 /// v1 splits the limit into two files. The quota goes first: a new group has the default

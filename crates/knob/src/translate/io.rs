@@ -25,7 +25,7 @@ pub(super) fn weight(
             ),
             "set `scheduler = \"bfq\"` on the disk",
         )),
-        (Version::V2, _) => Ok(iocost_translation(knob, value)),
+        (Version::V2, _) => Ok(iocost_translation(knob, value, disk.and_then(|disk| disk.iops))),
     }
 }
 
@@ -75,39 +75,79 @@ fn bfq_translation(
     value: &str,
     version: Version,
 ) -> Result<Translation, Untranslatable> {
-    if value.parse::<u64>().is_ok_and(|weight| weight > LARGEST_BFQ_WEIGHT) {
+    if number(value).is_some_and(|weight| weight > LARGEST_BFQ_WEIGHT) {
         return Err(Untranslatable::new(
             format!("the scheduler bfq holds weights from 1 to 1000, not `{value}`"),
             "scale the whole ladder of weights so that the largest is at most 1000",
         ));
     }
-    let file = match version {
-        Version::V1 => "blkio.bfq.weight",
-        Version::V2 => "io.bfq.weight",
+    let translation = match version {
+        Version::V1 => on_v1(knob, value, "blkio.bfq.weight", "blkio.bfq.weight_device"),
+        Version::V2 => Translation::new(version, knob, "io.bfq.weight", value),
     };
-    Ok(Translation::new(version, knob, file, value).obeyed_by("bfq"))
+    Ok(translation.obeyed_by("bfq"))
 }
 
 fn cfq_translation(knob: &Knob, value: &str) -> Result<Translation, Untranslatable> {
-    if value.parse::<u64>().is_ok_and(|weight| !CFQ_WEIGHTS.contains(&weight)) {
+    if number(value).is_some_and(|weight| !CFQ_WEIGHTS.contains(&weight)) {
         return Err(Untranslatable::new(
             format!("the scheduler cfq holds weights from 10 to 1000, not `{value}`"),
             "scale the whole ladder of weights into 10 to 1000",
         ));
     }
-    Ok(Translation::new(Version::V1, knob, "blkio.weight", value).obeyed_by("cfq"))
+    Ok(on_v1(knob, value, "blkio.weight", "blkio.weight_device").obeyed_by("cfq"))
+}
+
+/// The weight in `WEIGHT`, `default WEIGHT` and `MAJ:MIN WEIGHT`.
+fn number(value: &str) -> Option<u64> {
+    value.split_whitespace().last()?.parse().ok()
+}
+
+/// v1 keeps the weight for all disks and those for single disks in two files, and takes the
+/// latter back when 0 is written.
+fn on_v1(knob: &Knob, value: &str, for_all: &str, for_one: &str) -> Translation {
+    let (file, written) = match value.split_once(' ') {
+        None => (for_all, value.to_owned()),
+        Some(("default", weight)) => (for_all, weight.to_owned()),
+        Some((device, "default")) => (for_one, format!("{device} 0")),
+        Some(_) => (for_one, value.to_owned()),
+    };
+    Translation::new(Version::V1, knob, file, written)
 }
 
 /// Without `enable=1` iocost stores weights and ignores them (Documentation/admin-guide/
 /// cgroup-v2.rst, io.cost.qos).
-fn iocost_translation(knob: &Knob, value: &str) -> Translation {
-    let enable = RootSetting {
-        file: "io.cost.qos".to_owned(),
-        value_template: "{device} enable=1".to_owned(),
+///
+/// Of a disk whose speed is known, iocost is also told that speed, and to keep to it (`min` and
+/// `max` of 100 % leave its rate no play): the kernel's own model is that of an SSD and would
+/// never hold anybody back on a slower disk.
+fn iocost_translation(knob: &Knob, value: &str, iops: Option<u32>) -> Translation {
+    let setting = |file: &str, value: String| RootSetting {
+        file: file.to_owned(),
+        value_template: format!("{{device}} {value}"),
     };
     let mut translation = Translation::new(Version::V2, knob, "io.weight", value)
         .obeyed_by("iocost")
         .note("obeyed by iocost, which is enabled for this disk at the root of the hierarchy");
-    translation.root_settings.push(enable);
+    match iops {
+        None => translation.root_settings.push(setting("io.cost.qos", "enable=1".to_owned())),
+        Some(iops) => {
+            translation.root_settings.push(setting("io.cost.model", model(iops)));
+            let qos = "enable=1 ctrl=user min=100.00 max=100.00".to_owned();
+            translation.root_settings.push(setting("io.cost.qos", qos));
+        }
+    }
     translation
+}
+
+/// The model of a disk that completes `iops` requests a second whatever their size or place. It
+/// claims a tenth less, so that requests wait in iocost, which knows whose they are, and not in
+/// the disk, which does not. The bytes per second are so many that size costs nothing.
+fn model(iops: u32) -> String {
+    let claimed = (u64::from(iops) * 9 / 10).max(1);
+    let bytes = claimed << 30;
+    let of = |direction: &str| {
+        format!("{direction}bps={bytes} {direction}seqiops={claimed} {direction}randiops={claimed}")
+    };
+    format!("ctrl=user model=linear {} {}", of("r"), of("w"))
 }

@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use assay_facts::{Controller, Layout};
+use assay_facts::{Controller, Hierarchy, Layout};
 use proptest::prelude::*;
 
 use super::*;
 
 fn layout(hierarchy: &Hierarchy) -> CgroupLayout {
-    let controllers: BTreeMap<String, Controller> = ["io", "cpu", "memory", "pids", "cpuset"]
-        .into_iter()
-        .map(|name| {
-            let home = Controller { hierarchy: hierarchy.clone(), own_group: "/".to_owned() };
-            (name.to_owned(), home)
-        })
-        .collect();
-    CgroupLayout { layout: Layout::Hybrid, v2_mount: None, controllers }
+    let controllers: BTreeMap<String, Controller> =
+        ["io", "cpu", "memory", "pids", "cpuset", "hugetlb", "freezer", "devices"]
+            .into_iter()
+            .map(|name| {
+                let home = Controller { hierarchy: hierarchy.clone(), own_group: "/".to_owned() };
+                (name.to_owned(), home)
+            })
+            .collect();
+    CgroupLayout { layout: Layout::Hybrid, v2_mount: None, controllers, bases: BTreeMap::new() }
 }
 
 fn v1() -> CgroupLayout {
@@ -27,7 +28,7 @@ fn v2() -> CgroupLayout {
 }
 
 fn queue(scheduler: &str) -> Option<DiskQueue> {
-    Some(DiskQueue { scheduler: scheduler.to_owned() })
+    Some(DiskQueue { scheduler: scheduler.to_owned(), iops: None })
 }
 
 fn files(knob: &str, value: &str, layout: &CgroupLayout, scheduler: &str) -> (String, String) {
@@ -55,6 +56,25 @@ fn iocost_is_enabled_at_the_root_and_bfq_needs_nothing_there() {
     assert!(iocost.root_settings[0].value_template.starts_with("{device} enable=1"));
     let bfq = translate("io.weight", "100", &v2(), queue("bfq").as_ref()).unwrap();
     assert_eq!((bfq.obeyed_by.as_deref(), bfq.root_settings.len()), (Some("bfq"), 0));
+}
+
+#[test]
+fn iocost_is_told_the_speed_of_a_disk_that_is_known_and_held_to_it() {
+    let known = DiskQueue { scheduler: "none".to_owned(), iops: Some(2000) };
+    let found = translate("io.weight", "100", &v2(), Some(&known)).unwrap();
+    let settings: Vec<(&str, &str)> = found
+        .root_settings
+        .iter()
+        .map(|setting| (setting.file.as_str(), setting.value_template.as_str()))
+        .collect();
+    let [(model_file, model), (qos_file, qos)] = settings[..] else { panic!("{settings:?}") };
+    assert_eq!((model_file, qos_file), ("io.cost.model", "io.cost.qos"));
+    assert!(model.contains("rseqiops=1800 rrandiops=1800"), "{model}");
+    assert!(model.contains("wseqiops=1800 wrandiops=1800"), "{model}");
+    assert!(qos.contains("enable=1") && qos.contains("min=100.00 max=100.00"), "{qos}");
+    let inverses: Vec<String> =
+        found.root_settings.iter().map(|setting| setting.inverse("252:0")).collect();
+    assert_eq!(inverses, ["252:0 ctrl=auto", "252:0 enable=0"]);
 }
 
 #[test]
@@ -133,6 +153,129 @@ fn an_unknown_knob_and_a_value_out_of_range_are_refused() {
     assert!(translate("cpu.weight", "0", &v2(), None).unwrap_err().reason.contains("1 to 10000"));
 }
 
+fn writes(knob: &str, value: &str, layout: &CgroupLayout) -> Vec<(String, String)> {
+    translate(knob, value, layout, queue("none").as_ref()).unwrap().writes("8:16")
+}
+
+#[test]
+fn limits_of_a_disk_become_a_file_each_on_v1_and_wait_for_its_numbers() {
+    let asked = "rbps=1 MiB wiops=max";
+    assert_eq!(
+        writes("io.max", asked, &v1()),
+        [
+            pair("blkio.throttle.read_bps_device", "8:16 1048576"),
+            pair("blkio.throttle.write_iops_device", "8:16 0"),
+        ]
+    );
+    assert_eq!(writes("io.max", asked, &v2()), [pair("io.max", "8:16 rbps=1048576 wiops=max")]);
+    let without = translate("io.max", asked, &v2(), None).unwrap_err();
+    assert!(without.reason.contains("use none"), "{without}");
+    assert!(translate("io.max", "8:0 rbps=1", &v2(), None).is_ok(), "the numbers are given");
+}
+
+#[test]
+fn a_weight_for_one_disk_has_a_file_of_its_own_on_v1() {
+    let layout = v1();
+    assert_eq!(
+        files("io.weight", "8:0 200", &layout, "bfq"),
+        pair("blkio.bfq.weight_device", "8:0 200")
+    );
+    assert_eq!(
+        files("io.weight", "8:0 default", &layout, "bfq"),
+        pair("blkio.bfq.weight_device", "8:0 0")
+    );
+    assert_eq!(files("io.weight", "default 20", &layout, "bfq"), pair("blkio.bfq.weight", "20"));
+    assert!(translate("io.weight", "8:0 1600", &layout, queue("bfq").as_ref()).is_err());
+}
+
+#[test]
+fn a_percentage_of_a_cpu_is_a_quota_on_both() {
+    assert_eq!(files("cpu.max", "50 %", &v2(), "none"), pair("cpu.max", "50000 100000"));
+    assert_eq!(
+        writes("cpu.max", "200%", &v1()),
+        [pair("cpu.cfs_quota_us", "200000"), pair("cpu.cfs_period_us", "100000")]
+    );
+}
+
+#[test]
+fn names_that_differ_take_the_value_over_with_size_and_spelling() {
+    for (knob, value, file, written) in [
+        ("hugetlb.2MB.max", "4 MiB", "hugetlb.2MB.limit_in_bytes", "4194304"),
+        ("hugetlb.2MB.rsvd.max", "max", "hugetlb.2MB.rsvd.limit_in_bytes", "-1"),
+        ("cpu.max.burst", "10 ms", "cpu.cfs_burst_us", "10000"),
+        ("cpu.weight.nice", "-20", "cpu.shares", "88761"),
+        ("cpu.weight.nice", "0", "cpu.shares", "1024"),
+        ("io.prio.class", "idle", "blkio.prio.class", "idle"),
+        ("pids.max", "64", "pids.max", "64"),
+        ("memory.limit_in_bytes", "max", "memory.limit_in_bytes", "-1"),
+    ] {
+        assert_eq!(files(knob, value, &v1(), "none"), pair(file, written), "{knob}");
+    }
+    assert_eq!(files("hugetlb.2MB.max", "max", &v2(), "none"), pair("hugetlb.2MB.max", "max"));
+}
+
+#[test]
+fn freezing_is_a_word_on_v1_and_a_digit_in_the_one_hierarchy_of_v2() {
+    assert_eq!(files("cgroup.freeze", "1", &v1(), "none"), pair("freezer.state", "FROZEN"));
+    let mut unified = v2();
+    unified.v2_mount = Some("/sys/fs/cgroup".into());
+    let found = translate("cgroup.freeze", "1", &unified, None).unwrap();
+    assert_eq!((found.file.as_str(), found.controller.as_str()), ("cgroup.freeze", CORE));
+    let none = translate("cgroup.kill", "1", &v1(), None).unwrap_err();
+    assert!(none.reason.contains("each process of `cgroup.procs` is killed"), "{none}");
+}
+
+#[test]
+fn device_rules_are_writes_on_v1_and_a_program_on_v2() {
+    let asked = "c 1:3 rwm, b 8:* w";
+    assert_eq!(
+        writes("devices.deny", asked, &v1()),
+        [pair("devices.deny", "c 1:3 rwm"), pair("devices.deny", "b 8:* w")]
+    );
+    let mut unified = v2();
+    unified.v2_mount = Some("/sys/fs/cgroup".into());
+    unified.controllers.remove("devices");
+    let found = translate("devices.deny", asked, &unified, None).unwrap();
+    assert_eq!(found.version, Version::V2);
+    let rules: Vec<(bool, String)> =
+        found.device_rules.iter().map(|one| (one.allow, one.rule.to_string())).collect();
+    assert_eq!(rules, [(false, "c 1:3 rwm".to_owned()), (false, "b 8:* w".to_owned())]);
+    assert!(found.writes("").is_empty(), "v2 has no such file");
+}
+
+#[test]
+fn a_refusal_says_what_v1_has_instead() {
+    for (knob, value, word) in [
+        ("memory.low", "1 MiB", "soft_limit"),
+        ("memory.swap.max", "0", "memory.memsw"),
+        ("memory.reclaim", "1 MiB", "force_empty"),
+        ("cgroup.max.depth", "3", "no limit on the depth"),
+    ] {
+        let refused = translate(knob, value, &v1(), None).unwrap_err();
+        assert!(refused.reason.contains(word), "{refused}");
+    }
+}
+
+#[test]
+fn a_kernel_that_is_too_old_or_too_new_lacks_the_file() {
+    let why = |knob: &str, value: &str, release: &str| {
+        translate(knob, value, &v2(), queue("bfq").as_ref()).unwrap().why_not_in(release)
+    };
+    let old = why("memory.peak", "0", "5.10.0-30-amd64").unwrap();
+    assert_eq!(old.reason, "`memory.peak` is there since Linux 5.19 only, and this kernel is 5.10");
+    assert_eq!(why("memory.peak", "0", "6.1.0"), None);
+    assert!(why("io.low", "", "6.12").unwrap().reason.contains("gone since Linux 6.10"));
+    assert_eq!(why("memory.max", "max", "no release at all"), None);
+}
+
+#[test]
+fn a_sum_is_written_after_its_part_and_a_group_frozen_last() {
+    let rank = |knob: &str, value: &str| translate(knob, value, &v1(), None).unwrap().rank;
+    let (part, sum) = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes");
+    assert!(rank(part, "1 MiB") < rank(sum, "1 MiB"));
+    assert!(rank(sum, "1 MiB") < rank("cgroup.freeze", "1"));
+}
+
 proptest! {
     #[test]
     fn ratios_of_cpu_weights_survive_the_way_to_shares(a in 1u64..=10_000, b in 1u64..=10_000) {
@@ -156,7 +299,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_a_check_panic(knob in 0usize..12, value in ".*") {
+    fn no_text_makes_a_check_panic(knob in 0usize..150, value in ".*") {
         let knob = &crate::all()[knob];
         let _ = knob.check(&value);
         let _ = crate::numeric_reading(knob.name, &value);

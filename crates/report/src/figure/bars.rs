@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::Drawing;
 use super::spec::{base, colour_by_weight, knob_name, steps};
 use crate::number::{self, Unit};
+use crate::quantity::Quantity;
 use crate::subjects;
 use crate::timeline;
 use crate::trial::Trial;
@@ -16,53 +17,6 @@ use crate::wording;
 /// Up to this many bars bear their error above them, and up to four times as many their name
 /// below.
 const LABELLED: usize = 12;
-
-/// Something that is drawn for every group.
-pub(super) struct Quantity {
-    /// What promises call it.
-    pub(super) measure: &'static str,
-    /// What people call it.
-    pub(super) word: &'static str,
-    /// The source that has it.
-    pub(super) source: &'static str,
-    /// The counters that are summed.
-    pub(super) columns: &'static [&'static str],
-    /// Name of the bars in the page.
-    bars: &'static str,
-    /// Name of the curves in the page.
-    pub(super) curves: &'static str,
-}
-
-impl Quantity {
-    /// `bandwidth, MB/s`; the unit of requests says what it counts by itself.
-    pub(super) fn axis_title(&self, of_whom: &str, unit: Unit) -> String {
-        if unit.label.ends_with(self.word) {
-            format!("{}{of_whom}", unit.label)
-        } else {
-            format!("{}{of_whom}, {}", self.word.to_lowercase(), unit.label)
-        }
-    }
-}
-
-/// Bytes per second.
-pub(super) const BANDWIDTH: Quantity = Quantity {
-    measure: "io.bytes",
-    word: "Bandwidth",
-    source: "io",
-    columns: &["read_bytes", "write_bytes"],
-    bars: "bandwidth",
-    curves: "bandwidth-over-time",
-};
-
-/// Requests per second.
-pub(super) const IOS: Quantity = Quantity {
-    measure: "io.ios",
-    word: "IOPS",
-    source: "io",
-    columns: &["read_ios", "write_ios"],
-    bars: "iops",
-    curves: "iops-over-time",
-};
 
 /// One bar.
 struct Bar {
@@ -153,10 +107,13 @@ fn judged_bars(trial: &Trial<'_>, promise: &PromiseJudgement) -> Vec<Bar> {
 }
 
 fn measured_bars(trial: &Trial<'_>, quantity: &Quantity) -> (Vec<Bar>, Basis) {
-    let rates = timeline::mean_rates(trial, quantity.source, quantity.columns);
+    let rates = timeline::means(trial, quantity);
     let total: f64 = trial.subjects.0.iter().filter_map(|s| rates.get(&s.name)).sum();
     let promises = trial.judgement.map_or(&[][..], |judgement| &judgement.promises);
-    let io = |p: &&PromiseJudgement| p.measure.starts_with("io.") && wording::speaks_of_shares(p);
+    let io = |p: &&PromiseJudgement| {
+        let both = p.measure.starts_with("io.") && quantity.measure.starts_with("io.");
+        both && wording::speaks_of_shares(p)
+    };
     let borrowed = promises.iter().find(io);
     let shares: BTreeMap<&str, f64> = borrowed.map_or_else(BTreeMap::new, |promise| {
         promise.groups.iter().map(|g| (g.name.as_str(), g.expected_share)).collect()

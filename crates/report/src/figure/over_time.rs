@@ -3,18 +3,18 @@
 use serde_json::{Value, json};
 
 use super::Drawing;
-use super::bars::Quantity;
 use super::spec::{
     base, colour_by_weight, csv_number, csv_text, only_chosen, repeat_choice, seconds, steps,
     warm_up,
 };
 use crate::number::Unit;
+use crate::quantity::Quantity;
 use crate::timeline::{self, Point};
 use crate::trial::Trial;
 
 /// Curves of one quantity.
 pub(super) fn over_time(trial: &Trial<'_>, quantity: &Quantity) -> Drawing {
-    let points = timeline::rates(trial, quantity.source, quantity.columns);
+    let points = timeline::rates(trial, quantity);
     let reading = if trial.subjects.gathered() {
         "One curve for each weight: the mean over its groups, with the middle 80 % of the groups \
          shaded. The grey part at the beginning is warm-up and not judged."

@@ -59,6 +59,9 @@ impl Cost {
                 for (source, seconds) in &sampler.by_source_s {
                     *by_source.entry(source).or_default() += seconds;
                 }
+                if let Some(watch) = &repeat.watch {
+                    *by_source.entry("knobs and queues, read again").or_default() += watch.cpu_s;
+                }
             }
         }
         let total: f64 = by_source.values().sum();

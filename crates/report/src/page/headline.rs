@@ -18,6 +18,8 @@ pub(super) struct Headline {
     tally: Option<String>,
     /// Why the run ended before its last trial.
     ended_early: Option<String>,
+    /// What to know of verdicts from a guest of the lab.
+    guest: Option<String>,
     lines: Vec<Line>,
 }
 
@@ -42,6 +44,10 @@ impl Headline {
                 wording::meaning_in_part(judgement.verdict)
             },
             tally: (trials.len() > 1).then(|| tally(trials)),
+            guest: manifest
+                .guest
+                .as_ref()
+                .map(|guest| wording::sentence(&format!("{} ({})", guest.caveat(), guest.line()))),
             ended_early: manifest.ended_early.as_deref().map(wording::sentence),
             lines: trials.iter().map(line).collect(),
         }

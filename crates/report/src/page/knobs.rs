@@ -83,7 +83,10 @@ fn row(trial: &Trial<'_>, group: &str, knob: &KnobRecord) -> Row {
         file: knob.file.clone(),
         written: knob.written.clone(),
         at_start: answer(&knob.written, readings.iter().map(|reading| &reading.at_start)),
-        at_end: answer(&knob.written, readings.iter().map(|reading| &reading.at_end)),
+        at_end: with_drift(
+            answer(&knob.written, readings.iter().map(|reading| &reading.at_end)),
+            &readings,
+        ),
     }
 }
 
@@ -104,6 +107,23 @@ fn answer<'a>(written: &str, answers: impl Iterator<Item = &'a Available<String>
     }
     let same = texts.iter().all(|text| means_the_same(text, written));
     Answer { text: texts.join(" / "), same }
+}
+
+/// Values that were seen in between and are no longer there.
+fn with_drift(answer: Answer, readings: &[&Reading]) -> Answer {
+    let mut seen: Vec<&str> = Vec::new();
+    for drift in readings.iter().flat_map(|reading| reading.drift.values()) {
+        for value in [&drift.first.value, &drift.last.value] {
+            let text = value.value().map_or("nothing", |text| text.trim());
+            if !seen.contains(&text) {
+                seen.push(text);
+            }
+        }
+    }
+    if seen.is_empty() {
+        return answer;
+    }
+    Answer { text: format!("{}, in between {}", answer.text, seen.join(" / ")), same: false }
 }
 
 /// Kernels answer with more than was written: BFQ's weight file says `default 100`.

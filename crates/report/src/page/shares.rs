@@ -90,7 +90,9 @@ impl Columns {
             rate,
             ios,
             cpu: (!cpu.is_empty() && promise.measure != "cpu.time").then_some(cpu),
-            has_knob: groups.iter().any(|group| group.knob.is_some()),
+            // The knob of a limit is the column of what was promised already.
+            has_knob: wording::speaks_of_shares(promise)
+                && groups.iter().any(|group| group.knob.is_some()),
         }
     }
 

@@ -83,7 +83,8 @@ fn columns(promise: &PromiseJudgement, groups: &[&GroupJudgement]) -> Vec<Column
         groups.iter().map(|group| of(group)).collect()
     };
     let mut shown = vec![Column::new("group", Align::Left, 0, cells(&|g| g.name.clone()))];
-    if groups.iter().any(|group| group.knob.is_some()) {
+    // The knob of a limit is the column of what was promised already.
+    if scale.is_share && groups.iter().any(|group| group.knob.is_some()) {
         let knob = promise.to.clone().unwrap_or_else(|| "knob".to_owned());
         let weight = |g: &GroupJudgement| g.knob.map_or_else(|| NONE.to_owned(), number::plain);
         shown.push(Column::new(knob, Align::Right, 1, cells(&weight)));

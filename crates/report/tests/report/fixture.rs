@@ -63,6 +63,8 @@ pub(crate) fn run(shapes: &[Shape]) -> Run {
             verdict,
             trials: judged,
             restored: Some(true),
+            guest: None,
+            caveat: None,
         },
         samples: shapes.iter().map(samples).collect(),
     }
@@ -104,6 +106,7 @@ fn judged(shape: &Shape) -> TrialJudgement {
                 name: name(index),
                 knob: Some(weight(index)),
                 expected_share: expected,
+                share_by_weight: None,
                 share,
                 low: share * (1.0 - half),
                 high: share * (1.0 + half),
@@ -242,6 +245,7 @@ fn group(shape: &Shape, index: usize) -> GroupRecord {
             written: weight(index).to_string(),
             note: Some("on cgroup v1 the weight of BFQ has a file of its own".to_owned()),
             obeyed_by: Some("bfq".to_owned()),
+            also: BTreeMap::new(),
         }],
         workloads: vec![WorkloadRecord {
             name: format!("{}.reader", name(index)),
@@ -254,6 +258,7 @@ fn group(shape: &Shape, index: usize) -> GroupRecord {
                 outstanding: Some(32),
                 block_size: Some(4096),
             },
+            threads: Some(1),
             taken_over: vec!["`cgroup=` was left out: Assay places the job".to_owned()],
         }],
         disk: Some("scratch".to_owned()),
@@ -272,6 +277,8 @@ fn repeat_record(shape: &Shape, repeat: usize) -> RepeatRecord {
         file: "blkio.bfq.weight".to_owned(),
         at_start: Available::Value(weight(index).to_string()),
         at_end: Available::Value(weight(index).to_string()),
+        also: BTreeMap::new(),
+        drift: BTreeMap::new(),
     });
     let attributes = BTreeMap::from([
         ("iosched/low_latency".to_owned(), "0".to_owned()),
@@ -292,7 +299,10 @@ fn repeat_record(shape: &Shape, repeat: usize) -> RepeatRecord {
             scheduler_at_end: "bfq".to_owned(),
             at_start: attributes.clone(),
             at_end: attributes,
+            drift: BTreeMap::new(),
         }],
+        cpus: BTreeMap::new(),
+        watch: None,
         workloads: (0..shape.groups).map(|index| result(shape, repeat, index)).collect(),
         sampler: SamplerCost {
             interval_s: 0.1,
@@ -477,6 +487,7 @@ fn manifest(trials: Vec<TrialRecord>) -> Manifest {
         ],
         restored: Some(true),
         ended_early: None,
+        guest: None,
     }
 }
 
@@ -501,6 +512,7 @@ fn host() -> HostFacts {
         architecture: "x86_64".to_owned(),
         distribution: "Debian GNU/Linux 12 (bookworm)".to_owned(),
         effective_user: 0,
+        root: Available::Value(()),
         virtual_machine: Some("kvm".to_owned()),
         cpus: Cpus {
             online: cpus(),
@@ -524,6 +536,7 @@ fn host() -> HostFacts {
             layout: Layout::Hybrid,
             v2_mount: Some("/sys/fs/cgroup/unified".into()),
             controllers: BTreeMap::from([("io".to_owned(), controller)]),
+            bases: BTreeMap::new(),
         },
         disks: vec![Disk {
             name: "vda".to_owned(),

@@ -7,7 +7,11 @@ use super::{Depth, Rows, Source, names};
 
 /// /proc/stat counts in USER_HZ, which is 100 on every architecture that Linux still supports
 /// with fio: a tick is 10 ms.
-const TICK_NS: u64 = 10_000_000;
+pub(super) const TICK_NS: u64 = 10_000_000;
+
+/// The first eight numbers of a `cpu` line.
+pub(super) const COLUMNS: [&str; 8] =
+    ["user_ns", "nice_ns", "system_ns", "idle_ns", "iowait_ns", "irq_ns", "softirq_ns", "steal_ns"];
 
 /// CPU time of the host.
 pub(super) struct HostCpu {
@@ -18,16 +22,7 @@ pub(super) struct HostCpu {
 
 impl HostCpu {
     pub(super) fn open(root: &Root) -> Result<Self, String> {
-        let columns = names(&[
-            "user_ns",
-            "nice_ns",
-            "system_ns",
-            "idle_ns",
-            "iowait_ns",
-            "irq_ns",
-            "softirq_ns",
-            "steal_ns",
-        ]);
+        let columns = names(&COLUMNS);
         let file = root.keep("/proc/stat").map_err(|error| error.to_string())?;
         Ok(Self { file, columns, buffer: Vec::new() })
     }

@@ -1,10 +1,14 @@
 //! Sources: each knows its files, its columns and how to read one round.
 
 mod cpu;
+mod cpu_split;
+mod cpus;
 mod disk;
 mod host_cpu;
 mod io;
+mod memory;
 mod pressure;
+mod throttle;
 
 use std::collections::BTreeMap;
 
@@ -107,7 +111,11 @@ pub fn prepare(root: &Root, targets: &Targets) -> Prepared {
     prepared.take("io", io::GroupIo::open(root, targets));
     prepared.take("disk", disk::Disks::open(root, targets));
     prepared.take("cpu", cpu::GroupCpu::open(root, targets));
+    prepared.take("cpu_split", cpu_split::CpuSplit::open(root, targets));
+    prepared.take("throttle", throttle::Throttle::open(root, targets));
+    prepared.take("memory", memory::Memory::open(root, targets));
     prepared.take("host_cpu", host_cpu::HostCpu::open(root));
+    prepared.take("cpus", cpus::Cpus::open(root));
     prepared.take("pressure", pressure::Pressure::open(root, targets));
     prepared
 }

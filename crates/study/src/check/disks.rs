@@ -5,7 +5,7 @@ use assay_units::Bytes;
 
 use super::{Check, Complaint};
 use crate::code;
-use crate::model::Disk;
+use crate::model::{Disk, DiskSource, NullBlk};
 
 /// Schedulers of Linux since 3.10; others come as modules and are for the host to know.
 const SCHEDULERS: &[&str] = &["none", "mq-deadline", "bfq", "kyber", "cfq", "deadline", "noop"];
@@ -21,6 +21,7 @@ pub(super) fn check(check: &mut Check<'_>) {
         size(check, name, disk);
         partitions(check, name, disk);
         scheduler(check, name, disk);
+        null_blk(check, name, disk);
         check.each_value(&disk.format, &format!("disks.{name}.format"), "`format`", |_| None);
         for (attribute, value) in &disk.queue {
             let path = format!("disks.{name}.queue.{attribute}");
@@ -52,6 +53,23 @@ fn partitions(check: &mut Check<'_>, name: &str, disk: &Disk) {
             remedy: "write fewer partitions; several groups may share one".to_owned(),
         })
     });
+}
+
+/// How fast a null_blk is.
+fn null_blk(check: &mut Check<'_>, name: &str, disk: &Disk) {
+    let DiskSource::NullBlk(speed) = &disk.source else { return };
+    for (key, field) in [("iops", &speed.iops), ("depth", &speed.depth)] {
+        let Some(field) = field else { continue };
+        let what = format!("`{key}` of the disk `{name}`");
+        check.each_value(field, &format!("disks.{name}.{key}"), &what, |value| {
+            NullBlk::check(key, Some(*value)).err().map(|expected| Complaint {
+                code: code::OUT_OF_RANGE,
+                message: format!("{what} is {value}"),
+                expected,
+                remedy: "write a number such as 500 for `iops`, or 32 for `depth`".to_owned(),
+            })
+        });
+    }
 }
 
 /// A word that is close to a known scheduler is a slip; any other may be a module of the host.

@@ -1,6 +1,7 @@
 //! Values of knobs, and whether the disk's scheduler can hold them.
 
 use assay_diagnostic::Diagnostic;
+use assay_knob::{Knob, Role};
 
 use super::{Check, Complaint, template_of, when, whole};
 use crate::code;
@@ -16,6 +17,11 @@ const LARGEST_IO_WEIGHT: i64 = 10_000;
 pub(super) fn check(check: &mut Check<'_>, group: &Group, path: &str) {
     for (name, values) in &group.knobs {
         let Some(knob) = assay_knob::find(name) else { continue };
+        if let Some(finding) = not_settable(knob) {
+            let expected = "expected a knob that keeps what is written";
+            check.add_at(&format!("{path}.knobs.{name}[0]"), expected, finding);
+            continue;
+        }
         for (index, value) in values.iter().enumerate() {
             let path = format!("{path}.knobs.{name}[{index}]");
             check.each_value(value, &path, &format!("`{name}`"), |scalar| {
@@ -31,6 +37,27 @@ pub(super) fn check(check: &mut Check<'_>, group: &Group, path: &str) {
             ladder(check, group, values, &format!("{path}.knobs.{name}"));
         }
     }
+}
+
+/// Files that only tell something, only make something happen, or are only in the root group.
+fn not_settable(knob: &Knob) -> Option<Diagnostic> {
+    let name = knob.name;
+    let (message, hint) = match knob.role {
+        Role::Reading => (
+            format!("`{name}` is only read: {}", knob.about),
+            "remove it; the samples of a run hold what the kernel counts",
+        ),
+        Role::Action => (
+            format!("`{name}` keeps no value: {}", knob.about),
+            "remove it; what it does happens once and cannot be part of a group's settings",
+        ),
+        Role::Setting if knob.is_root_only() => (
+            format!("`{name}` is in the root group only, and groups of a study are below it"),
+            "remove it; what a study needs there Assay sets itself, and the plan shows it",
+        ),
+        Role::Setting => return None,
+    };
+    Some(Diagnostic::error(code::NOT_A_SETTING, message).hint(hint))
 }
 
 /// `io.weight` goes up to 10000, yet the scheduler that will obey it may hold less.

@@ -1,11 +1,11 @@
 //! Promises: whether anything in the study could keep or break them.
 
 use assay_diagnostic::{Diagnostic, closest};
-use assay_knob::ValueRange;
+use assay_knob::Unit;
 
 use super::{Check, Complaint};
 use crate::code;
-use crate::model::{Group, Promise, Relation, Scalar};
+use crate::model::{Bound, Group, Promise, Relation, Scalar};
 use crate::rate::rate;
 use crate::template::Templated;
 
@@ -48,18 +48,50 @@ fn nothing_measured(check: &mut Check<'_>, path: &str) {
 
 fn relation(check: &mut Check<'_>, promise: &Promise, measured: &[&Group], path: &str) {
     match &promise.is {
-        Relation::Proportional { to } => follows_a_knob(check, to, measured, path),
-        Relation::AtMost { value } | Relation::AtLeast { value } => {
+        Relation::Proportional { to } => {
+            follows_a_knob(check, "shares are to follow", to, measured, path);
+        }
+        Relation::AtMost { bound: Bound::Value(value) }
+        | Relation::AtLeast { bound: Bound::Value(value) } => {
             bound(check, &promise.measure, value, path);
+        }
+        Relation::AtMost { bound: Bound::Knob(to) }
+        | Relation::AtLeast { bound: Bound::Knob(to) } => {
+            if counts_the_same(check, &promise.measure, to, path) {
+                follows_a_knob(check, "the bound is to be", to, measured, path);
+            }
         }
         Relation::Equal => {}
     }
 }
 
-fn follows_a_knob(check: &mut Check<'_>, to: &str, measured: &[&Group], path: &str) {
+/// Whether a knob bounds a measure: both count CPUs, or both count bytes that are held. A knob
+/// that is not known was reported where it was read.
+fn counts_the_same(check: &mut Check<'_>, measure: &str, to: &str, path: &str) -> bool {
+    let Some(knob) = assay_knob::find(to) else { return false };
+    let fits = match knob.unit {
+        Unit::CpuBandwidth => measure == "cpu.time",
+        Unit::Bytes => measure == "memory.current" && knob.controller == "memory",
+        _ => false,
+    };
+    if !fits {
+        let finding = Diagnostic::error(
+            code::KNOB_OF_ANOTHER_KIND,
+            format!("`{measure}` cannot be held against `{to}`, which counts something else"),
+        )
+        .hint(
+            "write `cpu.max` for `cpu.time`, a limit or protection such as `memory.low` for \
+             `memory.current`, or a `value`",
+        );
+        check.add_at(&format!("{path}.to"), "expected a knob in the unit of the measure", finding);
+    }
+    fits
+}
+
+fn follows_a_knob(check: &mut Check<'_>, purpose: &str, to: &str, measured: &[&Group], path: &str) {
     let Some(knob) = assay_knob::find(to) else { return };
     let path = format!("{path}.to");
-    if matches!(knob.range, ValueRange::IdList | ValueRange::Text) {
+    if !knob.range.is_number() {
         let finding = Diagnostic::error(
             code::KNOB_WITHOUT_NUMBER,
             format!("shares cannot follow `{to}`, which holds no number"),
@@ -81,7 +113,7 @@ fn follows_a_knob(check: &mut Check<'_>, to: &str, measured: &[&Group], path: &s
     };
     let finding = Diagnostic::error(
         code::UNSET_KNOB,
-        format!("shares are to follow `{to}`, which no measured group sets"),
+        format!("{purpose} `{to}`, which no measured group sets"),
     )
     .hint(hint);
     check.add_at(&path, "expected a knob that the groups set", finding);
@@ -92,8 +124,8 @@ fn bound(check: &mut Check<'_>, measure: &str, value: &Templated<Scalar>, path: 
         rate(measure, scalar).is_none().then(|| Complaint {
             code: code::NOT_A_QUANTITY,
             message: format!("`value` of the promise cannot be read from `{scalar}`"),
-            expected: "a positive number per second; for `io.bytes` also an amount of data such \
-                       as `10 MiB`"
+            expected: "a positive number per second; for `io.bytes` and `memory.current` also an \
+                       amount of data such as `10 MiB`"
                 .to_owned(),
             remedy: "write the bound per second, without `/s`".to_owned(),
         })

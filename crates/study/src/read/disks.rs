@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::names;
 use crate::key;
-use crate::model::{Disk, DiskSource, Format, Scalar};
+use crate::model::{Disk, DiskSource, Format, NullBlk, Scalar};
 use crate::reader::{At, Reader};
 use crate::section::Section;
 use crate::template::Templated;
@@ -24,7 +24,7 @@ fn disk(reader: &mut Reader<'_>, section: &Section<'_>) -> Disk {
         keys_fit_the_source(reader, section, word);
     }
     Disk {
-        source: source(section, word.unwrap_or("loop")),
+        source: source(reader, section, word.unwrap_or("loop")),
         size: section.templated(reader, "size"),
         format: format(reader, section),
         partitions: section.templated(reader, "partitions").unwrap_or(Templated::Value(0)),
@@ -33,7 +33,7 @@ fn disk(reader: &mut Reader<'_>, section: &Section<'_>) -> Disk {
     }
 }
 
-fn source(section: &Section<'_>, word: &str) -> DiskSource {
+fn source(reader: &mut Reader<'_>, section: &Section<'_>, word: &str) -> DiskSource {
     let text = |name: &str| section.text(name).unwrap_or_default().to_owned();
     match word {
         "block" => DiskSource::Block {
@@ -41,7 +41,10 @@ fn source(section: &Section<'_>, word: &str) -> DiskSource {
             erase: section.text("erase").map(str::to_owned),
         },
         "directory" => DiskSource::Directory { path: text("path") },
-        "null_blk" => DiskSource::NullBlk,
+        "null_blk" => DiskSource::NullBlk(NullBlk {
+            iops: section.templated(reader, "iops"),
+            depth: section.templated(reader, "depth"),
+        }),
         _ => DiskSource::Loop,
     }
 }
@@ -49,11 +52,13 @@ fn source(section: &Section<'_>, word: &str) -> DiskSource {
 /// Each source has keys that it needs and keys that mean nothing to it.
 fn keys_fit_the_source(reader: &mut Reader<'_>, section: &Section<'_>, word: &str) {
     let (needed, foreign): (&[&str], &[&str]) = match word {
-        "block" => (&["device"], &["path", "size"]),
-        "directory" => {
-            (&["path"], &["device", "erase", "format", "partitions", "scheduler", "queue"])
-        }
-        _ => (&["size"], &["device", "erase", "path"]),
+        "block" => (&["device"], &["path", "size", "iops", "depth"]),
+        "directory" => (
+            &["path"],
+            &["device", "erase", "iops", "depth", "format", "partitions", "scheduler", "queue"],
+        ),
+        "null_blk" => (&["size"], &["device", "erase", "path"]),
+        _ => (&["size"], &["device", "erase", "path", "iops", "depth"]),
     };
     for name in needed.iter().filter(|name| !section.has(name)) {
         let about = key::DISK.iter().find(|key| key.name == *name).map_or("", |key| key.about);
@@ -62,6 +67,7 @@ fn keys_fit_the_source(reader: &mut Reader<'_>, section: &Section<'_>, word: &st
     for name in foreign {
         let why = match (word, *name) {
             ("block", "size") => "a block device has a size of its own".to_owned(),
+            (_, "iops" | "depth") => "only a null_blk is as fast as one wishes".to_owned(),
             ("directory", _) => "a directory stands on a disk that is left alone".to_owned(),
             _ => format!("`use = \"{word}\"` makes the disk itself"),
         };

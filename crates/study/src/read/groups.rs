@@ -54,8 +54,8 @@ fn knobs(reader: &mut Reader<'_>, table: &At<'_>) -> Vec<(String, Vec<Templated<
     for (name, key_span, at) in reader.entries(table) {
         if at.value.is_table() {
             knobs.extend(unquoted(reader, name, key_span, &at));
-        } else if let Some(knob) = assay_knob::find(name) {
-            knobs.push((knob.name.to_owned(), knob_values(reader, name, &at)));
+        } else if assay_knob::find(name).is_some() {
+            knobs.push((name.to_owned(), knob_values(reader, name, &at)));
         } else {
             // The values are checked as those of the knob that was probably meant.
             reader.add(unknown_knob(name, key_span));
@@ -97,14 +97,25 @@ fn unquoted(
 pub(crate) fn unknown_knob(name: &str, span: Range<usize>) -> Diagnostic {
     let hint = match assay_knob::suggest(name) {
         Some(meant) => format!("did you mean `{meant}`?"),
-        None => {
-            let names: Vec<&str> = assay_knob::all().iter().map(|knob| knob.name).collect();
-            format!("the knobs are {}", crate::reader::quoted(&names))
-        }
+        None => kin_of(name),
     };
     Diagnostic::error(code::UNKNOWN_KNOB, format!("`{name}` is no knob that is known"))
         .at(span, "expected an interface file by its cgroup v2 name")
         .hint(hint)
+}
+
+/// The settings of the same family, or where all of them are listed.
+fn kin_of(name: &str) -> String {
+    let family = name.split('.').next().unwrap_or(name);
+    let kin: Vec<&str> = assay_knob::all()
+        .iter()
+        .filter(|knob| knob.is_for_groups() && knob.name.split('.').next() == Some(family))
+        .map(|knob| knob.name)
+        .collect();
+    if kin.is_empty() {
+        return "docs/reference/knobs.md lists the knobs there are".to_owned();
+    }
+    format!("the knobs of `{family}` are {}", crate::reader::quoted(&kin))
 }
 
 /// A knob takes one value for all members, or a list that is handed out in turn.

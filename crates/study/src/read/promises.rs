@@ -6,7 +6,7 @@ use assay_units::Percent;
 use super::groups::unknown_knob;
 use crate::code;
 use crate::key;
-use crate::model::{Promise, Relation, Scalar};
+use crate::model::{Bound, Promise, Relation, Scalar};
 use crate::reader::{At, Reader, not_a_quantity, quoted, word_hint};
 use crate::section::{Section, unknown_word};
 use crate::template::Templated;
@@ -60,8 +60,8 @@ fn relation(reader: &mut Reader<'_>, section: &Section<'_>) -> Relation {
             misplaced(reader, section, "value", word);
             Relation::Proportional { to: knob(reader, section) }
         }
-        "at_most" => Relation::AtMost { value: bound(reader, section, word) },
-        "at_least" => Relation::AtLeast { value: bound(reader, section, word) },
+        "at_most" => Relation::AtMost { bound: bound(reader, section) },
+        "at_least" => Relation::AtLeast { bound: bound(reader, section) },
         "equal" => {
             misplaced(reader, section, "to", word);
             misplaced(reader, section, "value", word);
@@ -109,12 +109,19 @@ fn knob(reader: &mut Reader<'_>, section: &Section<'_>) -> String {
     name.to_owned()
 }
 
-fn bound(reader: &mut Reader<'_>, section: &Section<'_>, word: &str) -> Templated<Scalar> {
-    misplaced(reader, section, "to", word);
-    if !section.has("value") {
-        section.missing(reader, "value", "the bound per second, such as \"10 MiB\"");
+/// A knob of the group in `to`, or the same `value` for all groups.
+fn bound(reader: &mut Reader<'_>, section: &Section<'_>) -> Bound {
+    if section.has("to") {
+        let why = "`to` names the knob that is the bound";
+        section.misplaced(reader, "value", why, "remove `value`, or remove `to`");
+        return Bound::Knob(knob(reader, section));
     }
-    section.templated(reader, "value").unwrap_or(Templated::Value(Scalar::Integer(1)))
+    if !section.has("value") {
+        let about = "the bound, such as \"10 MiB\" (or `to` with the knob that is the bound)";
+        section.missing(reader, "value", about);
+    }
+    let value = section.templated(reader, "value");
+    Bound::Value(value.unwrap_or(Templated::Value(Scalar::Integer(1))))
 }
 
 fn within(reader: &mut Reader<'_>, section: &Section<'_>) -> Percent {

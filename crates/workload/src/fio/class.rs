@@ -6,9 +6,12 @@ use assay_units::Bytes;
 use super::job::Job;
 
 /// Reads `rw`, `direct`, `ioengine`, `iodepth`, `numjobs` and `bs` with fio's defaults
-/// (fio(1), 3.33).
+/// (fio(1), 3.33). The engines `cpuio` and `null` do no I/O whatever the other options say.
 #[must_use]
 pub fn io_class(job: &Job) -> IoClass {
+    if matches!(job.option("ioengine"), Some("cpuio" | "null")) {
+        return IoClass::default();
+    }
     let mode = job.option("rw").or_else(|| job.option("readwrite")).unwrap_or("read");
     // A sequential mode may carry a suffix, as in `rw=write:8k`.
     let mode = mode.split(':').next().unwrap_or(mode);
@@ -21,6 +24,23 @@ pub fn io_class(job: &Job) -> IoClass {
         outstanding: outstanding(job),
         block_size: block_size(job),
     }
+}
+
+/// Threads that may want a CPU at once: jobs, of which each runs in one. A job that is bound to
+/// CPUs by its own options, or that burns only a part of a CPU (`cpuload`), is not known to want
+/// a whole one.
+#[must_use]
+pub fn threads(job: &Job) -> Option<u32> {
+    let bound = ["cpus_allowed", "cpumask", "numa_cpu_nodes"];
+    if bound.iter().any(|option| job.option(option).is_some()) {
+        return None;
+    }
+    let burns = job.option("ioengine") == Some("cpuio");
+    let load = job.option("cpuload").and_then(|text| text.parse::<u32>().ok());
+    if burns && load.is_none_or(|load| load < 100) {
+        return None;
+    }
+    job.option("numjobs").map_or(Some(1), |text| text.parse().ok())
 }
 
 fn is_direct(job: &Job) -> bool {
@@ -82,6 +102,22 @@ mod tests {
         assert!(mixed.reads && mixed.writes);
         assert_eq!(mixed.block_size, None);
         assert!(!mixed.sequential && class(&[("rw", "write:8k")]).sequential);
+    }
+
+    #[test]
+    fn an_engine_that_only_burns_cpu_time_does_no_io_and_has_a_thread_a_job() {
+        assert_eq!(class(&[("ioengine", "cpuio"), ("rw", "read")]), IoClass::default());
+        let wants = |options: &[(&str, &str)]| {
+            let options = options
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned())))
+                .collect();
+            threads(&Job { name: "job".to_owned(), options })
+        };
+        assert_eq!(wants(&[("ioengine", "cpuio"), ("cpuload", "100"), ("numjobs", "3")]), Some(3));
+        assert_eq!(wants(&[("ioengine", "cpuio"), ("cpuload", "50")]), None);
+        assert_eq!(wants(&[("rw", "read")]), Some(1));
+        assert_eq!(wants(&[("rw", "read"), ("cpus_allowed", "0")]), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod job;
 mod job_file;
 mod output;
 
-pub use class::io_class;
+pub use class::{io_class, threads};
 pub use gate::{GATE_FILE, gate_line, parse_gate_line};
 pub use job::{Job, Place, size_of};
 pub use job_file::{JobFileError, Section, sections};

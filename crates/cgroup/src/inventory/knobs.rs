@@ -1,0 +1,118 @@
+//! Which knobs of a group say something else than in a new group.
+
+use std::path::Path;
+
+use assay_facts::CgroupLayout;
+use assay_kernel::Root;
+use assay_knob::{DiskQueue, Role, numeric_reading, translate};
+use serde::Serialize;
+
+use super::hierarchy::Mounted;
+
+/// A knob that someone has set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SetKnob {
+    /// The interface file.
+    pub file: String,
+    /// What it says; of several lines the lines are kept.
+    pub value: String,
+}
+
+/// The interface files of one hierarchy with what they say in a new group.
+pub(super) struct Defaults {
+    files: Vec<(String, String)>,
+    /// cpuset files, which cgroup v1 fills from the group above or leaves empty.
+    inherited: Vec<&'static str>,
+    is_v2: bool,
+}
+
+impl Defaults {
+    pub(super) fn new(hierarchy: &Mounted, layout: &CgroupLayout) -> Self {
+        let has = |name: &str| hierarchy.controllers.iter().any(|one| one == name);
+        let mut files: Vec<(String, String)> = Vec::new();
+        // The default of an I/O weight stands under the name of each scheduler that has one.
+        for knob in assay_knob::all().iter().filter(|knob| has(knob.controller)) {
+            let disk = Some(DiskQueue { scheduler: "bfq".to_owned(), iops: None })
+                .filter(|_| knob.name.contains("bfq"));
+            let Some(Ok(found)) = knob
+                .default()
+                .filter(|_| knob.role == Role::Setting)
+                .map(|default| translate(knob.name, default, layout, disk.as_ref()))
+            else {
+                continue;
+            };
+            for file in std::iter::once((found.file, found.written)).chain(found.also) {
+                if !files.iter().any(|(known, _)| *known == file.0) {
+                    files.push(file);
+                }
+            }
+        }
+        let inherited = if has("cpuset") { vec!["cpuset.cpus", "cpuset.mems"] } else { vec![] };
+        Self { files, inherited, is_v2: hierarchy.is_v2 }
+    }
+
+    /// Reads every file of a group that is there.
+    pub(super) fn differing(&self, root: &Root, group: &Path) -> Vec<SetKnob> {
+        let set = self.files.iter().filter_map(|(file, default)| {
+            let value = root.read_trimmed(group.join(file)).ok()?;
+            (!is_default(file, default, &value)).then(|| SetKnob { file: file.clone(), value })
+        });
+        set.chain(self.inherited.iter().filter_map(|file| self.restricted(root, group, file)))
+            .collect()
+    }
+
+    /// A set that is smaller than that of the group above; on cgroup2 one that is not empty.
+    fn restricted(&self, root: &Root, group: &Path, file: &str) -> Option<SetKnob> {
+        let value = root.read_trimmed(group.join(file)).ok()?;
+        let above = if self.is_v2 {
+            String::new()
+        } else {
+            root.read_trimmed(group.parent()?.join(file)).unwrap_or_default()
+        };
+        (!value.is_empty() && value != above).then(|| SetKnob { file: file.to_owned(), value })
+    }
+}
+
+/// Whether a file says its default, in the kernel's own spelling of it: no limit reads as `max`,
+/// -1 or a huge number.
+fn is_default(file: &str, default: &str, value: &str) -> bool {
+    if default == value {
+        return true;
+    }
+    match (numeric_reading(file, default), numeric_reading(file, value)) {
+        (Some(one), Some(other)) => one == other,
+        (None, None) => !value.is_empty() && value.lines().count() == 1,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_limit_is_the_default_in_every_spelling() {
+        for (file, default, value) in [
+            ("memory.limit_in_bytes", "-1", "9223372036854771712"),
+            ("memory.max", "max", "max"),
+            ("cpu.max", "max 100000", "max 100000"),
+            ("cpu.cfs_quota_us", "-1", "-1"),
+            ("blkio.bfq.weight", "100", "100"),
+            ("io.weight", "100", "default 100"),
+        ] {
+            assert!(is_default(file, default, value), "{file} {value}");
+        }
+    }
+
+    #[test]
+    fn a_limit_is_not_the_default() {
+        for (file, default, value) in [
+            ("memory.limit_in_bytes", "-1", "67108864"),
+            ("cpu.max", "max 100000", "50000 100000"),
+            ("cpu.shares", "1024", "2048"),
+            ("pids.max", "max", "3"),
+        ] {
+            assert!(!is_default(file, default, value), "{file} {value}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What groups used between two readings.
+
+use std::collections::BTreeMap;
+
+use assay_facts::Available;
+use serde::Serialize;
+
+use super::{Entry, Inventory};
+
+/// What one group used per second.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Rates {
+    /// CPUs: seconds of CPU time a second.
+    pub cpus: Available<f64>,
+    /// Bytes read a second.
+    pub read: Available<f64>,
+    /// Bytes written a second.
+    pub write: Available<f64>,
+}
+
+/// The rates of the groups of the later reading, in their order. A group that is new since the
+/// earlier one has none yet, and a counter that went backwards belongs to another group of the
+/// same name.
+#[must_use]
+pub fn rates(before: &Inventory, after: &Inventory) -> Vec<Rates> {
+    let seconds = after.taken_ns.saturating_sub(before.taken_ns).max(1) as f64 / 1e9;
+    let known: BTreeMap<&str, &Entry> =
+        before.groups.iter().map(|entry| (entry.path.as_str(), entry)).collect();
+    after
+        .groups
+        .iter()
+        .map(|now| {
+            let earlier = known.get(now.path.as_str());
+            let rate = |of: fn(&Entry) -> &Available<u64>, unit: f64| {
+                rate(earlier.map(|entry| of(entry)), of(now), unit / seconds)
+            };
+            Rates {
+                cpus: rate(|entry| &entry.counts.cpu_us, 1e-6),
+                read: rate(|entry| &entry.counts.read_bytes, 1.0),
+                write: rate(|entry| &entry.counts.write_bytes, 1.0),
+            }
+        })
+        .collect()
+}
+
+fn rate(before: Option<&Available<u64>>, now: &Available<u64>, factor: f64) -> Available<f64> {
+    match (before, now) {
+        (_, Available::NotAvailable(why)) => Available::NotAvailable(why.clone()),
+        (Some(Available::Value(before)), Available::Value(now)) => {
+            now.checked_sub(*before).map_or_else(
+                || Available::NotAvailable("it was made anew".to_owned()),
+                |grown| Available::Value(grown as f64 * factor),
+            )
+        }
+        _ => Available::NotAvailable("it has been read only once".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_needs_two_readings_of_the_same_group() {
+        let value = Available::Value;
+        assert_eq!(rate(Some(&value(100)), &value(150), 0.5), Available::Value(25.0));
+        assert!(rate(None, &value(150), 1.0).value().is_none());
+        assert!(rate(Some(&value(200)), &value(150), 1.0).value().is_none());
+        let missing = Available::NotAvailable("no such file".to_owned());
+        assert_eq!(
+            rate(Some(&value(1)), &missing, 1.0),
+            Available::NotAvailable("no such file".to_owned())
+        );
+    }
+}

@@ -1,0 +1,189 @@
+//! The table of interface files held against a new group in every mounted hierarchy.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use assay_facts::{CORE, Hierarchy, Home, HostFacts};
+use assay_host::Ledger;
+use assay_kernel::{Error, Root};
+use assay_knob::{Claim, Kernel, Version, claims, holds, left_out};
+use serde::Serialize;
+
+use crate::Tree;
+
+/// The group, inside the top group, whose files are looked at: nobody has written to them.
+const FRESH: &str = "fresh";
+
+/// What a comparison has found.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct KnobsCheck {
+    /// How many files were compared.
+    pub compared: usize,
+    /// Where table and kernel disagree.
+    pub differences: Vec<Difference>,
+    /// Files that the table claims and that are not there for a reason that is known: name and
+    /// reason.
+    pub absent: BTreeMap<String, String>,
+    /// Files that are shown and left out of the table on purpose: name and reason.
+    pub left_out: BTreeMap<String, String>,
+    /// Hierarchies that could not be looked into: mount and reason.
+    pub not_looked_at: BTreeMap<String, String>,
+}
+
+/// One disagreement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// The file, whole.
+    pub path: String,
+    /// What the kernel shows.
+    pub shows: String,
+    /// What the table says.
+    pub table: String,
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}; the table says {}", self.path, self.shows, self.table)
+    }
+}
+
+/// Makes a group in every hierarchy and compares its files, and those of the root, with the
+/// table: which there are, their mode bits, and what a new group's files read. The group goes
+/// with the ledger's entries. A hierarchy in which no group can be made is said and left out.
+pub fn check_knobs(
+    root: &Root,
+    ledger: &mut Ledger,
+    facts: &HostFacts,
+    kernel: &Kernel,
+    top: &str,
+) -> Result<KnobsCheck, Error> {
+    let wanted: Vec<&str> = served(facts).into_iter().chain([CORE]).collect();
+    let (homes, _) = facts.cgroup.homes(wanted);
+    let mut check = Check { root, kernel, found: KnobsCheck::default() };
+    for home in homes {
+        let mark = ledger.mark();
+        let one = std::slice::from_ref(&home);
+        match Tree::create(root, ledger, one, top) {
+            Ok(_) => check.home(&home, &home.base.join(top).join(FRESH))?,
+            Err(error) => {
+                let mount = home.mount.display().to_string();
+                check.found.not_looked_at.insert(mount, error.to_string());
+            }
+        }
+        if let Some(error) = ledger.restore_to(root, mark).into_iter().next() {
+            return Err(error);
+        }
+    }
+    Ok(check.found)
+}
+
+fn served(facts: &HostFacts) -> Vec<&str> {
+    let controllers = facts.cgroup.controllers.iter();
+    controllers
+        .filter(|(_, found)| !matches!(found.hierarchy, Hierarchy::Absent(_)))
+        .map(|(name, _)| name.as_str())
+        .collect()
+}
+
+struct Check<'c> {
+    root: &'c Root,
+    kernel: &'c Kernel,
+    found: KnobsCheck,
+}
+
+impl Check<'_> {
+    fn home(&mut self, home: &Home, fresh: &Path) -> Result<(), Error> {
+        self.root.make_dir(fresh)?;
+        let version = if home.is_v2 { Version::V2 } else { Version::V1 };
+        let below = claims(version, &home.controllers, false, self.kernel);
+        self.group(fresh, &below)?;
+        for claim in &below {
+            self.default(fresh, claim);
+        }
+        if home.base == home.mount {
+            // The root of v2 shows files of every controller, enabled for its children or not.
+            let claims = claims(version, &home.controllers, true, self.kernel);
+            self.group(&home.mount, &claims)?;
+        }
+        Ok(())
+    }
+
+    /// Which files there are, and their mode bits.
+    fn group(&mut self, group: &Path, claims: &[Claim]) -> Result<(), Error> {
+        let shown: BTreeSet<String> = self.root.list(group)?.into_iter().collect();
+        let claimed: BTreeSet<&str> = claims.iter().map(|claim| claim.name.as_str()).collect();
+        for name in shown.iter().filter(|name| !claimed.contains(name.as_str())) {
+            if !self.root.is_directory(group.join(name)) {
+                self.not_claimed(group, name);
+            }
+        }
+        for claim in claims {
+            self.found.compared += 1;
+            let why_not = self.kernel.why_not(claim.file);
+            match (shown.contains(&claim.name), why_not) {
+                (true, None) => self.mode(group, claim),
+                (true, Some(why)) => self.differs(&group.join(&claim.name), "it is there", &why),
+                (false, Some(why)) => self.is_absent(claim, why),
+                (false, None) => match claim.file.needs {
+                    Some(needs) => self.is_absent(claim, format!("shown only when {needs}")),
+                    // Whether the option is set may be unknown.
+                    None if claim.file.config.is_some() && self.kernel.config.is_none() => {
+                        let option = claim.file.config.unwrap_or_default();
+                        let why = format!("it needs {option}, and the configuration is not known");
+                        self.is_absent(claim, why);
+                    }
+                    None => self.differs(&group.join(&claim.name), "no such file", "it is there"),
+                },
+            }
+        }
+        Ok(())
+    }
+
+    fn not_claimed(&mut self, group: &Path, name: &str) {
+        match left_out(name) {
+            Some(why) => {
+                self.found.left_out.insert(name.to_owned(), why.to_owned());
+            }
+            None => self.differs(&group.join(name), "it is there", "nothing of such a file here"),
+        }
+    }
+
+    fn mode(&mut self, group: &Path, claim: &Claim) {
+        let path = group.join(&claim.name);
+        let Some(expected) = self.kernel.version.and_then(|v| claim.file.mode_bits(v)) else {
+            return;
+        };
+        match self.root.mode(&path) {
+            Ok(mode) if mode == expected => {}
+            Ok(mode) => {
+                self.differs(&path, &format!("mode {mode:03o}"), &format!("{expected:03o}"));
+            }
+            Err(error) => self.differs(&path, &error.to_string(), &format!("mode {expected:03o}")),
+        }
+    }
+
+    /// What the file of a new group reads, where the table says that.
+    fn default(&mut self, group: &Path, claim: &Claim) {
+        let path = group.join(&claim.name);
+        let Some(default) = claim.file.default.filter(|_| self.root.exists(&path)) else { return };
+        match self.root.read_trimmed(&path) {
+            Ok(text) if text == default || holds(&claim.name, default, &text) => {}
+            Ok(text) => {
+                self.differs(&path, &format!("reads `{text}`"), &format!("`{default}`"));
+            }
+            Err(error) => self.differs(&path, &error.to_string(), &format!("`{default}`")),
+        }
+    }
+
+    fn is_absent(&mut self, claim: &Claim, why: String) {
+        self.found.absent.insert(claim.name.clone(), why);
+    }
+
+    fn differs(&mut self, path: &Path, shows: &str, table: &str) {
+        self.found.differences.push(Difference {
+            path: path.display().to_string(),
+            shows: shows.to_owned(),
+            table: table.to_owned(),
+        });
+    }
+}

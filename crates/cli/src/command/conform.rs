@@ -1,0 +1,184 @@
+//! `assay conform`
+
+use std::path::{Path, PathBuf};
+
+use assay_conform::{Case, CaseRecord, Document, Finished, Request, Verdict};
+use assay_facts::HostFacts;
+use assay_host::{gather, state_dir};
+use assay_kernel::{Root, signal};
+use clap::Args;
+use jiff::Timestamp;
+
+use crate::exit::Code;
+use crate::talk;
+
+/// What `assay conform` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ConformArguments {
+    /// Controllers (`cpu`, `core`) or behaviours; all by default
+    #[arg(value_name = "CONTROLLER")]
+    cases: Vec<String>,
+    /// Print the document instead of a table
+    #[arg(long)]
+    json: bool,
+    /// List the cases and what each promises; touches nothing
+    #[arg(long, conflicts_with = "json")]
+    list: bool,
+    /// Merge documents of several hosts into one table, as Markdown; touches nothing
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["json", "list", "cases"])]
+    merge: Vec<PathBuf>,
+    /// Make windows and limits longer by this factor; 1 by default, 3 on an emulated machine
+    #[arg(long, value_name = "FACTOR", value_parser = patience)]
+    patience: Option<f64>,
+}
+
+/// What the hidden command `assay probe` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ProbeArguments {
+    /// The probe's name and its KEY=VALUE words
+    words: Vec<String>,
+}
+
+fn patience(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(factor) if (0.1..=100.0).contains(&factor) => Ok(factor),
+        _ => Err("a number from 0.1 to 100".to_owned()),
+    }
+}
+
+/// Runs cases and shows what they found.
+pub(crate) fn run(arguments: &ConformArguments) -> Code {
+    if !arguments.merge.is_empty() {
+        return merge(&arguments.merge);
+    }
+    let cases = match assay_conform::select(&arguments.cases) {
+        Ok(cases) => cases,
+        Err(message) => {
+            talk::error(&message);
+            return Code::Usage;
+        }
+    };
+    if arguments.list {
+        talk::data(&assay_conform::list(&cases, talk::width()));
+        return Code::Kept;
+    }
+    let prepared = request(arguments, cases);
+    let finished = prepared.and_then(|request| {
+        signal::note_interruptions();
+        assay_conform::run(&request, &mut tell).map_err(|error| error.to_string())
+    });
+    match finished {
+        Ok(finished) => conclude(&finished, arguments.json),
+        Err(message) => {
+            talk::error(&message);
+            Code::Host
+        }
+    }
+}
+
+/// QEMU without KVM runs a guest some ten times slower than its host, and in fits and starts.
+fn usual_patience(facts: &HostFacts) -> f64 {
+    if facts.virtual_machine.as_deref() == Some("QEMU") { 3.0 } else { 1.0 }
+}
+
+fn merge(paths: &[PathBuf]) -> Code {
+    let documents: Result<Vec<Document>, String> = paths.iter().map(|path| open(path)).collect();
+    match documents {
+        Ok(documents) => {
+            talk::data(&assay_conform::merge(&documents));
+            Code::Kept
+        }
+        Err(message) => {
+            talk::error(&message);
+            Code::Usage
+        }
+    }
+}
+
+fn open(path: &Path) -> Result<Document, String> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|cause| format!("cannot read {}: {cause}", path.display()))?;
+    serde_json::from_str(&text).map_err(|cause| {
+        let hint = "it is to be what `assay conform --json` prints";
+        format!("cannot understand {}: {cause}\n  hint: {hint}", path.display())
+    })
+}
+
+fn request<'c>(arguments: &ConformArguments, cases: Vec<&'c Case>) -> Result<Request<'c>, String> {
+    let facts = gather(&Root::real()).map_err(|error| error.to_string())?;
+    let patience = arguments.patience.unwrap_or_else(|| usual_patience(&facts));
+    let program: PathBuf = std::env::current_exe()
+        .map_err(|cause| format!("cannot find this program's own file: {cause}"))?;
+    let now = Timestamp::now();
+    Ok(Request {
+        cases,
+        facts,
+        state_dir: state_dir(),
+        id: format!("{}-{}", now.strftime("%Y%m%dT%H%M%SZ"), std::process::id()),
+        program,
+        patience,
+        started_at: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        command: command_line(),
+    })
+}
+
+/// The command as it was given, the program by its name alone: its folder says nothing to others.
+fn command_line() -> String {
+    let mut words = vec!["assay".to_owned()];
+    words.extend(std::env::args().skip(1));
+    words.join(" ")
+}
+
+fn tell(case: &Case, record: Option<&CaseRecord>) {
+    if let Some(record) = record {
+        talk::say(&format!(
+            "{:<13} {}/{} ({:.1} s)",
+            record.verdict.to_string(),
+            case.controller,
+            case.behaviour,
+            record.seconds
+        ));
+    }
+}
+
+fn conclude(finished: &Finished, json: bool) -> Code {
+    for error in &finished.not_restored {
+        talk::error(&format!("not put back: {error}"));
+    }
+    if json {
+        match serde_json::to_string_pretty(&finished.document) {
+            Ok(text) => talk::data(&text),
+            Err(cause) => talk::error(&cause),
+        }
+    } else {
+        talk::data(&assay_conform::table(&finished.document, talk::width()));
+    }
+    if !finished.document.restored {
+        return Code::RestoreIncomplete;
+    }
+    if let Some(name) = finished.interrupted {
+        talk::say(&format!("interrupted by {name}, and put back"));
+        return Code::Interrupted;
+    }
+    code(&finished.document)
+}
+
+/// What is not available decides nothing.
+fn code(document: &Document) -> Code {
+    match document.verdict() {
+        Verdict::Kept | Verdict::NotAvailable => Code::Kept,
+        Verdict::Broken => Code::Broken,
+        Verdict::Undecided | Verdict::Void => Code::Undecided,
+    }
+}
+
+/// Is a probe. Its parent is a case, which reads what it says.
+pub(crate) fn probe(arguments: &ProbeArguments) -> Code {
+    match assay_conform::probe::run(&arguments.words, &mut std::io::stdout()) {
+        Ok(()) => Code::Kept,
+        Err(message) => {
+            talk::error(&message);
+            Code::Usage
+        }
+    }
+}

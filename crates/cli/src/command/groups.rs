@@ -1,0 +1,115 @@
+//! `assay groups`
+
+mod table;
+mod watch;
+
+use std::time::Duration;
+
+use assay_cgroup::inventory::{Filter, Inventory, Rates, rates, take};
+use assay_facts::CgroupLayout;
+use assay_host::gather;
+use assay_kernel::Root;
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::exit::Code;
+use crate::talk;
+
+/// What `assay groups` takes.
+#[derive(Debug, Args)]
+pub(crate) struct GroupsArguments {
+    /// Only this group and those inside it, as a path below the mounts
+    path: Option<String>,
+    /// Only the hierarchy that serves this controller, by its v2 name
+    #[arg(long, value_name = "NAME")]
+    controller: Option<String>,
+    /// Read again every so many seconds, busiest first, until q or Ctrl-C
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2",
+          value_parser = seconds)]
+    watch: Option<Duration>,
+    /// Print everything as JSON; with --watch a line each time
+    #[arg(long)]
+    json: bool,
+}
+
+/// Time between the two readings that use is told from, when it is told once.
+const BETWEEN: Duration = Duration::from_millis(500);
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let found = text.parse::<f64>().ok().filter(|seconds| (0.1..=3600.0).contains(seconds));
+    found.map(Duration::from_secs_f64).ok_or_else(|| "write seconds, from 0.1 to 3600".to_owned())
+}
+
+/// Lists groups, once or again and again.
+pub(crate) fn run(arguments: &GroupsArguments) -> Code {
+    let root = Root::real();
+    let layout = match gather(&root) {
+        Ok(facts) => facts.cgroup,
+        Err(error) => {
+            talk::error(&error);
+            return Code::Host;
+        }
+    };
+    let filter = Filter { controller: arguments.controller.clone(), below: arguments.path.clone() };
+    let first = take(&root, &layout, &filter);
+    if let Err(code) = check(&first, &filter, &layout) {
+        return code;
+    }
+    let read = || take(&root, &layout, &filter);
+    if let Some(period) = arguments.watch {
+        return watch::run(first, read, period, arguments.json);
+    }
+    std::thread::sleep(BETWEEN);
+    let second = read();
+    let rates = rates(&first, &second);
+    if arguments.json {
+        talk::data(&format!("{:#}", document(&second, &rates)));
+    } else {
+        talk::data(&table::tree(&second, &rates, talk::width()));
+    }
+    Code::Kept
+}
+
+/// A filter that nothing passes is a mistake, and said to be one.
+fn check(found: &Inventory, filter: &Filter, layout: &CgroupLayout) -> Result<(), Code> {
+    if let (true, Some(name)) = (found.hierarchies.is_empty(), &filter.controller) {
+        let names: Vec<&str> = layout.controllers.keys().map(String::as_str).collect();
+        talk::error(&format!(
+            "no mounted hierarchy serves the controller `{name}`\n  hint: this kernel lists {}",
+            names.join(", ")
+        ));
+        return Err(if names.contains(&name.as_str()) { Code::Host } else { Code::Usage });
+    }
+    if found.hierarchies.is_empty() {
+        talk::error(&"no control groups are mounted\n  hint: mount -t cgroup2 none /sys/fs/cgroup");
+        return Err(Code::Host);
+    }
+    if let (true, Some(path)) = (found.groups.is_empty(), &filter.below) {
+        talk::error(&format!(
+            "no hierarchy has a group `{path}`\n  hint: `assay groups` lists all; paths begin \
+             below the mount, as in /proc/PID/cgroup"
+        ));
+        return Err(Code::Usage);
+    }
+    Ok(())
+}
+
+/// The document of `--json`: what was read, and the use of each group beside it.
+fn document(inventory: &Inventory, rates: &[Rates]) -> Value {
+    let groups: Vec<Value> = inventory
+        .groups
+        .iter()
+        .zip(rates)
+        .map(|(entry, rates)| {
+            let mut group = json!(entry);
+            group["rates"] = json!(rates);
+            group
+        })
+        .collect();
+    json!({
+        "schema": 1,
+        "taken_ns": inventory.taken_ns,
+        "hierarchies": inventory.hierarchies,
+        "groups": groups,
+    })
+}

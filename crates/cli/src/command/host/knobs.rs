@@ -1,0 +1,149 @@
+//! The interface files of a host in `assay host`, and their comparison with the table.
+
+use std::collections::BTreeMap;
+
+use assay_cgroup::{KnobsCheck, check_knobs};
+use assay_facts::{Available, HostFacts};
+use assay_host::{Ledger, kernel, state_dir};
+use assay_kernel::Root;
+use assay_knob::{KnobFact, Known, Version};
+
+use crate::exit::Code;
+use crate::talk;
+
+/// Where names begin in a line.
+const INDENT: usize = 18;
+
+/// By controller and hierarchy: what is there, then what is not, together by reason.
+pub(super) fn text(knobs: &[KnobFact]) -> String {
+    let here = knobs.iter().filter(|fact| fact.state.value().is_some()).count();
+    let mut lines = vec![format!(
+        "knobs: {here} interface files here, {} not (docs/reference/knobs.md has all)",
+        knobs.len() - here
+    )];
+    for controller in controllers(knobs) {
+        let of_it = || knobs.iter().filter(|fact| fact.controller == controller);
+        let mut title = controller;
+        for (version, label) in [(Version::V2, "v2"), (Version::V1, "v1")] {
+            let names: Vec<String> = of_it()
+                .filter(|fact| fact.version == version)
+                .filter_map(|fact| Some((fact, fact.state.value()?)))
+                .map(|(fact, known)| marked(&fact.name, *known))
+                .collect();
+            if !names.is_empty() {
+                wrap(&mut lines, title, label, &names);
+                title = "";
+            }
+        }
+        let mut absent: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for fact in of_it() {
+            if let Available::NotAvailable(why) = &fact.state {
+                absent.entry(why).or_default().push(fact.name.clone());
+            }
+        }
+        for (why, names) in absent {
+            let mut words = names;
+            words.push(format!("({why})"));
+            wrap(&mut lines, title, "--", &words);
+            title = "";
+        }
+    }
+    lines.push("  * by the table: no group was there to look into".to_owned());
+    lines.join("\n")
+}
+
+fn marked(name: &str, known: Known) -> String {
+    match known {
+        Known::Seen => name.to_owned(),
+        Known::ByTheTable => format!("{name}*"),
+    }
+}
+
+/// Each once, in the order of the table.
+fn controllers(knobs: &[KnobFact]) -> Vec<&'static str> {
+    let mut found = Vec::new();
+    for fact in knobs {
+        if !found.contains(&fact.controller) {
+            found.push(fact.controller);
+        }
+    }
+    found
+}
+
+fn wrap(lines: &mut Vec<String>, title: &str, label: &str, words: &[String]) {
+    let width = talk::width().max(INDENT + 40);
+    let mut line = format!("  {title:<11} {label}  ");
+    let mut is_empty = true;
+    for word in words {
+        if !is_empty && line.len() + 1 + word.len() > width {
+            lines.push(line);
+            line = " ".repeat(INDENT);
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        is_empty = false;
+    }
+    lines.push(line);
+}
+
+/// Compares the table with a new group in every hierarchy and prints what differs.
+pub(super) fn check(facts: &HostFacts, json: bool) -> Code {
+    if facts.effective_user != 0 {
+        talk::error(&"a new group in every hierarchy needs root\nhint: run it with sudo");
+        return Code::Host;
+    }
+    let root = Root::real();
+    let run_id = format!("knobs-{}", std::process::id());
+    let mut ledger = match Ledger::begin(&state_dir(), &run_id) {
+        Ok(ledger) => ledger,
+        Err(error) => {
+            talk::error(&error);
+            return Code::Host;
+        }
+    };
+    let found =
+        check_knobs(&root, &mut ledger, facts, &kernel(&root, facts), &format!("assay-{run_id}"));
+    let mut left = ledger.restore(&root);
+    left.extend(ledger.finish().err());
+    if let Some(error) = left.first() {
+        talk::error(error);
+        return Code::RestoreIncomplete;
+    }
+    match found {
+        Ok(found) => told(facts, &found, json),
+        Err(error) => {
+            talk::error(&error);
+            Code::Host
+        }
+    }
+}
+
+fn told(facts: &HostFacts, found: &KnobsCheck, json: bool) -> Code {
+    if json {
+        let document = serde_json::json!({
+            "schema": 1, "kernel": facts.kernel, "layout": facts.cgroup.layout, "check": found,
+        });
+        talk::data(&format!("{document:#}"));
+    } else {
+        for difference in &found.differences {
+            talk::data(&format!("differs: {difference}"));
+        }
+        for (name, why) in found.absent.iter().chain(&found.left_out).chain(&found.not_looked_at) {
+            talk::data(&format!("{name}: {why}"));
+        }
+        talk::data(&format!(
+            "{} interface files compared on Linux {}, {} differ from the table",
+            found.compared,
+            facts.kernel,
+            found.differences.len()
+        ));
+    }
+    match (found.compared, found.differences.is_empty()) {
+        (0, _) => Code::Host,
+        (_, true) => Code::Kept,
+        (_, false) => Code::Broken,
+    }
+}

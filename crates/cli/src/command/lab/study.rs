@@ -1,0 +1,228 @@
+//! `assay lab run`: a study in a guest, and its run folder back on the host.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use assay_kernel::signal;
+use assay_lab::{Back, Cache, Errand, Shown, WORK, Word};
+use assay_record::RunFolder;
+use assay_study::{DiskChoice, DiskSource};
+use assay_units::{Bytes, format_duration};
+use jiff::Timestamp;
+
+use super::{LabRunArguments, Terminal, code, errand, program, refuse};
+use crate::args::StudyArguments;
+use crate::command::run::{open_run, show};
+use crate::exit::Code;
+use crate::load::load;
+
+/// Images of scratch disks lie on a disk of the guest's own, since its memory is small.
+const WORK_SIZE: Bytes = Bytes::mebi(8 << 10);
+
+/// Where the folder of a study file is shown in the guest.
+const STUDY: &str = "/run/assay/study";
+
+/// Boots a guest, runs the study there, and shows what it brought back.
+pub(super) fn run(arguments: &LabRunArguments, cache: &Cache) -> ExitCode {
+    match prepare(arguments) {
+        Ok((errand, folder)) => carry_out(arguments, cache, &errand, &folder),
+        Err(code) => code,
+    }
+}
+
+/// Everything that can be found wrong before a guest is booted, which takes its time.
+fn prepare(arguments: &LabRunArguments) -> Result<(Errand, PathBuf), ExitCode> {
+    let on_host = StudyArguments { disk: None, ..arguments.study.clone() };
+    let loaded = load(&on_host, arguments.json).map_err(ExitCode::from)?;
+    arguments.guest.spec(&in_guest(arguments)).check().map_err(|why| {
+        crate::talk::error(&why);
+        ExitCode::from(Code::Usage)
+    })?;
+    let (program, shown_program) = program().map_err(|why| refuse(&why))?;
+    assay_lab::ready(&Cache::usual()).map_err(|error| refuse(&error))?;
+    let uses_images = match &arguments.study.disk {
+        Some(disk) => *disk == DiskChoice::Loop,
+        None => loaded.study.disks.values().any(|disk| disk.source == DiskSource::Loop),
+    };
+    let stamp = Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
+    let out = arguments
+        .out
+        .clone()
+        .unwrap_or_else(|| PathBuf::from("runs").join(format!("{stamp}-{}", loaded.study.name)));
+    let folder = RunFolder::create(&out).map_err(|error| refuse(&error))?;
+    let (study, shown_study) = study_in_guest(&arguments.study.study);
+    let results = format!("{WORK}/run");
+    let mut command = vec![Word::Text(program), Word::Text("run".to_owned())];
+    command.extend(words(&StudyArguments { study, ..arguments.study.clone() }));
+    command.extend(["--out", results.as_str()].map(|word| Word::Text(word.to_owned())));
+    let errand = Errand {
+        command,
+        shown: std::iter::once(shown_program).chain(shown_study).collect(),
+        back: Some(Back { from: results, to: folder.path().to_owned() }),
+        work: uses_images.then_some(WORK_SIZE),
+        ..errand()
+    };
+    Ok((errand, folder.path().to_owned()))
+}
+
+fn carry_out(
+    arguments: &LabRunArguments,
+    cache: &Cache,
+    errand: &Errand,
+    folder: &Path,
+) -> ExitCode {
+    signal::note_interruptions();
+    let spec = arguments.guest.spec(&in_guest(arguments));
+    // The table is printed here from what came back, with the paths of this host.
+    let mut quiet = WithoutOutput(Terminal);
+    let ended = match assay_lab::run(&spec, errand, cache, &mut quiet) {
+        Ok(ended) => ended,
+        Err(error) => {
+            remove_if_empty(folder);
+            return refuse(&error);
+        }
+    };
+    let code = code(&ended);
+    if !folder.join("verdict.json").is_file() {
+        remove_if_empty(folder);
+        return code;
+    }
+    let Ok((folder, run)) = open_run(folder) else { return Code::Host.into() };
+    match folder.read_json("verdict.json") {
+        Ok(judgement) => {
+            show(&folder, &run.manifest, &judgement, arguments.json);
+            code
+        }
+        Err(error) => refuse(&error),
+    }
+}
+
+/// A folder that no run was recorded in is not left behind.
+fn remove_if_empty(folder: &Path) {
+    if !folder.join("manifest.json").exists() {
+        for part in ["samples", "logs"] {
+            let _ = std::fs::remove_dir(folder.join(part));
+        }
+        let _ = std::fs::remove_dir(folder);
+    }
+}
+
+/// Disks that the lab gives to the guest; all others are made by the run inside.
+fn in_guest(arguments: &LabRunArguments) -> Vec<DiskChoice> {
+    match &arguments.study.disk {
+        Some(disk @ (DiskChoice::Nvme(_) | DiskChoice::Virtio(_))) => vec![disk.clone()],
+        Some(disk @ DiskChoice::Block(_)) => vec![disk.clone()],
+        _ => vec![],
+    }
+}
+
+/// A study file as the guest sees it; a shipped study needs no file.
+fn study_in_guest(study: &str) -> (String, Option<Shown>) {
+    let path = Path::new(study);
+    let (Ok(path), true) = (path.canonicalize(), path.is_file()) else {
+        return (study.to_owned(), None);
+    };
+    let (Some(name), Some(folder)) = (path.file_name(), path.parent()) else {
+        return (study.to_owned(), None);
+    };
+    let shown = Shown { guest: STUDY.into(), host: folder.to_owned() };
+    (format!("{STUDY}/{}", name.to_string_lossy()), Some(shown))
+}
+
+/// The arguments of `assay run` that say the same as these.
+fn words(arguments: &StudyArguments) -> Vec<Word> {
+    // Every field is named, so that a new one is not forgotten here.
+    let StudyArguments { study, set, repeats, at_most, disk, scheduler, seed } = arguments;
+    let mut words = vec![study.clone()];
+    let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
+    for setting in set {
+        option("--set", setting.clone());
+    }
+    if let Some(repeats) = repeats {
+        option("--repeats", repeats.to_string());
+    }
+    if let Some(at_most) = at_most {
+        option("--at-most", format_duration(*at_most));
+    }
+    if let Some(scheduler) = scheduler {
+        option("--scheduler", scheduler.clone());
+    }
+    option("--seed", seed.to_string());
+    let mut words: Vec<Word> = words.into_iter().map(Word::Text).collect();
+    if let Some(disk) = disk {
+        words.push(Word::Text("--disk".to_owned()));
+        words.push(match disk {
+            DiskChoice::Nvme(_) | DiskChoice::Virtio(_) => Word::Disk(1),
+            other => Word::Text(other.to_string()),
+        });
+    }
+    words
+}
+
+/// Passes on all that a guest says but its standard output.
+struct WithoutOutput(Terminal);
+
+impl assay_lab::Watcher for WithoutOutput {
+    fn output(&mut self, _: &[u8]) {}
+
+    fn errors(&mut self, bytes: &[u8]) {
+        self.0.errors(bytes);
+    }
+
+    fn remark(&mut self, text: &str) {
+        self.0.remark(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        study: StudyArguments,
+    }
+
+    fn parse(line: &[&str]) -> StudyArguments {
+        Line::try_parse_from(std::iter::once(&"run").chain(line)).unwrap().study
+    }
+
+    #[test]
+    fn the_run_inside_is_told_all_that_the_run_outside_was() {
+        let line = [
+            "x.toml",
+            "--set",
+            "groups=4,8",
+            "--repeats",
+            "2",
+            "--at-most",
+            "20 s",
+            "--scheduler",
+            "none",
+            "--seed",
+            "7",
+            "--disk",
+            "null_blk:iops=500,depth=32",
+        ];
+        let text = |word: Word| match word {
+            Word::Text(text) => text,
+            Word::Disk(number) => format!("disk {number}"),
+        };
+        let inside: Vec<String> = words(&parse(&line)).into_iter().map(text).collect();
+        assert_eq!(inside, line);
+        let nvme = words(&parse(&["x", "--disk", "nvme:2GiB"]));
+        assert_eq!(nvme.last(), Some(&Word::Disk(1)));
+    }
+
+    #[test]
+    fn a_study_file_is_shown_and_a_shipped_study_is_named() {
+        assert_eq!(study_in_guest("io-weight"), ("io-weight".to_owned(), None));
+        let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+        let (name, shown) = study_in_guest(file.path().to_str().unwrap());
+        let own = file.path().file_name().unwrap().to_str().unwrap();
+        assert_eq!(name, format!("{STUDY}/{own}"));
+        assert_eq!(shown.unwrap().host, file.path().parent().unwrap().canonicalize().unwrap());
+    }
+}

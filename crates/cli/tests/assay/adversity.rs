@@ -1,0 +1,264 @@
+//! What else can go wrong around a run: no rights, no room for the ledger, damaged and foreign
+//! ledgers, processes that do not die, groups that somebody else uses. Each is said, with exit
+//! code 4 where nothing was changed and 6 where something is left.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
+
+use assay_testbed::{Picture, entries, skip};
+use rustix::process::Signal;
+
+use crate::bench::Bench;
+use crate::halt::{Moment, run_until};
+use crate::own_device::{Mounted, OwnDevice};
+use crate::running::{Running, processes_in};
+use crate::study::Weights;
+
+/// The program called by a shell that has first given up what `rights` says.
+fn without_rights(bench: &Bench, rights: &[&str], study: &Path) -> Command {
+    let mut command = Command::new(rights[0]);
+    command.args(&rights[1..]).arg(env!("CARGO_BIN_EXE_assay"));
+    bench.settle(&mut command);
+    command.arg("run").arg(study).arg("--out").arg(bench.out());
+    command
+}
+
+#[test]
+fn a_container_without_rights_is_refused_and_nothing_is_changed() {
+    let Some(bench) = Bench::on_host("a container without rights") else { return };
+    let study = bench.write("study.toml", &Weights::small().text());
+    let read_only = "for m in /sys $(grep -o '/sys/fs/cgroup[^ ]*' /proc/mounts); do \
+                     mount -o remount,bind,ro $m; done; exec \"$@\"";
+    let namespaces = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "--cgroup"];
+    let drop_all = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"];
+    let user = ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork"];
+    let containers: [(&[&[&str]], &str); 2] = [
+        (&[&namespaces, &["sh", "-c", read_only, "sh"], &drop_all], "root without CAP_SYS_ADMIN"),
+        (&[&user, &["sh", "-c", read_only, "sh"]], "root of a user namespace"),
+    ];
+    for (parts, says) in containers {
+        let rights: Vec<&str> = parts.iter().flat_map(|part| part.iter().copied()).collect();
+        let ended = bench.finish(without_rights(&bench, &rights, &study));
+        ended.assert_code(4);
+        ended.assert_says(&["needs root, because", says, "nothing was touched"]);
+        assert!(!bench.out().exists(), "{says}");
+        bench.assert_host_is_as_before(says);
+    }
+}
+
+fn fill(place: &Path) {
+    let mut file = File::create(place.join("filler")).unwrap();
+    for size in [1 << 20, 4096, 1] {
+        while file.write_all(&vec![1; size]).is_ok() {}
+    }
+}
+
+#[test]
+fn a_full_disk_for_the_ledger_ends_a_run_before_or_after_its_first_change_and_leaves_nothing() {
+    let Some(bench) = Bench::on_host("a full disk for the ledger") else { return };
+    let state = Mounted::tmpfs(bench.path("small"), 1);
+    let before = Picture::take();
+    let study = Weights { at_most: "1 s", ..Weights::small() };
+    let study = bench.write("study.toml", &study.text());
+    let start = |name: &str| {
+        let mut command = bench.program();
+        command.env("ASSAY_STATE", &state.at);
+        // A page of the file system may have room for what the first repeats note down.
+        command
+            .arg("run")
+            .arg(&study)
+            .arg("--repeats")
+            .arg("20")
+            .arg("--out")
+            .arg(bench.path(name));
+        Running::start(command, bench.folder(), bench.path(name))
+    };
+    fill(&state.at);
+    let ended = start("full").end(Duration::from_secs(60));
+    ended.assert_code(4);
+    ended.assert_says(&["No space left on device", "ASSAY_STATE"]);
+    Picture::assert_same(&before, "full from the start");
+
+    fs::remove_file(state.at.join("filler")).unwrap();
+    let mut run = start("fills");
+    run.wait_until("the window", |run| run.says("run"));
+    fill(&state.at);
+    let ended = run.end(Duration::from_secs(60));
+    ended.assert_code(4);
+    ended.assert_says(&["append to the ledger", "No space left on device"]);
+    Picture::assert_same(&before, "full after the first changes");
+    assert!(entries(&state.at.join("ledger")).is_empty());
+}
+
+#[test]
+fn a_state_directory_that_cannot_be_written_is_refused_with_the_remedy() {
+    let Some(bench) = Bench::on_host("a state directory that is a file") else { return };
+    let file = bench.write("file", "in the way");
+    let study = bench.write("study.toml", &Weights::small().text());
+    for state in [file.join("state"), PathBuf::from("/proc/assay")] {
+        let mut command = bench.program();
+        command.env("ASSAY_STATE", state).arg("run").arg(&study).arg("--out").arg(bench.out());
+        let ended = bench.finish(command);
+        ended.assert_code(4);
+        ended.assert_says(&["ASSAY_STATE"]);
+        let _ = fs::remove_dir_all(bench.out());
+        bench.assert_host_is_as_before("no place for the ledger");
+    }
+}
+
+/// A run killed in its window, and its ledger.
+fn killed(bench: &Bench) -> PathBuf {
+    let run = run_until(bench, Moment::Run);
+    run.signal(Signal::KILL);
+    run.end(Duration::from_secs(10)).assert_killed();
+    entries(&bench.path("state/ledger")).pop().unwrap()
+}
+
+#[test]
+fn a_damaged_ledger_is_restored_as_far_as_known_and_a_person_sets_it_aside() {
+    let Some(bench) = Bench::on_host("a damaged ledger") else { return };
+    let ledger = killed(&bench);
+    // Something destroyed the last byte, and something else wrote a line.
+    let mut text = fs::read_to_string(&ledger).unwrap();
+    let run = ledger.file_stem().unwrap().to_str().unwrap().to_owned();
+    let lines = text.lines().count();
+    text.push_str("no such line\n{\"intend\":{\"entry\":99,\"chan");
+    fs::write(&ledger, text).unwrap();
+    for attempt in ["first", "second"] {
+        let restored = bench.assay(["restore"]);
+        restored.assert_code(6);
+        restored.assert_says(&[
+            &format!("line {} of", lines + 1),
+            "it is damaged: no such line",
+            &format!("line {} of", lines + 2),
+            "{\"intend\":{\"entry\":99,\"chan",
+            &format!("assay restore --set-aside {run}"),
+        ]);
+        bench.assert_host_is_as_before(&format!("{attempt} restore of a damaged ledger"));
+    }
+    let next = bench.run(&bench.path("study.toml"), &[]);
+    next.assert_code(4);
+    next.assert_says(&["2 damaged lines", "assay restore"]);
+    let aside = bench.assay(["restore", "--set-aside", &run]);
+    aside.assert_code(0);
+    assert!(aside.stdout.contains(".set-aside"), "{}", aside.stdout);
+    assert_eq!(bench.assay(["restore"]).stdout, "nothing to restore\n");
+    bench.assay(["restore", "--set-aside", "no-such-run"]).assert_code(4);
+}
+
+#[test]
+fn a_ledger_of_a_newer_assay_is_left_alone() {
+    let bench = Bench::aside();
+    fs::create_dir_all(bench.path("state/ledger")).unwrap();
+    // Sealed with the first 32 bits of SHA-256, as docs/host.md says.
+    let line = "{\"begin\":{\"format\":3,\"run\":\"later\"}}\t476468ec\nwhat only it knows\n";
+    let ledger = bench.path("state/ledger/later.jsonl");
+    fs::write(&ledger, line).unwrap();
+    let restored = bench.assay(["restore"]);
+    restored.assert_code(6);
+    restored.assert_says(&["written by a newer Assay (format 3)", "--set-aside later"]);
+    assert_eq!(fs::read_to_string(&ledger).unwrap(), line);
+}
+
+#[test]
+fn a_process_that_does_not_die_is_named_and_a_later_restore_ends_the_work() {
+    let Some(bench) = Bench::on_host("a process that does not die") else { return };
+    let Some(freezer) = frozen_group() else {
+        skip("a process that does not die", "no freezer on cgroup v1");
+        return;
+    };
+    let before = Picture::take();
+    let run = run_until(&bench, Moment::Run);
+    let victim = processes_in(&bench.out()).pop().unwrap();
+    fs::write(freezer.0.join("cgroup.procs"), victim.to_string()).unwrap();
+    fs::write(freezer.0.join("freezer.state"), "FROZEN").unwrap();
+    run.signal(Signal::KILL);
+    run.end(Duration::from_secs(10)).assert_killed();
+    let restored = bench.assay(["restore"]);
+    restored.assert_code(6);
+    restored.assert_says(&[
+        "these processes do not end after SIGKILL",
+        &format!("{victim} (fio)"),
+        "write THAWED to its freezer.state",
+    ]);
+    fs::write(freezer.0.join("freezer.state"), "THAWED").unwrap();
+    sleep(Duration::from_millis(200));
+    bench.assay(["restore"]).assert_code(0);
+    Picture::assert_same(&before, "thawed and restored");
+}
+
+/// A freezer group of the test's own, which stands for somebody else's.
+struct Freezer(PathBuf);
+
+fn frozen_group() -> Option<Freezer> {
+    let mount = Path::new("/sys/fs/cgroup/freezer");
+    let group = mount.join(format!("test-{}", std::process::id()));
+    mount.join("cgroup.procs").exists().then(|| {
+        fs::create_dir(&group).unwrap();
+        Freezer(group)
+    })
+}
+
+impl Drop for Freezer {
+    fn drop(&mut self) {
+        let _ = fs::write(self.0.join("freezer.state"), "THAWED");
+        for _ in 0..200 {
+            if fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// What sits in a group that Assay made is ended with it, as systemd ends what sits in a unit.
+#[test]
+fn a_foreign_process_in_a_group_of_assay_is_ended_with_the_group() {
+    let Some(bench) = Bench::on_host("a foreign process in a group") else { return };
+    let run = run_until(&bench, Moment::Run);
+    let group = entries(Path::new("/sys/fs/cgroup/blkio"))
+        .into_iter()
+        .find(|path| path.is_dir() && path.to_string_lossy().contains("/assay-2"));
+    let Some(group) = group else {
+        skip("a foreign process in a group", "blkio is not on cgroup v1 here");
+        run.signal(Signal::TERM);
+        run.end(Duration::from_secs(60)).assert_code(130);
+        return;
+    };
+    let mut foreign = Command::new("sleep").arg("60").spawn().unwrap();
+    fs::write(group.join("cgroup.procs"), foreign.id().to_string()).unwrap();
+    run.signal(Signal::KILL);
+    run.end(Duration::from_secs(10)).assert_killed();
+    bench.assay(["restore"]).assert_code(0);
+    assert!(!foreign.wait().unwrap().success(), "it was ended with the group");
+    bench.assert_host_is_as_before("restored with a foreign process inside");
+}
+
+/// Each state directory has its own ledgers, so the two do not know of each other; each takes
+/// back its own changes.
+#[test]
+fn two_runs_with_state_directories_of_their_own_both_put_back_what_is_theirs() {
+    let Some(bench) = Bench::on_host("two state directories") else { return };
+    let devices = ["one", "two"].map(|name| OwnDevice::attach(&bench.path(name), 64));
+    let before = Picture::take();
+    let runs = devices.each_ref().map(|device| {
+        let name = device.node.file_name().unwrap().to_str().unwrap().to_owned();
+        let study = Weights { disk: device.as_disk(), ..Weights::small() };
+        let study = bench.write(&format!("{name}.toml"), &study.text());
+        let mut command = bench.program();
+        let out = bench.path(&format!("run-{name}"));
+        command.env("ASSAY_STATE", bench.path(&format!("state-{name}")));
+        command.arg("run").arg(study).arg("--out").arg(&out);
+        let folder = bench.path(&format!("talk-{name}"));
+        fs::create_dir(&folder).unwrap();
+        Running::start(command, &folder, out)
+    });
+    for run in runs {
+        run.end(Duration::from_secs(120)).assert_verdict();
+    }
+    Picture::assert_same(&before, "after two runs at once");
+}

@@ -1,0 +1,180 @@
+//! `assay conform` on the real kernel: verdicts, exit codes, and the host as it was.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::bench::Bench;
+use crate::running::Running;
+use assay_testbed::entries;
+
+fn document(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+fn verdicts(document: &Value) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let cases = document["cases"].as_array().unwrap();
+    cases
+        .iter()
+        .map(|case| {
+            let name = format!("{}/{}", text(&case["controller"]), text(&case["behaviour"]));
+            (name, text(&case["verdict"]))
+        })
+        .collect()
+}
+
+/// Whether a group of `conform` is in any hierarchy at this moment. Its groups live for
+/// milliseconds, so this looks at nothing else.
+fn has_groups() -> bool {
+    let mount = Path::new("/sys/fs/cgroup");
+    let mut groups = entries(mount);
+    groups.extend(entries(mount).iter().flat_map(|hierarchy| entries(hierarchy)));
+    groups.iter().any(|group| group.to_string_lossy().contains("/assay-conform-"))
+}
+
+/// The exit code that a document's verdicts ask for.
+fn code(document: &Value) -> i32 {
+    let verdicts = verdicts(document);
+    let any = |word: &str| verdicts.iter().any(|(_, verdict)| verdict == word);
+    match () {
+        () if any("broken") => 1,
+        () if any("undecided") || any("void") => 3,
+        () => 0,
+    }
+}
+
+#[test]
+fn cases_that_need_no_quiet_cpu_are_kept_and_leave_the_host_as_it_was() {
+    let Some(bench) = Bench::on_host("conformance of the kernel") else { return };
+    let ended = bench.assay(["conform", "core", "pids", "freezer", "cpuset", "--json"]);
+    bench.assert_host_is_as_before("after conform");
+    let document = document(&ended.stdout);
+    ended.assert_code(code(&document));
+    assert_eq!((&document["schema"], &document["restored"]), (&1.into(), &true.into()));
+    let verdicts = verdicts(&document);
+    assert!(verdicts.len() > 30, "{verdicts:?}");
+    // Refusals, limits and threads do not depend on how busy the machine is.
+    for case in document["cases"].as_array().unwrap() {
+        assert_ne!(case["verdict"], "broken", "{case:#}");
+        let (reason, evidence) = (case["reason"].as_str().unwrap(), &case["evidence"]);
+        match case["verdict"].as_str().unwrap() {
+            "kept" => assert!(!evidence.as_array().unwrap().is_empty(), "{case:#}"),
+            _ => assert!(!reason.is_empty(), "nothing may be unexplained: {case:#}"),
+        }
+    }
+    assert!(verdicts.iter().any(|(_, verdict)| verdict == "kept"), "{verdicts:?}");
+}
+
+#[test]
+fn a_saturated_cpu_and_one_with_room_are_never_called_broken() {
+    let Some(bench) = Bench::on_host("conformance of cpu weights") else { return };
+    let ended = bench.assay([
+        "conform",
+        "weights-divide-a-saturated-cpu",
+        "weights-do-nothing-on-a-cpu-with-room",
+        "cpu/usage-is-the-time-of-its-threads",
+    ]);
+    bench.assert_host_is_as_before("after conform");
+    assert!(matches!(ended.status.code(), Some(0 | 3)), "{ended:?}");
+    assert!(ended.stdout.contains("3 cases: "), "{}", ended.stdout);
+    assert!(ended.stderr.contains("cpu/weights-divide-a-saturated-cpu ("), "{}", ended.stderr);
+}
+
+#[test]
+fn conform_killed_at_any_instant_is_restored() {
+    let Some(bench) = Bench::on_host("conform killed") else { return };
+    for instant in [0, 2, 5, 9, 14, 20, 30, 45, 70, 100, 160, 250, 400, 700, 1100] {
+        let mut command = bench.program();
+        command.args(["conform", "core", "pids", "cpuset", "freezer"]);
+        let mut running = Running::start(command, bench.folder(), bench.out());
+        // Before that it only asks programs for their versions, and touches nothing.
+        running.wait_until("the ledger is begun", |_| {
+            !entries(&bench.path("state").join("ledger")).is_empty()
+        });
+        std::thread::sleep(Duration::from_millis(instant));
+        running.signal(Signal::KILL);
+        running.end(Duration::from_secs(10)).assert_killed();
+        bench.assay(["restore"]).assert_code(0);
+        bench.assert_host_is_as_before(&format!("killed after {instant} ms and restored"));
+    }
+}
+
+#[test]
+fn conform_interrupted_puts_back_what_it_made() {
+    let Some(bench) = Bench::on_host("conform interrupted") else { return };
+    let mut command = bench.program();
+    command.args(["conform", "freezer", "core", "--json"]);
+    let mut running = Running::start(command, bench.folder(), bench.out());
+    running.wait_until("groups are there", |_| has_groups());
+    running.signal_from_terminal(Signal::INT);
+    let ended = running.end(Duration::from_secs(30));
+    ended.assert_code(130);
+    assert_eq!(document(&ended.stdout)["restored"], true);
+    bench.assert_host_is_as_before("interrupted");
+}
+
+#[test]
+fn conform_refuses_over_what_a_killed_one_left() {
+    let Some(bench) = Bench::on_host("conform over leftovers") else { return };
+    let mut command = bench.program();
+    command.args(["conform", "freezer", "core"]);
+    let mut running = Running::start(command, bench.folder(), bench.out());
+    running.wait_until("groups are there", |_| has_groups());
+    running.signal(Signal::KILL);
+    running.end(Duration::from_secs(10)).assert_killed();
+    let next = bench.assay(["conform", "pids"]);
+    next.assert_code(4);
+    assert!(next.stderr.contains("assay restore"), "{}", next.stderr);
+    bench.assay(["restore"]).assert_code(0);
+    bench.assert_host_is_as_before("restored");
+}
+
+#[test]
+fn the_list_names_every_case_with_its_promise_and_its_document() {
+    let bench = Bench::aside();
+    let ended = bench.assay(["conform", "pids", "--list"]);
+    ended.assert_code(0);
+    for text in ["fork-above-the-limit-fails", "fails with EAGAIN.", "(Documentation/"] {
+        assert!(ended.stdout.contains(text), "no {text} in\n{}", ended.stdout);
+    }
+    assert!(!ended.stdout.contains("weights-divide"), "{}", ended.stdout);
+    assert!(ended.stdout.lines().all(|line| line.len() <= 100), "{}", ended.stdout);
+}
+
+#[test]
+fn a_controller_that_there_is_not_is_named_with_those_there_are() {
+    let bench = Bench::aside();
+    let ended = bench.assay(["conform", "cpus"]);
+    ended.assert_code(2);
+    assert!(ended.stderr.contains("`cpus`") && ended.stderr.contains("pids"), "{}", ended.stderr);
+    bench.assay(["conform", "--patience", "0"]).assert_code(2);
+}
+
+#[test]
+fn documents_merge_into_one_page_and_other_files_are_refused() {
+    let bench = Bench::aside();
+    let text = r#"{ "schema": 1, "kernel": "6.1.0", "layout": "v2", "cases": [
+        {"controller": "pids", "behaviour": "fork-above-the-limit-fails", "verdict": "broken",
+         "reason": "one too many", "evidence": ["5 children"]} ] }"#;
+    let one = bench.write("one.json", text);
+    let two = bench.write("two.json", &text.replace("6.1.0", "6.12.3").replace("broken", "kept"));
+    let ended =
+        bench.assay(["conform".as_ref(), "--merge".as_ref(), one.as_os_str(), two.as_os_str()]);
+    ended.assert_code(0);
+    assert!(ended.stdout.contains("| **BROKEN** | kept |"), "{}", ended.stdout);
+    let other = bench.write("other.json", "{}");
+    let ended = bench.assay(["conform".as_ref(), "--merge".as_ref(), other.as_os_str()]);
+    ended.assert_code(2);
+    assert!(ended.stderr.contains("other.json"), "{}", ended.stderr);
+}
+
+#[test]
+fn probes_are_not_shown_and_refuse_what_they_do_not_know() {
+    let bench = Bench::aside();
+    assert!(!bench.assay(["--help"]).stdout.contains("probe"));
+    bench.assay(["probe", "dance"]).assert_code(2);
+    bench.assay(["probe", "spin", "threads=many"]).assert_code(2);
+}

@@ -1,0 +1,161 @@
+//! Less than root: groups that were delegated to a user, and nothing else.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use assay_facts::Hierarchy;
+use assay_kernel::Root;
+use assay_testbed::{Picture, entries, skip};
+use rustix::process::Signal;
+
+use crate::bench::Bench;
+use crate::running::{Running, json};
+
+const NOBODY: u32 = 65_534;
+
+/// Groups on cgroup v1 that belong to nobody, one in each of these hierarchies.
+struct Delegated(Vec<PathBuf>);
+
+impl Delegated {
+    fn make(controllers: &[&str]) -> Option<Self> {
+        let facts = assay_host::gather(&Root::real()).unwrap();
+        let mut groups = Vec::new();
+        for name in controllers {
+            match facts.cgroup.controllers.get(*name).map(|found| &found.hierarchy) {
+                Some(Hierarchy::V1(mount)) => {
+                    groups.push(mount.join(format!("assay-test-{}-user", std::process::id())));
+                }
+                _ => return None,
+            }
+        }
+        for group in &groups {
+            fs::create_dir(group).unwrap();
+            chown(group, Some(NOBODY), Some(NOBODY)).unwrap();
+            for file in entries(group) {
+                chown(file, Some(NOBODY), Some(NOBODY)).unwrap();
+            }
+        }
+        Some(Self(groups))
+    }
+}
+
+impl Drop for Delegated {
+    fn drop(&mut self) {
+        for group in &self.0 {
+            let _ = fs::remove_dir(group);
+        }
+    }
+}
+
+/// The program as nobody, with everything that it may write in `home`.
+fn as_nobody(bench: &Bench) -> Command {
+    let home = bench.path("home");
+    if !home.exists() {
+        fs::create_dir(&home).unwrap();
+        chown(&home, Some(NOBODY), Some(NOBODY)).unwrap();
+        fs::create_dir(home.join("data")).unwrap();
+        chown(home.join("data"), Some(NOBODY), Some(NOBODY)).unwrap();
+        fs::copy(env!("CARGO_BIN_EXE_assay"), home.join("assay")).unwrap();
+        fs::set_permissions(home.join("assay"), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(home.join("assay"));
+    bench.settle(&mut command);
+    command.env_remove("ASSAY_STATE").env("XDG_STATE_HOME", home.join("state")).current_dir(home);
+    command
+}
+
+fn study(bench: &Bench, knobs: &str) -> PathBuf {
+    let data = bench.path("home/data");
+    bench.write(
+        "study.toml",
+        &format!(
+            "title = \"Less than root\"\n[design]\nrepeats = 1\nat_most = \"1 s\"\n\
+             [disks.data]\nuse = \"directory\"\npath = \"{}\"\nsize = \"4 MiB\"\n\
+             [[groups]]\nname = \"task\"\ncount = 2\nknobs = {{ {knobs} }}\nrun = \"writer\"\n\
+             [workloads.writer]\nuse = \"fio\"\nargs = {{ rw = \"randwrite\", bs = \"4k\", \
+             size = \"1m\" }}\n[[promises]]\nmeasure = \"cpu.time\"\nis = \"equal\"\n\
+             within = \"50 %\"\n",
+            data.display()
+        ),
+    )
+}
+
+const KNOBS: &str = "\"pids.max\" = 50, \"memory.max\" = \"64M\", \"cpu.weight\" = [100, 300]";
+
+fn delegated(test: &str, controllers: &[&str]) -> Option<(Bench, Delegated)> {
+    let bench = Bench::on_host(test)?;
+    let delegated = Delegated::make(controllers);
+    if delegated.is_none() {
+        skip(test, &format!("cgroup v1 does not serve all of {controllers:?}"));
+    }
+    Some((bench, delegated?))
+}
+
+#[test]
+fn a_user_runs_what_was_delegated_and_learns_what_needs_root() {
+    let wanted = ["cpu", "cpuacct", "memory", "pids"];
+    let Some((bench, _groups)) = delegated("a user with delegated groups", &wanted) else { return };
+    let mut host = as_nobody(&bench);
+    host.arg("host");
+    let said = bench.finish(host);
+    said.assert_code(0);
+    let name = format!("assay-test-{}-user", std::process::id());
+    assert!(said.stdout.contains(&format!("/cpu/{name}")), "{}", said.stdout);
+    for line in ["this is user 65534", "needs root, because no group of"] {
+        assert!(said.stdout.contains(line), "no `{line}` in {}", said.stdout);
+    }
+    let before = Picture::take_with(&[&bench.path("home/data")]);
+    let mut run = as_nobody(&bench);
+    let out = bench.path("home/run");
+    run.arg("run").arg(study(&bench, KNOBS)).arg("--out").arg(&out);
+    bench.finish(run).assert_verdict();
+    Picture::assert_same(&before, "after a user's run");
+    let manifest = json(&out.join("manifest.json"));
+    assert_eq!(manifest["restored"], true);
+    let knobs = manifest["trials"][0]["repeats"][0]["knobs"].as_array().unwrap();
+    assert_eq!(knobs.len(), 6, "three knobs of two groups were read back: {knobs:?}");
+    assert!(knobs.iter().all(|knob| knob["at_end"]["value"].is_string()), "{knobs:?}");
+    assert!(entries(&bench.path("home/state/assay/ledger")).is_empty());
+}
+
+#[test]
+fn a_users_run_that_is_killed_is_restored_by_the_user() {
+    let wanted = ["cpu", "cpuacct", "memory", "pids"];
+    let Some((bench, _groups)) = delegated("a user's run is killed", &wanted) else { return };
+    let mut run = as_nobody(&bench);
+    let before = Picture::take_with(&[&bench.path("home/data")]);
+    let out = bench.path("home/run");
+    run.arg("run").arg(study(&bench, KNOBS)).arg("--out").arg(&out);
+    let mut run = Running::start(run, bench.folder(), out);
+    run.wait_until("the window", |run| run.says("run"));
+    run.signal(Signal::KILL);
+    run.end(Duration::from_secs(10)).assert_killed();
+    let mut restore = as_nobody(&bench);
+    restore.arg("restore");
+    let restored = bench.finish(restore);
+    restored.assert_code(0);
+    assert_eq!(restored.stdout, "the host is as it was found\n");
+    Picture::assert_same(&before, "after a user's restore");
+}
+
+#[test]
+fn what_was_not_delegated_is_refused_by_name_and_nothing_is_touched() {
+    let wanted = ["cpu", "cpuacct"];
+    let Some((bench, _groups)) = delegated("a user without memory groups", &wanted) else { return };
+    let mut run = as_nobody(&bench);
+    let before = Picture::take_with(&[&bench.path("home")]);
+    run.arg("run").arg(study(&bench, KNOBS)).arg("--out").arg("run");
+    let ended = bench.finish(run);
+    ended.assert_code(4);
+    ended.assert_says(&[
+        "`memory.max` cannot be set: needs root, because no group of",
+        "`pids.max` cannot be set",
+        "nothing was touched",
+    ]);
+    assert!(!ended.stderr.contains("cpu.weight"), "{}", ended.stderr);
+    Picture::assert_same(&before, "after the refusal");
+}

@@ -1,0 +1,280 @@
+//! `assay exec` on the real kernel: limits that bind and limits that do not, what reaches the
+//! command and what comes back from it, and a host that is afterwards what it was.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::bench::Bench;
+use crate::running::{Ended, Running, processes_in};
+
+/// Fills its memory with zeros, more than any limit here.
+const HOG: &str = "head -c 100000000 /dev/zero | tail > /dev/null";
+
+/// Keeps one CPU busy for a while.
+const SPIN: &str = "timeout 1 sh -c 'while :; do :; done'; true";
+
+fn exec(bench: &Bench, arguments: &[&str]) -> Ended {
+    let mut command = bench.program();
+    command.arg("exec").args(arguments);
+    bench.finish(command)
+}
+
+/// The document on the last line of stdout.
+fn document(ended: &Ended) -> Value {
+    let line = ended.stdout.lines().last().unwrap_or_default();
+    serde_json::from_str(line).unwrap_or_else(|wrong| panic!("{wrong}\n{}", ended.stdout))
+}
+
+fn binding<'d>(document: &'d Value, knob: &str) -> &'d str {
+    let limits = document["limits"].as_array().unwrap();
+    let limit = limits.iter().find(|limit| limit["knob"] == knob).unwrap();
+    limit["binding"].as_str().unwrap()
+}
+
+#[test]
+fn a_memory_limit_that_binds_beside_a_quota_that_does_not() {
+    let Some(bench) = Bench::on_host("exec: memory binds") else { return };
+    let limits = ["--set", "memory.max=16M", "--set", "cpu.max=max"];
+    let ended = exec(&bench, &[&limits[..], &["--json", "--", "sh", "-c", HOG]].concat());
+    let found = document(&ended);
+    assert_eq!(binding(&found, "memory.max"), "bound", "{found:#}");
+    assert_eq!(binding(&found, "cpu.max"), "did_not_bind", "{found:#}");
+    assert!(found["used"]["oom_kills"]["value"].as_u64() >= Some(1), "{found:#}");
+    assert!(found["used"]["memory_peak"]["value"]["value"].as_u64() <= Some(16 << 20));
+    assert_eq!(found["restored"], true);
+    bench.assert_host_is_as_before("exec with a memory limit");
+}
+
+#[test]
+fn a_quota_that_binds_beside_a_memory_limit_that_does_not() {
+    let Some(bench) = Bench::on_host("exec: a quota binds") else { return };
+    let limits = ["--set", "memory.max=256M", "--set", "cpu.max=20000 100000"];
+    let ended = exec(&bench, &[&limits[..], &["--json", "--", "sh", "-c", SPIN]].concat());
+    ended.assert_code(0);
+    let found = document(&ended);
+    assert_eq!(binding(&found, "cpu.max"), "bound", "{found:#}");
+    assert_eq!(binding(&found, "memory.max"), "did_not_bind", "{found:#}");
+    assert!(found["used"]["throttling"]["value"]["throttled"].as_u64() >= Some(1), "{found:#}");
+    bench.assert_host_is_as_before("exec with a quota");
+}
+
+#[test]
+fn both_limits_bind_and_each_has_its_line() {
+    let Some(bench) = Bench::on_host("exec: both bind") else { return };
+    let script = format!("{HOG}; {SPIN}");
+    let limits = ["--set", "memory.max=16M", "--set", "cpu.max=20000 100000"];
+    let ended = exec(&bench, &[&limits[..], &["--", "sh", "-c", &script]].concat());
+    ended.assert_code(0);
+    for knob in ["memory.max 16 MiB", "cpu.max 20000 100000"] {
+        let line = ended.stderr.lines().find(|line| line.starts_with(knob)).unwrap_or_default();
+        assert!(line.contains("  bound: "), "{knob}:\n{}", ended.stderr);
+    }
+    assert_eq!(ended.stdout, "", "stdout belongs to the command");
+    bench.assert_host_is_as_before("exec with both limits");
+}
+
+#[test]
+fn refused_forks_are_counted() {
+    let Some(bench) = Bench::on_host("exec: pids.max binds") else { return };
+    let script = "for i in 1 2 3 4 5 6; do sleep 0.3 & done; wait";
+    let ended = exec(&bench, &["--set", "pids.max=3", "--json", "--", "sh", "-c", script]);
+    let found = document(&ended);
+    assert_eq!(binding(&found, "pids.max"), "bound", "{found:#}");
+    let calm = exec(&bench, &["--set", "pids.max=30", "--json", "--", "true"]);
+    assert_eq!(binding(&document(&calm), "pids.max"), "did_not_bind");
+    bench.assert_host_is_as_before("exec with pids.max");
+}
+
+#[test]
+fn a_place_is_kept_and_read_back() {
+    let Some(bench) = Bench::on_host("exec: place") else { return };
+    let script = "grep Cpus_allowed_list /proc/self/status";
+    let ended = exec(&bench, &["--place", "cpus=0,memory=bind:0", "--", "sh", "-c", script]);
+    ended.assert_code(0);
+    assert_eq!(ended.stdout.split_whitespace().last(), Some("0"), "{}", ended.stdout);
+    ended.assert_says(&["cpuset.cpus 0  ", "cpuset.mems 0  "]);
+    bench.assert_host_is_as_before("exec with a place");
+}
+
+#[test]
+fn exit_codes_and_streams_are_the_command_s_own() {
+    let Some(bench) = Bench::on_host("exec: exit codes") else { return };
+    let script = "read word; echo got $word; echo talk >&2; exit 7";
+    let input = bench.write("input", "hello\n");
+    let mut command = bench.program();
+    command.args(["exec", "--", "sh", "-c", script]).stdin(std::fs::File::open(input).unwrap());
+    let ended = bench.finish(command);
+    ended.assert_code(7);
+    assert_eq!(ended.stdout, "got hello\n");
+    assert!(ended.stderr.starts_with("talk\n"), "{}", ended.stderr);
+    for (script, code) in [("exit 0", 0), ("exit 255", 255), ("kill -9 $$", 137)] {
+        exec(&bench, &["--", "sh", "-c", script]).assert_code(code);
+    }
+    let out = bench.path("report.json");
+    let out_text = out.to_str().unwrap();
+    exec(&bench, &["--out", out_text, "--", "sh", "-c", "kill -TERM $$"]).assert_code(143);
+    assert_eq!(crate::running::json(&out)["ended"]["signal"], 15);
+    bench.assert_host_is_as_before("exec with exit codes");
+}
+
+#[test]
+fn what_cannot_be_run_is_said_before_anything_is_touched() {
+    let bench = Bench::aside();
+    let text = bench.write("text", "no program\n");
+    let text = text.to_str().unwrap();
+    for (program, code) in [("no-such-program", 127), ("/no/such/program", 127), (text, 126)] {
+        let ended = exec(&bench, &["--", program]);
+        ended.assert_code(code);
+        ended.assert_says(&["error: ", program]);
+    }
+    assert!(!bench.path("state").exists(), "not even a ledger was begun");
+}
+
+#[test]
+fn mistakes_are_refused_with_what_to_write_instead() {
+    let bench = Bench::aside();
+    let cases: [(&[&str], &[&str]); 7] = [
+        (&["--set", "memory.mxa=1M"], &["`memory.mxa`", "did you mean `memory.max`"]),
+        (&["--set", "cpu.weight=0"], &["cpu.weight=0", "from 1 to 10000"]),
+        (&["--set", "memory.max=lots"], &["memory.max=lots", "64 MiB"]),
+        (&["--set", "memory.max"], &["has no `=`"]),
+        (&["--set", "io.weight=100"], &["--disk"]),
+        (&["--disk", "no-such-disk"], &["no such disk"]),
+        (&["--place", "memory=interleave:0"], &["interleave", "numactl"]),
+    ];
+    for (arguments, says) in cases {
+        let ended = exec(&bench, &[arguments, &["--", "true"]].concat());
+        ended.assert_code(2);
+        ended.assert_says(says);
+    }
+    exec(&bench, &[]).assert_code(2);
+    assert!(!bench.path("state").exists(), "not even a ledger was begun");
+}
+
+#[test]
+fn a_value_that_the_kernel_refuses_leaves_nothing() {
+    let Some(bench) = Bench::on_host("exec: refused by the kernel") else { return };
+    let ended = exec(&bench, &["--set", "cpuset.cpus=4095", "--", "echo", "ran"]);
+    ended.assert_code(4);
+    ended.assert_says(&["cpuset.cpus", "4095", "hint: ", "the command was not run"]);
+    assert_eq!(ended.stdout, "");
+    bench.assert_host_is_as_before("exec refused by the kernel");
+}
+
+/// A command that says when it is ready, then waits.
+fn waiting(bench: &Bench, options: &[&str], script: &str) -> Running {
+    // A shell starts background jobs with SIGINT and SIGQUIT ignored, which the program would keep
+    // for the command: tests that run in the background begin with the usual actions instead.
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT,QUIT,HUP,TERM,USR1", env!("CARGO_BIN_EXE_assay")]);
+    bench.settle(&mut command);
+    command.arg("exec").args(options).args(["--", "sh", "-c", script]);
+    let mut run = Running::start(command, bench.folder(), bench.out());
+    let ready = bench.path("ready");
+    run.wait_until("the command to be ready", |_| ready.exists());
+    run
+}
+
+#[test]
+fn signals_reach_the_command_and_its_answer_comes_back() {
+    let Some(bench) = Bench::on_host("exec: signals") else { return };
+    for (signal, name) in [
+        (Signal::INT, "INT"),
+        (Signal::TERM, "TERM"),
+        (Signal::HUP, "HUP"),
+        (Signal::QUIT, "QUIT"),
+        (Signal::USR1, "USR1"),
+    ] {
+        let script = format!(
+            "trap 'echo {name}; exit 42' {name}; touch ready; while :; do sleep 0.05; done"
+        );
+        let run = waiting(&bench, &[], &script);
+        run.signal(signal);
+        let ended = run.end(Duration::from_secs(30));
+        ended.assert_code(42);
+        assert_eq!(ended.stdout, format!("{name}\n"));
+        std::fs::remove_file(bench.path("ready")).unwrap();
+    }
+    bench.assert_host_is_as_before("exec with signals");
+}
+
+#[test]
+fn a_command_that_dies_of_a_signal_gives_128_and_its_number() {
+    let Some(bench) = Bench::on_host("exec: death by signal") else { return };
+    let run = waiting(&bench, &[], "touch ready; exec sleep 60");
+    run.signal(Signal::TERM);
+    run.end(Duration::from_secs(30)).assert_code(143);
+    bench.assert_host_is_as_before("exec ended by SIGTERM");
+}
+
+#[test]
+fn a_ctrl_c_at_the_terminal_ends_the_command_and_restores() {
+    let Some(bench) = Bench::on_host("exec: Ctrl-C") else { return };
+    let run = waiting(&bench, &["--set", "pids.max=50"], "touch ready; exec sleep 60");
+    run.signal_from_terminal(Signal::INT);
+    run.end(Duration::from_secs(30)).assert_code(130);
+    bench.assert_host_is_as_before("exec ended by Ctrl-C");
+}
+
+#[test]
+fn what_the_command_leaves_behind_is_killed_by_choice() {
+    let Some(bench) = Bench::on_host("exec: leftovers killed") else { return };
+    let ended = exec(&bench, &["--left", "kill", "--json", "--", "sh", "-c", "sleep 60 & exit 3"]);
+    ended.assert_code(3);
+    ended.assert_says(&["1 process left by the command: killed"]);
+    let left = &document(&ended)["left"];
+    assert_eq!((&left["processes"], &left["killed"]), (&1.into(), &true.into()));
+    bench.assert_host_is_as_before("exec that killed what was left");
+}
+
+#[test]
+fn what_the_command_leaves_behind_is_waited_for_and_can_be_ended() {
+    let Some(bench) = Bench::on_host("exec: leftovers waited for") else { return };
+    let brief = exec(&bench, &["--", "sh", "-c", "sleep 1 & exit 3"]);
+    brief.assert_code(3);
+    brief.assert_says(&["waiting for their end", "1 process outlived the command: waited for"]);
+
+    let run = waiting(&bench, &[], "sleep 60 & touch ready; exit 3");
+    std::thread::sleep(Duration::from_secs(1));
+    run.signal(Signal::INT);
+    let ended = run.end(Duration::from_secs(30));
+    ended.assert_code(3);
+    ended.assert_says(&["asking what is left to end"]);
+    bench.assert_host_is_as_before("exec that waited for what was left");
+}
+
+#[test]
+fn killed_in_the_middle_and_restored_it_leaves_nothing() {
+    let Some(bench) = Bench::on_host("exec: kill -9") else { return };
+    let limits = ["--set", "memory.max=64M", "--set", "cpu.max=50000 100000"];
+    let run = waiting(&bench, &limits, "touch ready; sleep 60 & sleep 60");
+    run.signal(Signal::KILL);
+    run.end(Duration::from_secs(10)).assert_killed();
+    assert!(!processes_in(bench.folder()).is_empty(), "the command lives on");
+    let restored = bench.assay(["restore"]);
+    restored.assert_code(0);
+    assert_eq!(restored.stdout, "the host is as it was found\n");
+    bench.assert_host_is_as_before("exec killed and restored");
+    assert!(entries_of(&bench.path("state").join("ledger")).is_empty());
+}
+
+fn entries_of(directory: &Path) -> Vec<std::path::PathBuf> {
+    assay_testbed::entries(directory)
+}
+
+#[test]
+fn a_signal_that_is_ignored_stays_ignored_for_the_command() {
+    let Some(bench) = Bench::on_host("exec: nohup") else { return };
+    let mut command = Command::new("env");
+    command.args(["--ignore-signal=HUP", env!("CARGO_BIN_EXE_assay"), "exec", "--", "sh", "-c"]);
+    command.arg("kill -HUP $$; echo survived");
+    bench.settle(&mut command);
+    let ended = bench.finish(command);
+    ended.assert_code(0);
+    assert_eq!(ended.stdout, "survived\n");
+    bench.assert_host_is_as_before("exec under nohup");
+}

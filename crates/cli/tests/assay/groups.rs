@@ -1,0 +1,90 @@
+//! `assay groups` beside a command under limits, and its ways of asking for less.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::bench::Bench;
+use crate::running::Running;
+
+/// A command under limits that says when it is ready, then waits.
+fn limited(bench: &Bench) -> Running {
+    let mut command = bench.program();
+    let script = "touch ready; sleep 60 & sleep 60";
+    let limits = ["--set", "memory.max=48M", "--set", "pids.max=77"];
+    command.arg("exec").args(limits).args(["--", "sh", "-c", script]);
+    let mut run = Running::start(command, bench.folder(), bench.out());
+    let ready = bench.path("ready");
+    run.wait_until("the command to be ready", |_| ready.exists());
+    run
+}
+
+/// Runs beside a program whose output lies where [`Bench::assay`] would put its own.
+fn groups(bench: &Bench, arguments: &[&str]) -> (i32, String, String) {
+    let output = bench.program().arg("groups").args(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_group_is_listed_with_its_processes_knobs_and_use() {
+    let Some(bench) = Bench::on_host("groups beside exec") else { return };
+    let run = limited(&bench);
+    let (code, text, _) = groups(&bench, &["--json"]);
+    assert_eq!(code, 0);
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let all = document["groups"].as_array().unwrap();
+    assert_eq!(all[0]["path"], "/");
+    let ours = all.iter().find(|group| group["path"].as_str().unwrap().contains("assay-exec-"));
+    let ours = ours.unwrap_or_else(|| panic!("{text}"));
+    assert_eq!(ours["processes"].as_array().unwrap().len(), 3, "{ours:#}");
+    let knobs = ours["knobs"].as_array().unwrap();
+    let says = |value: &str| knobs.iter().any(|knob| knob["value"] == value);
+    assert!(says("50331648") && says("77"), "{ours:#}");
+    assert_eq!(ours["counts"]["pids"]["value"], 3);
+    assert!(ours["rates"]["cpus"]["value"].as_f64() < Some(0.5), "{ours:#}");
+
+    let path = ours["path"].as_str().unwrap();
+    let (code, text, _) = groups(&bench, &[path]);
+    assert_eq!(code, 0);
+    let row = text.lines().find(|line| line.starts_with("/assay")).unwrap();
+    assert!(row.contains("=50331648") && row.contains("pids.max=77"), "{text}");
+    run.signal(Signal::TERM);
+    std::thread::sleep(Duration::from_millis(500));
+    run.signal(Signal::TERM);
+    run.end(Duration::from_secs(30)).assert_code(143);
+    bench.assert_host_is_as_before("groups beside exec");
+}
+
+#[test]
+fn a_watch_prints_plain_blocks_and_ends_at_a_signal() {
+    let bench = Bench::aside();
+    let mut command = bench.program();
+    command.args(["groups", "--watch", "0.1"]).stdin(Stdio::null());
+    let mut run = Running::start(command, bench.folder(), bench.out());
+    let stdout = bench.path("stdout");
+    run.wait_until("two blocks", |_| {
+        let text = std::fs::read_to_string(&stdout).unwrap_or_default();
+        text.matches("GROUP ").count() >= 2
+    });
+    run.signal(Signal::INT);
+    let ended = run.end(Duration::from_secs(30));
+    ended.assert_code(0);
+    assert!(!ended.stdout.contains('\x1b'), "no terminal, no codes");
+}
+
+#[test]
+fn what_is_not_there_is_said_with_what_is() {
+    let bench = Bench::aside();
+    for (arguments, says) in [
+        (&["/no/such/group"][..], "no hierarchy has a group `/no/such/group`"),
+        (&["--controller", "memroy"][..], "memory"),
+        (&["--watch", "0"][..], "0.1"),
+    ] {
+        let (code, text, said) = groups(&bench, arguments);
+        assert_eq!((code, text.as_str()), (2, ""), "{said}");
+        assert!(said.contains(says), "{said}");
+    }
+}

@@ -1,0 +1,85 @@
+//! All cases, a table for each controller.
+
+mod core;
+mod cpu;
+mod cpuacct;
+mod cpuset;
+mod devices;
+mod freeze;
+mod freezer;
+mod hugetlb;
+mod io;
+mod memory;
+mod perf_event;
+mod pids;
+
+use crate::case::Case;
+
+const TABLES: &[&[Case]] = &[
+    core::CASES,
+    cpu::CASES,
+    cpuacct::CASES,
+    cpuset::CASES,
+    memory::CASES,
+    io::CASES,
+    pids::CASES,
+    devices::CASES,
+    freezer::CASES,
+    hugetlb::CASES,
+    perf_event::CASES,
+];
+
+/// Every case, controller by controller.
+pub fn all() -> impl Iterator<Item = &'static Case> {
+    TABLES.iter().copied().flatten()
+}
+
+/// The cases of these controllers or with these names (`cpu`, `weights-divide-a-saturated-cpu`,
+/// `cpu/weights-divide-a-saturated-cpu`), or all where none are given. Fails with a word that
+/// fits no case, and the controllers there are.
+pub fn select(words: &[String]) -> Result<Vec<&'static Case>, String> {
+    if let Some(unknown) = words.iter().find(|word| !all().any(|case| fits(case, word))) {
+        let mut known: Vec<&str> = all().map(|case| case.controller).collect();
+        known.dedup();
+        return Err(format!(
+            "`{unknown}` is neither a controller nor a behaviour\n  hint: controllers are {}; \
+             `assay conform --list` names the behaviours",
+            known.join(", ")
+        ));
+    }
+    Ok(all().filter(|case| words.is_empty() || words.iter().any(|word| fits(case, word))).collect())
+}
+
+fn fits(case: &Case, word: &str) -> bool {
+    let (controller, behaviour) = (case.controller, case.behaviour);
+    word == controller || word == behaviour || word.split_once('/') == Some((controller, behaviour))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_case_has_a_name_of_its_own_and_says_what_and_where() {
+        let mut names = BTreeSet::new();
+        for case in all() {
+            assert!(names.insert((case.controller, case.behaviour)), "{} twice", case.behaviour);
+            let slug = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            assert!(case.behaviour.chars().all(slug), "{}", case.behaviour);
+            assert!(case.promise.ends_with('.'), "{}", case.promise);
+            assert!(case.documented.contains("Documentation/"), "{}", case.behaviour);
+            assert!(!case.needs.is_empty(), "{} needs at least a hierarchy", case.behaviour);
+        }
+    }
+
+    #[test]
+    fn cases_are_chosen_by_controller_or_by_name() {
+        assert!(select(&[]).unwrap().len() > 1);
+        assert!(select(&["pids".to_owned()]).unwrap().iter().all(|c| c.controller == "pids"));
+        let one = select(&["pids/fork-above-the-limit-fails".to_owned()]).unwrap();
+        assert_eq!(one.len(), 1);
+        assert!(select(&["cpus".to_owned()]).unwrap_err().contains("controllers are"));
+    }
+}

@@ -1,0 +1,173 @@
+//! What a case needs of the host, and why it is not there.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use assay_facts::{Available, Hierarchy, Home, HostFacts};
+
+/// Something that a case cannot do without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// A hierarchy of either version that serves this controller (v2 name; `cpuacct`, `freezer`,
+    /// `net_cls` by their own).
+    Controller(&'static str),
+    /// The controller on cgroup v2.
+    OnV2(&'static str),
+    /// The controller on a cgroup v1 hierarchy.
+    OnV1(&'static str),
+    /// One of these controllers, the first that is on cgroup v2.
+    AnyOnV2(&'static [&'static str]),
+    /// Some cgroup v1 hierarchy with a controller other than cpuset, whose groups want settings
+    /// before they take processes.
+    AnyV1,
+    /// A cgroup2 mount, whatever controllers it has.
+    V2,
+    /// This version of the kernel or a later one.
+    Kernel(u32, u32),
+    /// As many CPUs that this process may use.
+    Cpus(usize),
+    /// As many NUMA nodes with memory.
+    Nodes(usize),
+    /// Pressure stall information, switched on.
+    Pressure,
+    /// Root.
+    Root,
+    /// Swap space, which a case never makes by itself.
+    Swap,
+    /// Loop devices, on which a case makes its own disk.
+    Loop,
+    /// An interface file in a group of the case's own, in the first home: some files come with
+    /// the kernel's configuration, which no version number tells.
+    File(&'static str),
+    /// The same by version: the name on v1, the name on v2.
+    FileBy(&'static str, &'static str),
+}
+
+impl Need {
+    /// Why the host lacks it, as a sentence fragment; `None` where it has it. [`Need::File`] and
+    /// [`Need::Loop`] are looked for when the case's groups are there, and taken for met here.
+    #[must_use]
+    pub fn lacking(self, facts: &HostFacts) -> Option<String> {
+        match self {
+            Self::Controller(name) => absent(facts, name),
+            Self::OnV2(name) => absent(facts, name).or_else(|| on_other(facts, name, true)),
+            Self::OnV1(name) => absent(facts, name).or_else(|| on_other(facts, name, false)),
+            Self::AnyOnV2(names) => first_on_v2(facts, names)
+                .is_none()
+                .then(|| format!("none of {} is on cgroup v2", names.join(", "))),
+            Self::AnyV1 => first_v1(facts)
+                .is_none()
+                .then(|| "no cgroup v1 hierarchy with a controller is mounted".to_owned()),
+            Self::V2 => facts.cgroup.v2_mount.is_none().then(|| "no cgroup2 is mounted".to_owned()),
+            Self::Kernel(major, minor) => (version(&facts.kernel) < (major, minor))
+                .then(|| format!("since Linux {major}.{minor}, this is {}", facts.kernel)),
+            Self::Cpus(count) => fewer(facts.cpus.allowed.len(), count, "CPU"),
+            Self::Nodes(count) => fewer(facts.memory_nodes.len(), count, "NUMA node"),
+            Self::Pressure => match &facts.pressure {
+                Available::Value(true) => None,
+                Available::Value(false) => Some("pressure information is switched off".to_owned()),
+                Available::NotAvailable(why) => Some(why.clone()),
+            },
+            Self::Root => (facts.effective_user != 0)
+                .then(|| "needs root, because it changes what only root may".to_owned()),
+            Self::Swap => (facts.swap.get() == 0)
+                .then(|| "this host has no swap space, and a case never makes any".to_owned()),
+            Self::File(_) | Self::FileBy(..) | Self::Loop => None,
+        }
+    }
+}
+
+fn absent(facts: &HostFacts, name: &str) -> Option<String> {
+    facts.cgroup.homes([name]).1.remove(name).map(|why| format!("controller {name}: {why}"))
+}
+
+fn on_other(facts: &HostFacts, name: &str, wants_v2: bool) -> Option<String> {
+    let is_v2 = facts.cgroup.is_on_v2(name);
+    let (wanted, found) = if wants_v2 { ("v2", "v1") } else { ("v1", "v2") };
+    (is_v2 != wants_v2).then(|| format!("of cgroup {wanted}; {name} is on {found} here"))
+}
+
+fn first_on_v2<'n>(facts: &HostFacts, names: &[&'n str]) -> Option<&'n str> {
+    names.iter().copied().find(|name| facts.cgroup.is_on_v2(name))
+}
+
+fn first_v1(facts: &HostFacts) -> Option<&str> {
+    let mut known = facts.cgroup.controllers.iter();
+    known
+        .find(|(name, found)| *name != "cpuset" && matches!(found.hierarchy, Hierarchy::V1(_)))
+        .map(|(name, _)| name.as_str())
+}
+
+fn fewer(found: usize, wanted: usize, what: &str) -> Option<String> {
+    let plural = if wanted == 1 { "" } else { "s" };
+    (found < wanted).then(|| format!("needs {wanted} {what}{plural}, there is {found}"))
+}
+
+/// Major and minor number of `6.18.44-fc`; zeros where there are none.
+fn version(release: &str) -> (u32, u32) {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+    let mut next = || numbers.next().and_then(Result::ok).unwrap_or(0);
+    (next(), next())
+}
+
+/// The hierarchies that these needs name, in their order.
+pub(crate) fn homes(needs: &[Need], facts: &HostFacts) -> Vec<Home> {
+    let mut found: Vec<Home> = Vec::new();
+    for need in needs {
+        match need {
+            Need::Controller(name) | Need::OnV2(name) | Need::OnV1(name) => {
+                for home in facts.cgroup.homes([*name]).0 {
+                    add(&mut found, home);
+                }
+            }
+            Need::AnyOnV2(names) => {
+                for home in facts.cgroup.homes(first_on_v2(facts, names)).0 {
+                    add(&mut found, home);
+                }
+            }
+            Need::AnyV1 => {
+                for home in facts.cgroup.homes(first_v1(facts)).0 {
+                    add(&mut found, home);
+                }
+            }
+            Need::V2 => {
+                if let Some(home) = v2_home(facts) {
+                    add(&mut found, home);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn add(homes: &mut Vec<Home>, home: Home) {
+    match homes.iter_mut().find(|known| known.mount == home.mount) {
+        Some(known) => known.controllers.extend(home.controllers),
+        None => homes.push(home),
+    }
+}
+
+fn v2_home(facts: &HostFacts) -> Option<Home> {
+    let mount: PathBuf = facts.cgroup.v2_mount.clone()?;
+    Some(Home { is_v2: true, base: mount.clone(), mount, controllers: BTreeSet::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        assert_eq!(version("6.18.44-fc-v669"), (6, 18));
+        assert_eq!(version("6.1.0-40-amd64"), (6, 1));
+        assert!(version("6.9.0") < (6, 12));
+        assert_eq!(version(""), (0, 0));
+    }
+
+    #[test]
+    fn a_count_that_is_not_met_says_what_there_is() {
+        assert_eq!(fewer(1, 2, "CPU").unwrap(), "needs 2 CPUs, there is 1");
+        assert_eq!(fewer(2, 2, "CPU"), None);
+    }
+}

@@ -1,0 +1,121 @@
+//! `memory`: takes memory of its own and reads files through the page cache, as it is told:
+//!
+//! - `touch BYTES [SECONDS]` writes to every page of that much new memory, for at most so long,
+//!   and says `touched BYTES NANOSECONDS`;
+//! - `again` writes once more to every page that it holds, and says the same;
+//! - `drop` gives all of it back, and says `dropped`;
+//! - `read BYTES FILE [OFFSET]` reads a part of a file, which it then keeps open, and says
+//!   `read BYTES NANOSECONDS`. The page cache of a disk goes with the last one who has it open.
+//!
+//! Pages are small ones, so that figures move in steps of 4 KiB wherever the case runs.
+
+use std::fs::File;
+use std::hint::black_box;
+use std::io::{BufRead, Read, Seek, SeekFrom, Write};
+use std::time::{Duration, Instant};
+
+use super::{Words, life, say};
+
+const PAGE: usize = 4096;
+
+pub(super) fn run(words: &Words, out: &mut dyn Write) -> Result<(), String> {
+    rustix::thread::disable_transparent_huge_pages(true).map_err(|cause| cause.to_string())?;
+    let mut held: Vec<Vec<u8>> = Vec::new();
+    let mut files = Vec::new();
+    let end = life(words)?;
+    say(out, "ready")?;
+    for line in std::io::stdin().lock().lines() {
+        let line = line.map_err(|cause| cause.to_string())?;
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let began = Instant::now();
+        let (verb, bytes) = match words.as_slice() {
+            ["touch", bytes] => ("touched", touch(&mut held, number(bytes)?, end)),
+            ["touch", bytes, seconds] => {
+                let limit = Duration::from_secs(number(seconds)? as u64);
+                ("touched", touch(&mut held, number(bytes)?, limit))
+            }
+            ["again"] => ("touched", held.iter_mut().map(|memory| write(memory, began, end)).sum()),
+            ["drop"] => {
+                held.clear();
+                say(out, "dropped")?;
+                continue;
+            }
+            ["read", bytes, file] => ("read", read(&mut files, file, 0, number(bytes)?)?),
+            ["read", bytes, file, offset] => {
+                ("read", read(&mut files, file, number(offset)? as u64, number(bytes)?)?)
+            }
+            _ => return Err(format!("`{line}` is no order")),
+        };
+        say(out, &format!("{verb} {bytes} {}", began.elapsed().as_nanos()))?;
+    }
+    Ok(())
+}
+
+fn number(word: &str) -> Result<usize, String> {
+    word.parse().map_err(|_| format!("`{word}` is not a number"))
+}
+
+/// Memory that the allocator has just mapped has no pages yet; each is made by the first write.
+fn touch(held: &mut Vec<Vec<u8>>, bytes: usize, limit: Duration) -> usize {
+    let mut memory = vec![0; bytes];
+    let done = write(&mut memory, Instant::now(), limit);
+    held.push(memory);
+    done
+}
+
+/// Writes into every page, a different value each, so that no page is like another, until time
+/// is up. How many bytes that were.
+fn write(memory: &mut [u8], began: Instant, limit: Duration) -> usize {
+    let mut done = 0;
+    for (page, number) in memory.chunks_mut(PAGE).zip(1_u64..) {
+        for (place, byte) in page.iter_mut().zip(number.to_le_bytes()) {
+            *place = black_box(byte);
+        }
+        done += page.len();
+        if began.elapsed() > limit {
+            break;
+        }
+    }
+    done
+}
+
+fn read(files: &mut Vec<File>, file: &str, offset: u64, bytes: usize) -> Result<usize, String> {
+    let wrong = |cause: std::io::Error| format!("{file}: {cause}");
+    let mut source = File::open(file).map_err(wrong)?;
+    source.seek(SeekFrom::Start(offset)).map_err(wrong)?;
+    let mut buffer = vec![0; 128 << 10];
+    let mut done = 0;
+    while done < bytes {
+        let part = buffer.len().min(bytes - done);
+        match source.read(&mut buffer[..part]).map_err(wrong)? {
+            0 => break,
+            read => done += read,
+        }
+    }
+    files.push(source);
+    Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_is_written_unless_time_is_up() {
+        let mut held = Vec::new();
+        assert_eq!(touch(&mut held, 10 * PAGE, Duration::from_secs(60)), 10 * PAGE);
+        assert!(held[0].chunks(PAGE).zip(1_u8..).all(|(page, number)| page[0] == number));
+        assert_eq!(touch(&mut held, 10 * PAGE, Duration::ZERO), PAGE);
+    }
+
+    #[test]
+    fn a_file_is_read_up_to_its_end() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), vec![7; 300_000]).unwrap();
+        let mut files = Vec::new();
+        let path = file.path().to_str().unwrap();
+        assert_eq!(read(&mut files, path, 0, 1 << 20), Ok(300_000));
+        assert_eq!(read(&mut files, path, 299_000, 4096), Ok(1000));
+        assert!(read(&mut files, "/nonexistent/file", 0, 1).unwrap_err().contains("nonexistent"));
+    }
+}

@@ -1,0 +1,139 @@
+//! Cases and what they found, as text for people.
+
+use crate::case::Case;
+use crate::document::{CaseRecord, Document};
+use crate::outcome::Verdict;
+
+/// Columns for controller and verdict, and how far text below a behaviour is set in.
+const CONTROLLER: usize = 10;
+const VERDICT: usize = 13;
+const INDENT: usize = 4;
+
+/// Every case with its sentence, for `--list`.
+#[must_use]
+pub fn list(cases: &[&Case], width: usize) -> String {
+    let mut lines = Vec::new();
+    for case in cases {
+        lines.push(format!("{:<CONTROLLER$} {}", case.controller, case.behaviour));
+        wrap(case.promise, width, &mut lines);
+        wrap(&format!("({})", case.documented), width, &mut lines);
+    }
+    lines.join("\n")
+}
+
+/// The table of a document: a line for each case, and below it what was seen, or why nothing
+/// was. Ends in a line of counts.
+#[must_use]
+pub fn table(document: &Document, width: usize) -> String {
+    let machine = document.virtual_machine.as_deref().map(|kind| format!(", in {kind}"));
+    let mut lines = vec![format!(
+        "Linux {}, cgroup layout {}{}",
+        document.kernel,
+        document.layout,
+        machine.unwrap_or_default()
+    )];
+    for case in &document.cases {
+        lines.push(String::new());
+        lines.push(head(case));
+        details(case, width, &mut lines);
+    }
+    lines.push(String::new());
+    lines.push(counts(document));
+    lines.join("\n")
+}
+
+fn head(case: &CaseRecord) -> String {
+    let verdict = case.verdict.to_string();
+    format!("{verdict:<VERDICT$} {:<CONTROLLER$} {}", case.controller, case.behaviour)
+}
+
+fn details(case: &CaseRecord, width: usize, lines: &mut Vec<String>) {
+    if !case.reason.is_empty() && !case.evidence.contains(&case.reason) {
+        wrap(&case.reason, width, lines);
+    }
+    for line in &case.evidence {
+        wrap(line, width, lines);
+    }
+}
+
+fn counts(document: &Document) -> String {
+    let all =
+        [Verdict::Kept, Verdict::Broken, Verdict::Undecided, Verdict::Void, Verdict::NotAvailable];
+    let counted: Vec<String> = all
+        .into_iter()
+        .map(|verdict| (verdict, document.count(verdict)))
+        .filter(|(_, count)| *count > 0)
+        .map(|(verdict, count)| format!("{count} {verdict}"))
+        .collect();
+    format!("{} cases: {}", document.cases.len(), counted.join(", "))
+}
+
+/// Breaks `text` between words into lines of at most `width` columns, set in.
+fn wrap(text: &str, width: usize, lines: &mut Vec<String>) {
+    let room = width.max(40) - INDENT;
+    for part in text.lines() {
+        let mut line = String::new();
+        for word in part.split_whitespace() {
+            if !line.is_empty() && line.len() + 1 + word.len() > room {
+                lines.push(format!("{:INDENT$}{line}", ""));
+                line.clear();
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        if !line.is_empty() {
+            lines.push(format!("{:INDENT$}{line}", ""));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::SCHEMA;
+
+    fn document() -> Document {
+        let case = |behaviour: &str, verdict, reason: &str, evidence: &str| CaseRecord {
+            controller: "cpu".to_owned(),
+            behaviour: behaviour.to_owned(),
+            verdict,
+            reason: reason.to_owned(),
+            evidence: vec![evidence.to_owned()],
+            seconds: 1.0,
+        };
+        Document {
+            schema: SCHEMA,
+            kernel: "6.1.0".to_owned(),
+            layout: "v2".to_owned(),
+            virtual_machine: None,
+            started_at: String::new(),
+            command: String::new(),
+            patience: 1.0,
+            restored: true,
+            cases: vec![
+                case("a", Verdict::Kept, "", &"many words ".repeat(30)),
+                case("b", Verdict::Void, "nothing contended", "0.1 CPUs busy"),
+            ],
+        }
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        let text = table(&document(), 80);
+        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+        assert!(text.contains("void          cpu        b\n    nothing contended\n"), "{text}");
+        assert!(text.ends_with("2 cases: 1 kept, 1 void"), "{text}");
+    }
+
+    #[test]
+    fn the_worst_verdict_is_that_of_the_whole() {
+        let mut document = document();
+        assert_eq!(document.verdict(), Verdict::Void);
+        document.cases[0].verdict = Verdict::Broken;
+        assert_eq!(document.verdict(), Verdict::Broken);
+        document.cases.clear();
+        assert_eq!(document.verdict(), Verdict::NotAvailable);
+    }
+}

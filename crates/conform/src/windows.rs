@@ -1,0 +1,45 @@
+//! Counters read over several short windows.
+
+/// What counters grew by in one window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Window {
+    /// How long it was, in seconds of the wall clock.
+    pub seconds: f64,
+    /// How much each counter grew.
+    pub grew: Vec<f64>,
+}
+
+impl Window {
+    /// From two readings of the same counters.
+    #[must_use]
+    pub fn between(seconds: f64, before: &[u64], after: &[u64]) -> Self {
+        let grew = before.iter().zip(after).map(|(old, new)| new.saturating_sub(*old) as f64);
+        Self { seconds, grew: grew.collect() }
+    }
+
+    /// Each counter's part of their sum; `None` when nothing grew.
+    #[must_use]
+    pub fn shares(&self) -> Option<Vec<f64>> {
+        let sum: f64 = self.grew.iter().sum();
+        (sum > 0.0).then(|| self.grew.iter().map(|grew| grew / sum).collect())
+    }
+
+    /// How much all counters of nanoseconds together grew in a second: 1.0 is one busy CPU.
+    #[must_use]
+    pub fn busy(&self) -> f64 {
+        self.grew.iter().sum::<f64>() / 1e9 / self.seconds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_and_use_come_from_what_counters_grew_by() {
+        let window = Window::between(0.5, &[100, 0], &[100_000_100, 300_000_000]);
+        assert_eq!(window.shares().unwrap(), [0.25, 0.75]);
+        assert!((window.busy() - 0.8).abs() < 1e-9);
+        assert_eq!(Window::between(0.5, &[7], &[7]).shares(), None);
+    }
+}

@@ -1,0 +1,104 @@
+//! The largest values of what this kernel keeps no peak of, sampled while the command runs.
+
+use std::time::Duration;
+
+use assay_facts::Available;
+
+use crate::counters::{Counters, then};
+use crate::used::Peak;
+
+/// How often is looked. A peak between two looks is missed, which is why sampled peaks say so.
+pub(crate) const PERIOD: Duration = Duration::from_millis(50);
+
+/// What is watched, with the file that the kernel may keep the peak in itself.
+struct Watch {
+    controller: &'static str,
+    current: &'static str,
+    key: Option<&'static str>,
+    seen: Option<u64>,
+}
+
+/// Peaks so far.
+pub(crate) struct Peaks {
+    memory: Option<Watch>,
+    swap: Option<Watch>,
+    processes: Option<Watch>,
+}
+
+impl Peaks {
+    /// Finds out what needs to be watched: what has a peak file of its own does not.
+    pub(crate) fn new(counters: &Counters, has_swap: bool) -> Self {
+        let lacks = |controller, file: &str| counters.text(controller, file).value().is_none();
+        let watch = |controller, current, key| Some(Watch { controller, current, key, seen: None });
+        let on_v1 = !lacks("memory", "memory.max_usage_in_bytes");
+        let memory = (lacks("memory", "memory.peak") && !on_v1)
+            .then(|| watch("memory", "memory.current", None));
+        let swap = (has_swap && lacks("memory", "memory.swap.peak")).then(|| {
+            if on_v1 {
+                watch("memory", "memory.stat", Some("total_swap"))
+            } else {
+                watch("memory", "memory.swap.current", None)
+            }
+        });
+        let processes = lacks("pids", "pids.peak").then(|| watch("pids", "pids.current", None));
+        Self { memory: memory.flatten(), swap: swap.flatten(), processes: processes.flatten() }
+    }
+
+    /// Whether there is anything to look at.
+    pub(crate) fn wanted(&self) -> bool {
+        self.memory.is_some() || self.swap.is_some() || self.processes.is_some()
+    }
+
+    /// Looks once.
+    pub(crate) fn sample(&mut self, counters: &Counters) {
+        for watch in [&mut self.memory, &mut self.swap, &mut self.processes].into_iter().flatten() {
+            let now = match watch.key {
+                Some(key) => counters.keyed(watch.controller, watch.current, key),
+                None => counters.number(watch.controller, watch.current),
+            };
+            watch.seen = watch.seen.max(now.value().copied());
+        }
+    }
+
+    pub(crate) fn memory(&self, counters: &Counters) -> Available<Peak> {
+        kept(counters, "memory", "memory.peak")
+            .or_else(|| kept(counters, "memory", "memory.max_usage_in_bytes"))
+            .map_or_else(
+                || sampled(counters, self.memory.as_ref(), "memory.peak"),
+                Available::Value,
+            )
+    }
+
+    pub(crate) fn swap(&self, counters: &Counters, has_swap: bool) -> Available<Peak> {
+        if !has_swap {
+            return Available::NotAvailable("this host has no swap".to_owned());
+        }
+        kept(counters, "memory", "memory.swap.peak").map_or_else(
+            || sampled(counters, self.swap.as_ref(), "memory.swap.peak"),
+            Available::Value,
+        )
+    }
+
+    pub(crate) fn processes(&self, counters: &Counters) -> Available<Peak> {
+        kept(counters, "pids", "pids.peak").map_or_else(
+            || sampled(counters, self.processes.as_ref(), "pids.peak"),
+            Available::Value,
+        )
+    }
+}
+
+fn kept(counters: &Counters, controller: &str, file: &str) -> Option<Peak> {
+    let found = counters.number(controller, file);
+    found.value().map(|value| Peak { value: *value, sampled: false })
+}
+
+fn sampled(counters: &Counters, watch: Option<&Watch>, file: &str) -> Available<Peak> {
+    match watch.and_then(|watch| watch.seen) {
+        Some(value) => Available::Value(Peak { value, sampled: true }),
+        // The reason is why the kernel's own file could not be read.
+        None => {
+            let controller = watch.map_or("memory", |watch| watch.controller);
+            then(counters.text(controller, file), file, |_| None)
+        }
+    }
+}

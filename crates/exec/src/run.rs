@@ -1,0 +1,236 @@
+//! The whole job: check, change, start, wait, read, put back.
+
+use std::collections::BTreeMap;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+use std::time::Instant;
+
+use assay_cgroup::Tree;
+use assay_facts::{Available, HostFacts};
+use assay_host::Ledger;
+use assay_kernel::child::{ChildrenUsage, children_usage};
+use assay_kernel::{Error, Root, forward};
+use rustix::process::Signal;
+
+use crate::bound::{Limit, judge};
+use crate::counters::{Counters, GROUP, host_ticks};
+use crate::peaks::Peaks;
+use crate::prepare::{Prepared, Refused, WhoseFault, prepare};
+use crate::program::{self, NotRunnable};
+use crate::report::{Ended, LimitReport, Report, SCHEMA};
+use crate::request::Request;
+use crate::settings::{self, Reading};
+use crate::supervise::{Supervised, supervise};
+use crate::used::{self, Around, Used};
+
+/// Why the command was not run. The host is as it was found.
+#[derive(Debug)]
+pub enum Failure {
+    /// Settings that are wrong, or that this host cannot make.
+    Refused(Vec<Refused>),
+    /// There is no such program, or it cannot be executed.
+    NotRunnable(NotRunnable),
+    /// The host did not let the group be made or set.
+    Host(Error),
+    /// A signal came before the command was started.
+    Interrupted(Signal),
+}
+
+/// The command was run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What is said of it.
+    pub report: Report,
+    /// Changes that could not be taken back.
+    pub not_restored: Vec<Error>,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Host(error)
+    }
+}
+
+/// Runs the command under its limits. `talk` is told what a user should know meanwhile.
+///
+/// From the first change on, signals that ask this process to end are passed on to the command
+/// instead; the host is put back before this function returns.
+pub fn exec(
+    request: &Request,
+    facts: &HostFacts,
+    talk: &mut dyn FnMut(&str),
+) -> Result<Outcome, Failure> {
+    let Some(name) = request.command.first() else {
+        let message = "no command is given".to_owned();
+        return Err(Failure::NotRunnable(NotRunnable { message, exit_code: 127 }));
+    };
+    let prepared = prepare(request, facts).map_err(|refused| Failure::Refused(vec![refused]))?;
+    refuse(request, &prepared)?;
+    let program = program::find(name, std::env::var_os("PATH")).map_err(Failure::NotRunnable)?;
+    forward::note_signals();
+    let root = Root::real();
+    let mut ledger = Ledger::begin(&request.state_dir, &request.run_id)?;
+    let job = Job { request, facts, root: &root, prepared: &prepared, program: &program };
+    let result = job.run(&mut ledger, talk);
+    let not_restored = ledger.restore(&root);
+    ledger.finish()?;
+    let mut report = result?;
+    report.restored = not_restored.is_empty();
+    Ok(Outcome { report, not_restored })
+}
+
+/// A mistake is always refused; what this host cannot do only without `--keep-going`.
+fn refuse(request: &Request, prepared: &Prepared) -> Result<(), Failure> {
+    let counts = |refused: &&Refused| !request.keep_going || refused.fault == WhoseFault::Usage;
+    let refused: Vec<Refused> = prepared.refused.iter().filter(counts).cloned().collect();
+    if refused.is_empty() { Ok(()) } else { Err(Failure::Refused(refused)) }
+}
+
+struct Job<'r> {
+    request: &'r Request,
+    facts: &'r HostFacts,
+    root: &'r Root,
+    prepared: &'r Prepared,
+    program: &'r Path,
+}
+
+impl Job<'_> {
+    fn run(&self, ledger: &mut Ledger, talk: &mut dyn FnMut(&str)) -> Result<Report, Failure> {
+        let name = format!("assay-{}", self.request.run_id);
+        let tree = Tree::create_single(self.root, ledger, &self.prepared.homes, &name)?;
+        settings::write(self.root, ledger, &tree, self.prepared)?;
+        let at_start = settings::read(&tree, self.prepared);
+        if let Some(signal) = forward::take().end() {
+            return Err(Failure::Interrupted(signal));
+        }
+        let absent: &BTreeMap<String, String> = &self.prepared.absent;
+        let counters = Counters { root: self.root, tree: &tree, absent };
+        let mut peaks = Peaks::new(&counters, self.facts.swap.get() > 0);
+        let (ticks, begun, before) = (host_ticks(self.root), Instant::now(), children_usage());
+        let mut child = self.start(&tree)?;
+        let request = self.request;
+        let supervised = supervise(&mut child, &counters, &mut peaks, request.leftover, talk)?;
+        let around = Around {
+            wall_s: begun.elapsed().as_secs_f64(),
+            peaks: &peaks,
+            children: since(before, children_usage()),
+            host_busy: busy(ticks, host_ticks(self.root)),
+        };
+        let used = used::read(&counters, self.facts, &around);
+        let at_end = settings::read(&tree, self.prepared);
+        Ok(self.report(&tree, supervised, used, &at_start, &at_end))
+    }
+
+    fn start(&self, tree: &Tree) -> Result<Child, Failure> {
+        let words = &self.request.command;
+        let mut command = Command::new(self.program);
+        command.arg0(&words[0]).args(&words[1..]);
+        let child = tree.membership(GROUP)?.spawn_in_foreground(&mut command);
+        child.map_err(Failure::Host)
+    }
+
+    fn report(
+        &self,
+        tree: &Tree,
+        supervised: Supervised,
+        used: Used,
+        at_start: &[Reading],
+        at_end: &[Reading],
+    ) -> Report {
+        Report {
+            schema: SCHEMA,
+            command: self
+                .request
+                .command
+                .iter()
+                .map(|word| word.to_string_lossy().into())
+                .collect(),
+            kernel: self.facts.kernel.clone(),
+            layout: self.facts.cgroup.layout,
+            groups: tree.directories(GROUP),
+            ended: ended(supervised.status),
+            limits: self.limits(&used, at_start, at_end),
+            used,
+            not_set: self.prepared.refused.clone(),
+            left: supervised.left,
+            restored: false,
+        }
+    }
+
+    fn limits(&self, used: &Used, at_start: &[Reading], at_end: &[Reading]) -> Vec<LimitReport> {
+        let files: Vec<&str> =
+            self.prepared.planned.iter().map(|planned| planned.translation.file.as_str()).collect();
+        let planned = self.prepared.planned.iter().enumerate();
+        planned
+            .zip(at_start.iter().zip(at_end))
+            .map(|((index, planned), (reading, later))| {
+                let translation = &planned.translation;
+                let reads = reading.main.value().unwrap_or(&translation.written);
+                let limit = Limit { file: &translation.file, reads, also: &reading.also };
+                let others: Vec<&str> = files
+                    .iter()
+                    .enumerate()
+                    .filter(|(other, _)| *other != index)
+                    .map(|(_, file)| *file)
+                    .collect();
+                LimitReport {
+                    knob: planned.setting.knob.clone(),
+                    asked: planned.setting.value.clone(),
+                    file: translation.file.clone(),
+                    written: translation.written.clone(),
+                    differs: !settings::says(&translation.file, &translation.written, reads),
+                    reads: reading.main.clone(),
+                    changed_to: changed(reading, later),
+                    note: translation.note.clone(),
+                    judged: judge(&limit, &others, used),
+                }
+            })
+            .collect()
+    }
+}
+
+fn changed(reading: &Reading, later: &Reading) -> Option<String> {
+    let (before, after) = (reading.main.value()?, later.main.value()?);
+    (before != after).then(|| after.clone())
+}
+
+fn ended(status: ExitStatus) -> Ended {
+    match status.signal() {
+        Some(signal) => Ended::Signal(signal),
+        None => Ended::ExitCode(status.code().unwrap_or(0)),
+    }
+}
+
+fn since(before: ChildrenUsage, after: ChildrenUsage) -> ChildrenUsage {
+    ChildrenUsage {
+        user_us: after.user_us.saturating_sub(before.user_us),
+        system_us: after.system_us.saturating_sub(before.system_us),
+        read_bytes: after.read_bytes.saturating_sub(before.read_bytes),
+        write_bytes: after.write_bytes.saturating_sub(before.write_bytes),
+    }
+}
+
+fn busy(before: Option<(u64, u64)>, after: Option<(u64, u64)>) -> Available<f64> {
+    let (Some(before), Some(after)) = (before, after) else {
+        return Available::NotAvailable("/proc/stat has no line of all CPUs".to_owned());
+    };
+    let (busy, all) = (after.0.saturating_sub(before.0), after.1.saturating_sub(before.1));
+    if all == 0 {
+        let why = "the command ended within a tick of the clock".to_owned();
+        return Available::NotAvailable(why);
+    }
+    Available::Value(busy as f64 / all as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_shorter_than_a_tick_has_no_busy_host() {
+        assert_eq!(busy(Some((10, 100)), Some((15, 110))), Available::Value(0.5));
+        assert!(busy(Some((10, 100)), Some((10, 100))).value().is_none());
+        assert!(busy(None, None).value().is_none());
+    }
+}

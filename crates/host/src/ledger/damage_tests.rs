@@ -1,0 +1,181 @@
+//! Ledgers that something other than Assay has damaged: cut at any byte, any byte changed. What
+//! can be known is taken back, nothing else is touched, the rest is named, and a person decides.
+
+use std::fs;
+use std::path::Path;
+
+use assay_kernel::{Error, Root};
+
+use super::model::{Host, Image, THIS_BOOT};
+use super::unfinished::restore_in_boot;
+use super::{Ledger, LedgerRestore, set_aside, unfinished};
+
+/// The ledger of a run that died after three changes, each of which shows by itself.
+fn dead() -> (Host, Image) {
+    let host = Host::new();
+    let before = host.image();
+    let made = (|| -> Result<(), Error> {
+        let root = host.root();
+        let mut ledger = Ledger::begin(host.state(), "crash")?;
+        ledger.write_file(&root, Path::new("/sys/block/sda/queue/scheduler"), "bfq")?;
+        ledger.make_group(&root, Path::new("/sys/fs/cgroup/io/assay"))?;
+        drop(ledger.make_file(&root, Path::new("/var/tmp/assay.img"))?);
+        Ok(())
+    })();
+    made.unwrap();
+    (host, before)
+}
+
+fn restore(host: &Host) -> LedgerRestore {
+    restore_in_boot(host.state(), &host.root(), &THIS_BOOT).unwrap().ledgers.remove(0)
+}
+
+/// What the three changes are, line by line; the first line is the header.
+fn lines_standing(host: &Host, before: &Image) -> Vec<usize> {
+    let now = host.image();
+    let at = |path: &str| host.root().resolve(path);
+    let stands = |path: &str| before.get(&at(path)) != now.get(&at(path));
+    [
+        (2, "/sys/block/sda/queue/scheduler"),
+        (3, "/sys/fs/cgroup/io/assay"),
+        (4, "/var/tmp/assay.img"),
+    ]
+    .into_iter()
+    .filter(|(_, path)| stands(path))
+    .map(|(line, _)| line)
+    .collect()
+}
+
+/// All that differs from `before` are changes whose lines are lost.
+fn assert_only_lost_lines_stand(host: &Host, before: &Image, lost: &[usize], when: &str) {
+    let standing = lines_standing(host, before);
+    assert_eq!(standing, lost, "{when}");
+    let now = host.image();
+    let differing =
+        before.keys().chain(now.keys()).filter(|path| before.get(*path) != now.get(*path));
+    assert!(differing.collect::<std::collections::BTreeSet<_>>().len() <= lost.len(), "{when}");
+}
+
+/// A second restore says the same and changes nothing, and there is a way out.
+fn assert_sane_afterwards(host: &Host, first: &LedgerRestore, when: &str) {
+    let image = host.image();
+    let second = restore(host);
+    assert!(!second.complete && second.changes.is_empty(), "{when}: {second:?}");
+    let named = |report: &LedgerRestore| -> Vec<(usize, String)> {
+        report.damaged.iter().map(|line| (line.line, line.text.clone())).collect()
+    };
+    assert_eq!(named(&second), named(first), "{when}");
+    host.assert_is(&image, when);
+    let run = &first.run_id;
+    let refused = Ledger::begin(host.state(), "next").unwrap_err().to_string();
+    assert!(refused.contains("damaged lines"), "{when}: {refused}");
+    set_aside(host.state(), run).unwrap();
+    assert!(Ledger::begin(host.state(), "next").unwrap().finish().unwrap(), "{when}");
+    assert_eq!(unfinished(host.state()).unwrap(), []);
+}
+
+fn line_of(bytes: &[u8], position: usize) -> usize {
+    bytes[..position].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+#[test]
+fn a_ledger_cut_at_any_byte_is_restored_as_far_as_it_goes() {
+    let length = fs::read(dead().0.ledger()).unwrap().len();
+    for cut in 0..length {
+        let (host, before) = dead();
+        let bytes = fs::read(host.ledger()).unwrap();
+        fs::write(host.ledger(), &bytes[..cut]).unwrap();
+        let when = format!("cut at {cut}");
+        // The line in which it breaks off is lost unless only its end is.
+        let breaks_in = line_of(&bytes, cut);
+        let lost_from = breaks_in + usize::from(bytes[cut] == b'\n');
+        let report = restore(&host);
+        let lost: Vec<usize> = (2..=4).filter(|line| *line >= lost_from).collect();
+        assert_only_lost_lines_stand(&host, &before, &lost, &when);
+        let at_an_end = cut > 0 && (bytes[cut - 1] == b'\n' || bytes[cut] == b'\n');
+        if at_an_end {
+            // Whole lines are a whole ledger: nobody can tell that there were more.
+            assert!(report.complete, "{when}: {report:?}");
+            continue;
+        }
+        assert!(!report.complete, "{when}");
+        assert_eq!(report.damaged.len(), 1, "{when}");
+        assert_eq!(report.damaged[0].line, breaks_in, "{when}");
+        assert_sane_afterwards(&host, &report, &when);
+    }
+}
+
+#[test]
+fn a_ledger_with_any_byte_changed_loses_no_more_than_the_lines_it_stood_in() {
+    let length = fs::read(dead().0.ledger()).unwrap().len();
+    for position in 0..length {
+        let (host, before) = dead();
+        let mut bytes = fs::read(host.ledger()).unwrap();
+        let line = line_of(&bytes, position);
+        let joins = bytes[position] == b'\n';
+        // Digits become other digits, letters other letters: the change stays plausible.
+        bytes[position] ^= 1;
+        fs::write(host.ledger(), &bytes).unwrap();
+        let when = format!("byte {position} in line {line}");
+        let report = restore(&host);
+        // Without the end of its line a line and the next are one that nobody understands; the
+        // last one has only lost its end.
+        let lost: Vec<usize> = match (joins, line) {
+            (true, line) => vec![line, line + 1],
+            (false, line) => vec![line],
+        };
+        let lost: Vec<usize> = lost.into_iter().filter(|line| (2..=4).contains(line)).collect();
+        assert_only_lost_lines_stand(&host, &before, &lost, &when);
+        assert!(!report.complete, "{when}");
+        assert_eq!(report.damaged[0].line, line, "{when}");
+        assert_sane_afterwards(&host, &report, &when);
+    }
+}
+
+#[test]
+fn lines_of_garbage_between_good_ones_are_named_and_the_good_ones_are_taken_back() {
+    for garbage in ["garbage\n", "\n", "{}\n", "\u{0}\u{0}\n", "{\"intend\":{}}\tdeadbeef\n"] {
+        let (host, before) = dead();
+        let text = fs::read_to_string(host.ledger()).unwrap();
+        let mixed: String = text.lines().flat_map(|line| [line, "\n", garbage]).collect();
+        fs::write(host.ledger(), mixed).unwrap();
+        let report = restore(&host);
+        host.assert_is(&before, garbage);
+        let lines: Vec<usize> = report.damaged.iter().map(|line| line.line).collect();
+        assert_eq!(lines, [2, 4, 6, 8], "{garbage:?}");
+        assert_sane_afterwards(&host, &report, garbage);
+    }
+}
+
+#[test]
+fn a_ledger_of_a_newer_format_is_left_alone() {
+    let (host, _) = dead();
+    let text = fs::read_to_string(host.ledger()).unwrap();
+    let header = text.lines().next().unwrap().rsplit_once('\t').unwrap().0;
+    let newer = header.replace("\"format\":2", "\"format\":3");
+    let seal = super::line::seal_of(&newer);
+    let rest: String = text.lines().skip(1).flat_map(|line| [line, "\n"]).collect();
+    fs::write(host.ledger(), format!("{newer}\t{seal}\n{rest}")).unwrap();
+    let image = host.image();
+    let report = restore(&host);
+    assert_eq!((report.newer_format, report.complete), (Some(3), false));
+    host.assert_is(&image, "newer format");
+}
+
+#[test]
+fn a_ledger_of_the_format_before_seals_is_restored() {
+    let (host, before) = dead();
+    let text = fs::read_to_string(host.ledger()).unwrap();
+    let boot = format!("\"boot\":\"{}\",\"change\"", *THIS_BOOT);
+    let old: String = text
+        .lines()
+        .map(|line| line.rsplit_once('\t').unwrap().0)
+        .map(|line| line.replace("\"format\":2", "\"format\":1").replace(&boot, "\"change\""))
+        .flat_map(|line| [line, "\n".to_owned()])
+        .collect();
+    fs::write(host.ledger(), old).unwrap();
+    assert!(restore(&host).complete);
+    host.assert_is(&before, "format 1");
+    let root: Root = host.root();
+    assert!(!root.exists("/var/tmp/assay.img"));
+}

@@ -1,0 +1,124 @@
+//! In tests: devices and mounts of a tree that stands in for a host, with the kernel's rules on
+//! what is busy. What the real calls do to the kernel, these do to files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assay_kernel::{Error, Root};
+use rustix::io::Errno;
+
+use super::change::Change;
+use super::instant::instant;
+
+fn block(number: u32) -> PathBuf {
+    PathBuf::from(format!("/sys/block/loop{number}"))
+}
+
+fn partition(device: &Path, number: u32) -> PathBuf {
+    let name = device.file_name().unwrap().to_str().unwrap();
+    Path::new("/sys/block").join(name).join(format!("{name}p{number}"))
+}
+
+fn busy(path: &Path) -> Error {
+    Error::new("change", path, &std::io::Error::from(Errno::BUSY))
+}
+
+/// Mounts are files below /proc/mounted, named by their targets, that name their devices.
+fn mount_file(target: &Path) -> PathBuf {
+    Path::new("/proc/mounted").join(target.to_str().unwrap().replace('/', "+"))
+}
+
+fn is_mounted(root: &Root, device: &Path) -> bool {
+    let names = root.list("/proc/mounted").unwrap();
+    names.iter().any(|name| {
+        let source = root.read(Path::new("/proc/mounted").join(name)).unwrap();
+        source.starts_with(device.to_str().unwrap())
+    })
+}
+
+pub(super) fn add_loop(root: &Root, number: u32) -> Result<(), Error> {
+    root.make_dir(block(number))?;
+    root.make_dir(block(number).join("loop"))
+}
+
+pub(super) fn attach(root: &Root, number: u32, image: &Path) -> Result<(), Error> {
+    let file = root.resolve(block(number).join("loop/backing_file"));
+    fs::write(file, image.to_str().unwrap()).unwrap();
+    Ok(())
+}
+
+pub(super) fn add_partition(root: &Root, device: &Path, number: u32) -> Result<(), Error> {
+    root.make_dir(partition(device, number))
+}
+
+pub(super) fn mount(root: &Root, device: &Path, target: &Path) -> Result<(), Error> {
+    let device = device.to_str().unwrap();
+    fs::write(root.resolve(mount_file(target)), device).unwrap();
+    Ok(())
+}
+
+/// A disk is a file of zeros; a signature is anything else.
+pub(super) fn format(root: &Root, device: &Path) {
+    fs::write(root.resolve(device), b"\0\0SIG\0\0\0").unwrap();
+}
+
+pub(super) fn undo(root: &Root, change: &Change) -> Result<(), Error> {
+    instant()?;
+    match change {
+        Change::AddLoop { number } => remove_loop(root, *number),
+        Change::AttachLoop { image } => detach(root, image),
+        Change::AddPartition { device, number } => remove_partition(root, device, *number),
+        Change::Mount { target } => remove_if_there(&root.resolve(mount_file(target))),
+        Change::WriteSignatures { device, .. } => {
+            // One area first and then the other, as the real one does.
+            for zeros in [&b"\0\0\0IG\0\0\0"[..], b"\0\0\0\0\0\0\0\0"] {
+                fs::write(root.resolve(device), zeros).unwrap();
+                instant()?;
+            }
+            Ok(())
+        }
+        other => unreachable!("{other:?} is not a system call"),
+    }
+}
+
+fn remove_if_there(path: &Path) -> Result<(), Error> {
+    if path.exists() {
+        fs::remove_file(path).unwrap();
+    }
+    instant()
+}
+
+fn remove_loop(root: &Root, number: u32) -> Result<(), Error> {
+    let place = block(number);
+    if root.exists(place.join("loop/backing_file")) {
+        return Err(busy(&place));
+    }
+    if root.exists(&place) {
+        fs::remove_dir_all(root.resolve(&place)).unwrap();
+    }
+    instant()
+}
+
+fn detach(root: &Root, image: &Path) -> Result<(), Error> {
+    for name in root.list("/sys/block").unwrap() {
+        let file = Path::new("/sys/block").join(&name).join("loop/backing_file");
+        if root.read(&file).is_ok_and(|text| Path::new(&text) == image) {
+            if is_mounted(root, &Path::new("/dev").join(&name)) {
+                return Err(busy(&file));
+            }
+            remove_if_there(&root.resolve(&file))?;
+        }
+    }
+    Ok(())
+}
+
+fn remove_partition(root: &Root, device: &Path, number: u32) -> Result<(), Error> {
+    let place = partition(device, number);
+    if is_mounted(root, &device.with_file_name(place.file_name().unwrap())) {
+        return Err(busy(&place));
+    }
+    if root.exists(&place) {
+        fs::remove_dir(root.resolve(&place)).unwrap();
+    }
+    instant()
+}

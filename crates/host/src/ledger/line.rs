@@ -1,0 +1,304 @@
+//! One line of a ledger: a JSON object, a tab, and the seal of what stands before the tab.
+//!
+//! ```text
+//! {"begin":{"format":2,"run":"...","pid":812,"boot":"..."}}<TAB>9f86d081
+//! {"intend":{"entry":0,"boot":"6f1c...","change":{"make_dir":{"path":"/a"}}}}<TAB>1b4f0e98
+//! {"back":{"entry":0}}<TAB>60303ae2
+//! ```
+//!
+//! The seal is the first 32 bits of SHA-256 in hex. Without it a flipped bit in a path would send
+//! `assay restore` to a file that Assay never touched. Format 1 (before sealed lines) is read
+//! without.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::change::Change;
+
+/// Version of the format, in the first line of every ledger.
+pub(super) const FORMAT: u32 = 2;
+
+/// The last format whose lines had no seal.
+const WITHOUT_SEALS: u32 = 1;
+
+/// Whose ledger it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Header {
+    pub(super) format: u32,
+    pub(super) run: String,
+    pub(super) pid: u32,
+    /// /proc/sys/kernel/random/boot_id, so that a ledger from before a reboot is recognised.
+    pub(super) boot: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Line {
+    Begin(Header),
+    Intend {
+        entry: u32,
+        /// The boot again, so that a damaged first line does not leave it unknown.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        boot: String,
+        change: Change,
+    },
+    Back {
+        entry: u32,
+    },
+}
+
+impl Line {
+    /// The line with its seal and its end.
+    pub(super) fn to_text(&self) -> Result<String, serde_json::Error> {
+        let json = serde_json::to_string(self)?;
+        let seal = seal(json.as_bytes());
+        Ok(format!("{json}\t{seal}\n"))
+    }
+}
+
+fn seal(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The seal of a line that a test writes.
+#[cfg(test)]
+pub(super) fn seal_of(json: &str) -> String {
+    seal(json.as_bytes())
+}
+
+/// A line of a ledger that cannot be trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damaged {
+    /// Its number, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub why: &'static str,
+    /// As much of it as can be shown.
+    pub text: String,
+}
+
+impl Damaged {
+    fn new(index: usize, why: &'static str, raw: &[u8]) -> Self {
+        const SHOWN: usize = 300;
+        let text = String::from_utf8_lossy(raw);
+        let mut shown = String::new();
+        for letter in text.trim_end_matches('\n').chars().take(SHOWN) {
+            // A terminal must not obey what garbage says.
+            match letter.is_control() {
+                true => shown.extend(letter.escape_default()),
+                false => shown.push(letter),
+            }
+        }
+        Self { line: index + 1, why, text: shown }
+    }
+}
+
+/// A change that was intended and not taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Intention {
+    pub(super) change: Change,
+    /// The boot in which it was made, where known.
+    pub(super) boot: Option<String>,
+}
+
+/// What a ledger's file says.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    pub(super) header: Option<Header>,
+    /// In the order of their making.
+    pub(super) open: BTreeMap<u32, Intention>,
+    pub(super) damaged: Vec<Damaged>,
+    /// Whether the last line has no end, so that what is appended must begin a line of its own.
+    pub(super) lacks_end: bool,
+}
+
+impl Contents {
+    /// The format, when it is one that this version does not know.
+    pub(super) fn newer_format(&self) -> Option<u32> {
+        self.header.as_ref().map(|header| header.format).filter(|format| *format > FORMAT)
+    }
+
+    fn take(&mut self, line: Line) {
+        match line {
+            Line::Begin(header) => self.header = Some(header),
+            Line::Intend { entry, boot, change } => {
+                let known = self.header.as_ref().map(|header| header.boot.clone());
+                let boot = Some(boot).filter(|boot| !boot.is_empty()).or(known);
+                self.open.insert(entry, Intention { change, boot });
+            }
+            Line::Back { entry } => {
+                self.open.remove(&entry);
+            }
+        }
+    }
+}
+
+/// Reads a whole ledger. Every byte sequence is read; what cannot be trusted is in `damaged`.
+pub(super) fn parse(bytes: &[u8]) -> Contents {
+    let mut contents =
+        Contents { lacks_end: !bytes.is_empty() && !bytes.ends_with(b"\n"), ..Contents::default() };
+    if bytes.is_empty() {
+        contents.damaged.push(Damaged::new(0, "the ledger is empty", bytes));
+    }
+    let sealed = !begins_without_seal(bytes);
+    for (index, raw) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        match read(raw, sealed) {
+            Ok(line) => contents.take(line),
+            Err(why) => contents.damaged.push(Damaged::new(index, why, raw)),
+        }
+        if contents.newer_format().is_some() {
+            return contents;
+        }
+    }
+    if contents.header.is_none() && contents.damaged.is_empty() {
+        contents.damaged.push(Damaged::new(0, "it does not say whose ledger it is", b""));
+    }
+    contents
+}
+
+/// Whether the first line is that of a ledger of format 1, whole and without a seal.
+fn begins_without_seal(bytes: &[u8]) -> bool {
+    let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    matches!(serde_json::from_slice(first),
+        Ok(Line::Begin(header)) if header.format == WITHOUT_SEALS)
+}
+
+fn read(raw: &[u8], sealed: bool) -> Result<Line, &'static str> {
+    let (body, torn) = match raw.strip_suffix(b"\n") {
+        Some(body) => (body, false),
+        None => (raw, true),
+    };
+    let wrong = if torn { "it breaks off" } else { "it is damaged" };
+    if !sealed {
+        return serde_json::from_slice(body).map_err(|_| wrong);
+    }
+    let tab = body.iter().rposition(|byte| *byte == b'\t').ok_or(wrong)?;
+    let (json, found) = (&body[..tab], &body[tab + 1..]);
+    if found != seal(json).as_bytes() {
+        return Err(wrong);
+    }
+    // The seal fits, so these are the words of an Assay, if perhaps of another version.
+    serde_json::from_slice(json).or_else(|_| {
+        let value: serde_json::Value = serde_json::from_slice(json).map_err(|_| wrong)?;
+        let header = &value["begin"];
+        let format = header["format"].as_u64().and_then(|format| u32::try_from(format).ok());
+        format.filter(|format| *format > FORMAT).map_or(
+            Err("this version of Assay does not know this kind of line"),
+            |format| {
+                Ok(Line::Begin(Header {
+                    format,
+                    run: header["run"].as_str().unwrap_or_default().to_owned(),
+                    pid: 0,
+                    boot: String::new(),
+                }))
+            },
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(format: u32) -> Line {
+        Line::Begin(Header { format, run: "r".to_owned(), pid: 1, boot: "b".to_owned() })
+    }
+
+    fn intention(entry: u32) -> Line {
+        let path = format!("/sys/fs/cgroup/cpu/assay-{entry}").into();
+        Line::Intend { entry, boot: "b".to_owned(), change: Change::MakeGroup { path } }
+    }
+
+    fn ledger() -> Vec<u8> {
+        let lines = [header(FORMAT), intention(0), intention(1), Line::Back { entry: 0 }];
+        lines.iter().map(|line| line.to_text().unwrap()).collect::<String>().into_bytes()
+    }
+
+    /// Nothing is believed that was not written: at worst a line is missing.
+    fn assert_believes_nothing_new(contents: &Contents, when: &str) {
+        let whole = [intention(0), intention(1)];
+        for (entry, found) in &contents.open {
+            let Line::Intend { boot, change, .. } = &whole[*entry as usize] else { unreachable!() };
+            assert_eq!(&found.change, change, "{when}");
+            assert_eq!(found.boot.as_ref(), Some(boot), "{when}");
+        }
+    }
+
+    #[test]
+    fn what_is_back_is_no_longer_open() {
+        let contents = parse(&ledger());
+        assert_eq!(contents.open.into_keys().collect::<Vec<_>>(), [1]);
+        assert!(contents.damaged.is_empty());
+    }
+
+    #[test]
+    fn a_ledger_cut_at_any_byte_keeps_its_whole_lines_and_names_the_torn_one() {
+        let bytes = ledger();
+        for length in 0..bytes.len() {
+            let cut = &bytes[..length];
+            let contents = parse(cut);
+            let whole = cut.iter().filter(|byte| **byte == b'\n').count();
+            // All that is lost of a line may be its end; then it is known all the same.
+            let known = whole + usize::from(bytes[length] == b'\n');
+            let torn = length == 0 || length > 0 && cut[length - 1] != b'\n' && known == whole;
+            assert_eq!(contents.damaged.len(), usize::from(torn), "cut at {length}");
+            assert!(contents.damaged.iter().all(|line| line.line == whole + 1), "cut at {length}");
+            assert_eq!(contents.open.len(), [0, 0, 1, 2, 1][known], "cut at {length}");
+            assert_believes_nothing_new(&contents, &format!("cut at {length}"));
+        }
+    }
+
+    #[test]
+    fn every_byte_may_be_any_other_and_a_false_line_is_never_believed() {
+        let bytes = ledger();
+        for position in 0..bytes.len() {
+            for flip in 1..=255 {
+                let mut damaged = bytes.clone();
+                damaged[position] ^= flip;
+                let contents = parse(&damaged);
+                let when = format!("byte {position} ^ {flip}");
+                assert_believes_nothing_new(&contents, &when);
+                // A last line that has lost nothing but its end is whole.
+                let last = position + 1 == bytes.len();
+                assert!(!contents.damaged.is_empty() || last, "{when}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_ledger_of_format_1_is_read_without_seals() {
+        let mut text = String::new();
+        for line in [header(1), intention(0), Line::Back { entry: 7 }] {
+            text += &format!("{}\n", serde_json::to_string(&line).unwrap());
+        }
+        let contents = parse(text.as_bytes());
+        assert!(contents.damaged.is_empty());
+        assert_eq!(contents.open.len(), 1);
+        // But a line without a seal in a later format was not written by Assay.
+        let mixed = text.replacen("\"format\":1", "\"format\":2", 1);
+        assert_eq!(parse(mixed.as_bytes()).damaged.len(), 3);
+    }
+
+    #[test]
+    fn a_newer_format_is_recognised_although_its_lines_are_not() {
+        let json = r#"{"begin":{"format":9,"run":"later","owner":"someone"}}"#;
+        let text = format!("{json}\t{}\nwhatever it says\n", seal(json.as_bytes()));
+        let contents = parse(text.as_bytes());
+        assert_eq!(contents.newer_format(), Some(9));
+        assert_eq!(contents.header.unwrap().run, "later");
+        assert!(contents.damaged.is_empty());
+    }
+
+    #[test]
+    fn a_kind_of_change_that_is_unknown_is_named_and_the_others_are_read() {
+        let json = r#"{"intend":{"entry":1,"change":{"make_coffee":{}}}}"#;
+        let mut text = header(FORMAT).to_text().unwrap() + &intention(0).to_text().unwrap();
+        text += &format!("{json}\t{}\n", seal(json.as_bytes()));
+        let contents = parse(text.as_bytes());
+        assert_eq!(contents.open.len(), 1);
+        assert_eq!((contents.damaged.len(), contents.damaged[0].line), (1, 3));
+        assert!(contents.damaged[0].text.contains("make_coffee"));
+    }
+}

@@ -1,0 +1,118 @@
+//! C-CPU-IMBALANCE: a group's threads were not spread evenly over the CPUs.
+//!
+//! The kernel has a queue of runnable threads for each CPU, and a group's weight is divided among
+//! the queues that hold its threads, by their load averages (`calc_group_shares`,
+//! kernel/sched/fair.c). Weights are kept exactly on each CPU; over several they are kept only as
+//! far as load balancing spreads every group evenly. Known since group scheduling exists
+//! (6b2d770026, 2.6.28: 58 : 24 : 18 for three equal groups of 8, 4 and 3 threads).
+
+use super::Suspicion;
+use crate::cpus::Shared;
+use crate::judgement::Cause;
+use crate::promise::Numbers;
+use crate::repeat::Repeat;
+use crate::series::{Sorted, at};
+use crate::wording::{percent, some_of};
+
+const CODE: &str = "C-CPU-IMBALANCE";
+
+/// A group with so much more than its even part on one CPU, on average over seconds, was unevenly
+/// spread: 60 to 40 on two CPUs.
+const UNEVEN: f64 = 0.1;
+
+/// Steps in which the spread is looked at, nanoseconds: threads that stand apart for a second and
+/// change sides afterwards look even over a minute.
+const STEP_NS: u64 = 1_000_000_000;
+
+/// Looks at where each group's time was spent.
+pub(super) fn suspect(repeat: &Repeat<'_>, shared: &Shared, numbers: &Numbers) -> Suspicion {
+    if shared.set.len() < 2 {
+        return Suspicion::RuledOut(format!("{CODE}: the groups shared one CPU"));
+    }
+    let table = match repeat.table("cpu_split") {
+        Ok(table) => table,
+        Err(why) => return Suspicion::NotSeen(format!("{CODE}: {why}")),
+    };
+    let mut seen = Vec::new();
+    for (index, name) in numbers.names.iter().enumerate() {
+        match unevenness(repeat, &table, shared, name) {
+            Some(uneven) => seen.push((index, uneven)),
+            None => {
+                let missing = format!("{CODE}: the samples do not say where `{name}` ran");
+                return Suspicion::NotSeen(missing);
+            }
+        }
+    }
+    seen.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let most = seen.first().map_or(0.0, |(_, uneven)| *uneven);
+    if most < UNEVEN {
+        return Suspicion::RuledOut(format!(
+            "{CODE}: every group was spread evenly over the CPUs {}, up to {}",
+            shared.set,
+            percent(most)
+        ));
+    }
+    Suspicion::Fits(cause(shared, numbers, &seen))
+}
+
+/// By how much the largest part of a group's time on one CPU exceeds an even part, the mean over
+/// the steps of the window.
+fn unevenness(
+    repeat: &Repeat<'_>,
+    table: &Sorted<'_>,
+    shared: &Shared,
+    group: &str,
+) -> Option<f64> {
+    let mut by_cpu = Vec::new();
+    for cpu in shared.set.iter() {
+        by_cpu.push(table.sum(group, &[&format!("cpu{cpu}_ns")]).ok()?);
+    }
+    let (mut sum, mut steps) = (0.0, 0.0);
+    let mut from = repeat.start_ns;
+    while from + STEP_NS <= repeat.end_ns {
+        let spent: Option<Vec<f64>> = by_cpu
+            .iter()
+            .map(|series| Some(at(series, from + STEP_NS)? - at(series, from)?))
+            .collect();
+        from += STEP_NS;
+        let Some(spent) = spent else { continue };
+        let all: f64 = spent.iter().sum();
+        if all > 0.0 {
+            let most = spent.iter().copied().fold(0.0, f64::max);
+            sum += most / all - 1.0 / shared.count();
+            steps += 1.0;
+        }
+    }
+    (steps > 0.0).then(|| sum / steps)
+}
+
+fn cause(shared: &Shared, numbers: &Numbers, seen: &[(usize, f64)]) -> Cause {
+    let even = 1.0 / shared.count();
+    let uneven: Vec<String> = seen
+        .iter()
+        .filter(|(_, uneven)| *uneven >= UNEVEN)
+        .map(|(index, uneven)| {
+            let error = numbers.seen[*index].value / numbers.expected[*index].share - 1.0;
+            format!(
+                "`{}` had {} of its time on one CPU where {} is even, and is off by {}",
+                numbers.names[*index],
+                percent(even + uneven),
+                percent(even),
+                percent(error)
+            )
+        })
+        .collect();
+    Cause {
+        code: CODE.to_owned(),
+        summary: "suspected: weights are divided on each CPU by itself, and the threads of the \
+                  groups were not spread evenly over the CPUs"
+            .to_owned(),
+        evidence: vec![
+            format!("in single seconds {}", some_of(&uneven, "; ")),
+            "to test it: let the groups share one CPU (in the shipped study `--set cpus=0`), where \
+             the same weights are kept if this is the cause; or bind one thread of each group to \
+             each CPU"
+                .to_owned(),
+        ],
+    }
+}

@@ -1,0 +1,133 @@
+//! Which CPUs the measured groups share, how many threads want them, and what became of their time.
+
+use std::collections::BTreeMap;
+
+use assay_facts::{Available, HostFacts};
+use assay_record::{GroupRecord, RepeatRecord, TrialRecord};
+use assay_units::CpuSet;
+
+use crate::queue::is_measured;
+use crate::repeat::Repeat;
+use crate::series;
+
+/// The counters of a CPU that add up to all of its time.
+const ALL: [&str; 8] =
+    ["user_ns", "nice_ns", "system_ns", "idle_ns", "iowait_ns", "irq_ns", "softirq_ns", "steal_ns"];
+
+/// What the measured groups compete for, and how much each of them could use.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Shared {
+    /// The CPUs that every measured group may use.
+    pub(crate) set: CpuSet,
+    /// Threads of each measured group that want a CPU at once; absent where that is not known.
+    pub(crate) threads: BTreeMap<String, u32>,
+}
+
+impl Shared {
+    /// The CPUs of the measured groups in one repeat; `None` where they were not recorded, as in
+    /// runs of older versions. Groups that may use different CPUs compete on some and not on
+    /// others, so that no share of the whole follows from their weights: an error.
+    pub(crate) fn of(
+        host: &HostFacts,
+        trial: &TrialRecord,
+        record: &RepeatRecord,
+    ) -> Result<Option<Self>, String> {
+        let measured = || trial.groups.iter().filter(|group| is_measured(group));
+        let mut found: Option<(&str, CpuSet)> = None;
+        for group in measured() {
+            let set = usable(host, record, &group.name)?;
+            match &found {
+                Some((first, known)) if *known != set => {
+                    return Err(format!(
+                        "`{first}` may use the CPUs {known} and `{}` the CPUs {set}, so that they \
+                         compete on some CPUs only",
+                        group.name
+                    ));
+                }
+                Some(_) => {}
+                None => found = Some((&group.name, set)),
+            }
+        }
+        let threads = measured().filter_map(|group| Some((group.name.clone(), threads(group)?)));
+        let shared = found.map(|(_, set)| Self { set, threads: threads.collect() });
+        Ok(shared.filter(|shared| !shared.set.is_empty()))
+    }
+
+    /// How many CPUs there are.
+    pub(crate) fn count(&self) -> f64 {
+        self.set.len() as f64
+    }
+
+    /// The CPUs that a group could keep busy by itself: as many as it has threads.
+    pub(crate) fn demand(&self, group: &str) -> f64 {
+        self.threads.get(group).map_or(self.count(), |n| f64::from(*n).min(self.count()))
+    }
+}
+
+/// The CPUs that a group could use; without a cpuset those of the program that started it.
+fn usable(host: &HostFacts, record: &RepeatRecord, group: &str) -> Result<CpuSet, String> {
+    match record.cpus.get(group) {
+        Some(Available::NotAvailable(why)) => {
+            Err(format!("the CPUs of `{group}` are not available: {why}"))
+        }
+        Some(Available::Value(text)) => {
+            text.parse().map_err(|_| format!("the CPUs of `{group}` read `{text}`"))
+        }
+        None => Ok(host.cpus.allowed.clone()),
+    }
+}
+
+/// Threads of all workloads of a group; `None` when one of them does not say.
+fn threads(group: &GroupRecord) -> Option<u32> {
+    group.workloads.iter().map(|workload| workload.threads).sum()
+}
+
+/// Where the time of some CPUs went, as parts of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Spent {
+    /// Nothing to run. Time in `iowait` is idle time in which a task of that CPU waits for a
+    /// disk; the CPU was free.
+    pub(crate) idle: f64,
+    /// Taken by the hypervisor.
+    pub(crate) steal: f64,
+}
+
+/// Time of these CPUs over the judged window; of all CPUs of the host where no set is given.
+pub(crate) fn spent(repeat: &Repeat<'_>, set: Option<&CpuSet>) -> Result<Spent, String> {
+    let (source, subjects) = match set {
+        Some(set) if repeat.table("cpus").is_ok() => {
+            ("cpus", set.iter().map(|cpu| format!("cpu{cpu}")).collect())
+        }
+        _ => ("host_cpu", vec!["host".to_owned()]),
+    };
+    let table = repeat.table(source)?;
+    let grown = |columns: &[&str]| -> Result<f64, String> {
+        let mut sum = 0.0;
+        for subject in &subjects {
+            let series = table.sum(subject, columns)?;
+            let grown = series::growth(&series, repeat.start_ns, repeat.end_ns);
+            let outside = || format!("the samples of `{source}` do not cover the window");
+            sum += grown.ok_or_else(outside)?.0;
+        }
+        Ok(sum)
+    };
+    let all = grown(&ALL)?;
+    if all <= 0.0 {
+        return Err(format!("the counters of `{source}` did not move"));
+    }
+    Ok(Spent { idle: grown(&["idle_ns", "iowait_ns"])? / all, steal: grown(&["steal_ns"])? / all })
+}
+
+/// CPUs that all groups of the trial together kept busy, measured or not.
+pub(crate) fn used(trial: &TrialRecord, repeat: &Repeat<'_>) -> Result<f64, String> {
+    let table = repeat.table("cpu")?;
+    let mut sum = 0.0;
+    // The counter of an outer group holds those of the groups inside it, on v1 and v2 alike.
+    for group in trial.groups.iter().filter(|group| !group.name.contains('/')) {
+        let series = table.sum(&group.name, &["usage_ns"])?;
+        let (grown, seconds) = series::growth(&series, repeat.start_ns, repeat.end_ns)
+            .ok_or("the samples of `cpu` do not cover the window")?;
+        sum += grown * 1e-9 / seconds;
+    }
+    Ok(sum)
+}

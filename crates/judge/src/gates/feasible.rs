@@ -1,0 +1,50 @@
+//! `feasible`: which weights ask for more than a group can use, and what was promised instead.
+
+use assay_record::RelationRecord;
+
+use super::{Evidence, Gate, Scope};
+use crate::cpus::Shared;
+use crate::expected;
+use crate::judgement::Check;
+use crate::wording::{count, percent, some_of};
+
+/// No condition, but part of the evidence: a reader must see why the promise is not the weight's
+/// own share. `None` where every group can use what its weight gives it.
+pub(super) fn gate(evidence: &Evidence<'_>) -> Option<Gate> {
+    let repeat = evidence.repeats.first()?;
+    let shared = Shared::of(evidence.host, evidence.trial, repeat.record).ok()??;
+    let knob = evidence.promises.iter().find_map(|(measure, relation)| match relation {
+        RelationRecord::Proportional(knob) if measure.is_cpu() => Some(knob),
+        _ => None,
+    })?;
+    let all = expected::proportional(repeat.record, evidence.groups, knob, Some(&shared)).ok()?;
+    let sum: f64 = all.iter().filter_map(|expected| expected.knob).sum();
+    let capped: Vec<String> = evidence
+        .groups
+        .iter()
+        .zip(&all)
+        .filter_map(|(group, expected)| {
+            let weighed = expected.by_weight.filter(|weighed| *weighed > expected.share)?;
+            let threads = *shared.threads.get(*group)? as usize;
+            let of_all = expected.knob.map_or_else(String::new, |knob| format!("{knob} of {sum} "));
+            Some(format!(
+                "`{group}`: {of_all}would be {}, its {} can have at most {}: expected {}",
+                percent(weighed),
+                count(threads, "thread"),
+                percent(shared.demand(group) / shared.count()),
+                percent(expected.share)
+            ))
+        })
+        .collect();
+    if capped.is_empty() {
+        return None;
+    }
+    let evidence = format!(
+        "on {} some weights ask for more than can be had, and what they leave is divided among \
+         the others by weight; {}",
+        count(shared.set.len(), "CPU"),
+        some_of(&capped, "; ")
+    );
+    let check = Check { check: "feasible".to_owned(), ok: true, evidence };
+    Some(Gate { check, scope: Scope::CpuShares, proves: None })
+}

@@ -1,0 +1,33 @@
+//! `quota`: no CPU quota, of a group or of one around it, bound while shares were judged.
+
+use super::{Evidence, Finding, Gate, Scope, of_each_repeat};
+use crate::repeat::Repeat;
+use crate::throttle;
+use crate::wording::some_of;
+
+/// A quota that binds takes CPU time from a group whatever its weight. Groups without a quota have
+/// no counter, and need none.
+pub(super) fn gate(evidence: &Evidence<'_>) -> Gate {
+    let check = of_each_repeat("quota", evidence, |repeat| find(evidence, repeat));
+    let summary = "a CPU quota bound, so that it and not the weights decided";
+    Gate { check, scope: Scope::CpuShares, proves: Some(("C-CPU-QUOTA", summary)) }
+}
+
+fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
+    let Ok(table) = repeat.table("throttle") else {
+        return Finding::new(true, "no group has a CPU quota, and none is known around them");
+    };
+    let own = evidence.trial.groups.iter().map(|group| group.name.clone());
+    let names: Vec<String> = own.chain(throttle::above(repeat)).collect();
+    let bound: Vec<String> = names
+        .iter()
+        .filter_map(|name| {
+            let seen = throttle::of(&table, repeat, name)?;
+            (seen.throttled > 0.0).then(|| format!("the quota of `{name}` {seen}"))
+        })
+        .collect();
+    if bound.is_empty() {
+        return Finding::new(true, "no CPU quota bound");
+    }
+    Finding::new(false, some_of(&bound, "; "))
+}

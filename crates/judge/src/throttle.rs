@@ -1,0 +1,37 @@
+//! How a CPU quota bound during a repeat.
+
+use std::fmt;
+
+use crate::repeat::Repeat;
+use crate::series::{Sorted, growth};
+
+/// Periods of a quota over the judged window.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Throttled {
+    /// Periods in which the group had anything to run.
+    pub(crate) periods: f64,
+    /// Those in which it ran out of quota.
+    pub(crate) throttled: f64,
+}
+
+impl fmt::Display for Throttled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "bound in {:.0} of {:.0} periods", self.throttled, self.periods)
+    }
+}
+
+/// What a group's quota did; `None` for a group without a quota or without counters.
+pub(crate) fn of(table: &Sorted<'_>, repeat: &Repeat<'_>, group: &str) -> Option<Throttled> {
+    let grown = |column| {
+        let series = table.sum(group, &[column]).ok()?;
+        growth(&series, repeat.start_ns, repeat.end_ns).map(|(grown, _)| grown)
+    };
+    Some(Throttled { periods: grown("periods")?, throttled: grown("throttled_periods")? })
+}
+
+/// Names of the groups around the run's own that bear a quota.
+pub(crate) fn above(repeat: &Repeat<'_>) -> Vec<String> {
+    let table = repeat.tables.iter().find(|table| table.source == "throttle");
+    let subjects = table.map_or(&[][..], |table| &table.subjects);
+    subjects.iter().filter(|name| name.starts_with("above:")).cloned().collect()
+}

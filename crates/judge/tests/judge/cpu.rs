@@ -1,0 +1,277 @@
+//! Shares of CPU time and CPU quotas: what can be had, what voids, and why shares break.
+
+use std::collections::BTreeMap;
+
+use assay_facts::Available;
+use assay_judge::{Check, Verdict};
+use assay_record::{RelationRecord, Table};
+
+use crate::synthetic::{Run, Scenario, table};
+
+/// A run in which the groups have all of two CPUs, and so many threads each.
+fn run(weights: &[u32], shares: &[f64], threads: u32) -> Run {
+    let follows = RelationRecord::Proportional("io.weight".to_owned());
+    let scenario = Scenario { idle: 0.0, ..Scenario::new(weights) };
+    let mut run = scenario.shares(shares).promise("cpu.time", follows).run();
+    run.manifest.host.cpus.allowed = "0-1".parse().unwrap();
+    for group in &mut run.trial().groups {
+        group.workloads[0].threads = Some(threads);
+    }
+    run
+}
+
+fn check(run: &Run, name: &str) -> Option<Check> {
+    run.judge().trials.remove(0).validity.into_iter().find(|check| check.check == name)
+}
+
+fn assert_void(run: &Run, gate: &str, cause: &str, evidence: &str) {
+    let found = check(run, gate).unwrap();
+    assert!(!found.ok && found.evidence.contains(evidence), "{}", found.evidence);
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Void);
+    assert!(promise.causes.iter().any(|found| found.code == cause), "{:?}", promise.causes);
+}
+
+const LADDER: [u32; 4] = [100, 200, 400, 800];
+const BY_WEIGHT: [f64; 4] = [1.0 / 15.0, 2.0 / 15.0, 4.0 / 15.0, 8.0 / 15.0];
+
+#[test]
+fn groups_with_threads_enough_are_promised_their_weights() {
+    let run = run(&LADDER, &BY_WEIGHT, 2);
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Kept, "{}", promise.reason);
+    assert!(promise.groups.iter().all(|group| group.share_by_weight.is_none()));
+    assert!(check(&run, "feasible").is_none());
+    let cpu = check(&run, "cpu").unwrap();
+    assert!(cpu.evidence.contains("8 threads of the groups want 2 CPUs (0-1)"), "{cpu:?}");
+}
+
+#[test]
+fn a_group_of_one_thread_is_promised_one_cpu_and_the_report_says_so() {
+    let feasible = [0.5 / 7.0, 1.0 / 7.0, 2.0 / 7.0, 0.5];
+    let kept = run(&LADDER, &feasible, 1);
+    let promise = kept.promise();
+    assert_eq!(promise.verdict, Verdict::Kept, "{}", promise.reason);
+    assert!((promise.groups[3].expected_share - 0.5).abs() < 1e-12);
+    assert!((promise.groups[3].share_by_weight.unwrap() - 8.0 / 15.0).abs() < 1e-12);
+    let said = check(&kept, "feasible").unwrap().evidence;
+    let expected = "`task4`: 800 of 1500 would be 53.3 %, its 1 thread can have at most 50.0 %: \
+                    expected 50.0 %";
+    assert!(said.contains(expected), "{said}");
+    // What the weights alone would give is out of reach, and therefore not what is promised.
+    assert_eq!(run(&LADDER, &[0.01, 0.02, 0.04, 0.93], 1).promise().verdict, Verdict::Broken);
+}
+
+#[test]
+fn a_thread_for_each_cpu_is_no_contention_however_busy_they_are() {
+    let run = run(&[100, 200], &[0.5, 0.5], 1);
+    assert_void(&run, "cpu", "C-CPU-IDLE", "nothing was contended: the groups have 2 threads");
+}
+
+#[test]
+fn one_cpu_of_a_cpuset_is_fought_over_by_two_threads() {
+    let mut run = run(&[100, 300], &[0.25, 0.75], 1);
+    let one = Available::Value("0".to_owned());
+    run.repeat().cpus = ["task1", "task2"].map(|group| (group.to_owned(), one.clone())).into();
+    // Half of what the synthetic groups use, and all of CPU 0; CPU 1 is idle.
+    run.column("cpu", "usage_ns").iter_mut().flatten().for_each(|usage| *usage /= 2);
+    run.samples[0][0].push(two_cpus());
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Kept, "{}", promise.reason);
+}
+
+/// CPU 0 busy all the time and CPU 1 never.
+fn two_cpus() -> Table {
+    let columns =
+        ["user_ns", "nice_ns", "system_ns", "idle_ns", "iowait_ns", "irq_ns", "softirq_ns"];
+    let columns: Vec<&str> = columns.into_iter().chain(["steal_ns"]).collect();
+    table("cpus", &["cpu0", "cpu1"], &columns, 200, |subject, ns| {
+        let (busy, idle) = if subject == 0 { (ns, 0) } else { (0, ns) };
+        vec![busy, 0, 0, idle, 0, 0, 0, 0]
+    })
+}
+
+#[test]
+fn groups_on_different_cpus_have_no_shares_of_a_whole() {
+    let mut run = run(&[100, 100], &[0.5, 0.5], 2);
+    let on = |cpus: &str| Available::Value(cpus.to_owned());
+    run.repeat().cpus =
+        BTreeMap::from([("task1".to_owned(), on("0")), ("task2".to_owned(), on("0-1"))]);
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Void);
+    assert!(promise.reason.contains("compete on some CPUs only"), "{}", promise.reason);
+}
+
+#[test]
+fn others_on_the_same_cpus_make_shares_void() {
+    let mut run = run(&LADDER, &BY_WEIGHT, 2);
+    // The groups used nine tenths of what was used.
+    run.column("cpu", "usage_ns").iter_mut().flatten().for_each(|usage| *usage = *usage / 10 * 9);
+    assert_void(&run, "others", "C-CPU-OTHERS", "processes outside the groups used 10.");
+}
+
+#[test]
+fn a_hypervisor_that_takes_time_makes_shares_void() {
+    let mut run = run(&LADDER, &BY_WEIGHT, 2);
+    let user = run.column("host_cpu", "user_ns").clone();
+    for (steal, user) in run.column("host_cpu", "steal_ns").iter_mut().zip(&user) {
+        *steal = user.map(|user| user / 10);
+    }
+    assert_void(&run, "others", "C-CPU-OTHERS", "the hypervisor took 9.1 %");
+}
+
+fn throttle(subject: &str, throttled_per_period: f64) -> Table {
+    let columns = ["periods", "throttled_periods", "throttled_ns"];
+    table("throttle", &[subject], &columns, 200, |_, ns| {
+        let periods = ns / 100_000_000;
+        vec![periods, (periods as f64 * throttled_per_period) as u64, 0]
+    })
+}
+
+#[test]
+fn a_quota_that_bound_somewhere_above_makes_shares_void() {
+    let mut run = run(&LADDER, &BY_WEIGHT, 2);
+    run.samples[0][0].push(throttle("above:/sys/fs/cgroup/cpu/container", 0.5));
+    assert_void(&run, "quota", "C-CPU-QUOTA", "above:/sys/fs/cgroup/cpu/container` bound in");
+}
+
+/// Two groups that got 0.4 and 0.4 CPUs under a quota.
+fn quota(relation: RelationRecord, quota: &str, throttled: f64) -> Run {
+    let scenario = Scenario { idle: 0.6, ..Scenario::new(&[1, 1]) };
+    let mut run = scenario.promise("cpu.time", relation).run();
+    run.manifest.host.cpus.allowed = "0-1".parse().unwrap();
+    run.column("cpu", "usage_ns").iter_mut().flatten().for_each(|usage| *usage = *usage / 10 * 4);
+    for group in &mut run.trial().groups {
+        group.workloads[0].threads = Some(2);
+        group.knobs[0].knob = "cpu.max".to_owned();
+        group.knobs[0].file = "cpu.max".to_owned();
+        group.knobs[0].obeyed_by = None;
+        group.knobs[0].written = format!("{quota} 100000");
+    }
+    for reading in &mut run.repeat().knobs {
+        reading.knob = "cpu.max".to_owned();
+        reading.file = "cpu.max".to_owned();
+        reading.at_start = Available::Value(format!("{quota} 100000\n"));
+        reading.at_end = reading.at_start.clone();
+    }
+    run.samples[0][0].push(table(
+        "throttle",
+        &["task1", "task2"],
+        &["periods", "throttled_periods", "throttled_ns"],
+        200,
+        |_, ns| {
+            let periods = ns / 100_000_000;
+            vec![periods, (periods as f64 * throttled) as u64, 0]
+        },
+    ));
+    run
+}
+
+fn at_most() -> RelationRecord {
+    RelationRecord::AtMostKnob("cpu.max".to_owned())
+}
+
+fn at_least() -> RelationRecord {
+    RelationRecord::AtLeastKnob("cpu.max".to_owned())
+}
+
+#[test]
+fn a_quota_is_the_bound_as_it_was_read_back() {
+    let kept = quota(at_most(), "40000", 1.0).promise();
+    assert_eq!(kept.verdict, Verdict::Kept, "{}", kept.reason);
+    assert_eq!((kept.to.as_deref(), kept.groups[0].knob), (Some("cpu.max"), Some(0.4)));
+    assert_eq!(quota(at_most(), "30000", 1.0).promise().verdict, Verdict::Broken);
+    let none = quota(at_most(), "max", 0.0).promise();
+    assert_eq!(none.verdict, Verdict::Void);
+}
+
+#[test]
+fn the_quota_of_v1_is_divided_by_the_period_in_its_own_file() {
+    let mut run = quota(at_most(), "40000", 1.0);
+    for group in &mut run.trial().groups {
+        group.knobs[0].file = "cpu.cfs_quota_us".to_owned();
+        group.knobs[0].written = "20000".to_owned();
+        group.knobs[0].also =
+            BTreeMap::from([("cpu.cfs_period_us".to_owned(), "50000".to_owned())]);
+    }
+    for reading in &mut run.repeat().knobs {
+        reading.file = "cpu.cfs_quota_us".to_owned();
+        reading.at_start = Available::Value("20000".to_owned());
+        reading.at_end = reading.at_start.clone();
+        let period = Available::Value("50000".to_owned());
+        reading.also = BTreeMap::from([("cpu.cfs_period_us".to_owned(), period)]);
+    }
+    assert_eq!(run.promise().verdict, Verdict::Kept, "{}", run.promise().reason);
+    run.repeat().knobs[0].also.clear();
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Void);
+    assert!(promise.reason.contains("cpu.cfs_period_us"), "{}", promise.reason);
+}
+
+#[test]
+fn a_quota_that_never_bound_was_not_tested() {
+    let idle = quota(at_most(), "40000", 0.0).promise();
+    assert_eq!(idle.verdict, Verdict::Void);
+    assert!(idle.reason.contains("throttled in no period"), "{}", idle.reason);
+    let far = quota(at_most(), "90000", 1.0).promise();
+    assert_eq!(far.verdict, Verdict::Void);
+    assert!(far.reason.contains("never bound"), "{}", far.reason);
+}
+
+#[test]
+fn a_quota_is_delivered_where_there_is_room_for_it() {
+    assert_eq!(quota(at_least(), "40000", 1.0).promise().verdict, Verdict::Kept);
+    assert_eq!(quota(at_least(), "60000", 0.0).promise().verdict, Verdict::Broken);
+    let mut full = quota(at_least(), "40000", 1.0);
+    let user = full.column("host_cpu", "user_ns").clone();
+    let idle = full.column("host_cpu", "idle_ns").clone();
+    for (index, busy) in full.column("host_cpu", "user_ns").iter_mut().enumerate() {
+        *busy = user[index].zip(idle[index]).map(|(user, idle)| user + 2 * idle);
+    }
+    for column in ["idle_ns", "iowait_ns"] {
+        full.column("host_cpu", column).iter_mut().flatten().for_each(|idle| *idle = 0);
+    }
+    assert_void(&full, "cpu", "C-CPU-ROOM", "were idle 0.0 % of the time");
+    let two = quota(at_least(), "300000", 0.0);
+    assert_void(
+        &two,
+        "cpu",
+        "C-CPU-ROOM",
+        "2 threads of `task1` on 2 CPUs cannot use a quota of 3",
+    );
+}
+
+/// Each group's time on CPU 0, as a part of all of its time.
+fn split(parts: [f64; 4]) -> Table {
+    let groups = ["task1", "task2", "task3", "task4"];
+    table("cpu_split", &groups, &["cpu0_ns", "cpu1_ns"], 21, |subject, ns| {
+        let first = ns as f64 * parts[subject];
+        vec![first as u64, ns - first as u64]
+    })
+}
+
+#[test]
+fn threads_that_crowd_on_one_cpu_are_suspected_of_broken_shares() {
+    let mut run = run(&LADDER, &[0.05, 0.1, 0.25, 0.6], 2);
+    run.samples[0][0].push(split([0.9, 0.5, 0.5, 0.2]));
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Broken, "{}", promise.reason);
+    let cause = &promise.causes[0];
+    assert_eq!(cause.code, "C-CPU-IMBALANCE");
+    assert!(cause.evidence[0].contains("`task1` had 90.0 % of its time on one CPU"), "{cause:?}");
+}
+
+#[test]
+fn an_even_spread_rules_the_imbalance_out() {
+    let mut run = run(&LADDER, &[0.05, 0.1, 0.25, 0.6], 2);
+    let unknown = |run: &Run| {
+        let cause = run.promise().causes.remove(0);
+        assert_eq!(cause.code, "C-UNKNOWN");
+        cause.evidence.join("; ")
+    };
+    let said = unknown(&run);
+    assert!(said.contains("not looked at C-CPU-IMBALANCE"), "{said}");
+    run.samples[0][0].push(split([0.5, 0.45, 0.5, 0.5]));
+    let said = unknown(&run);
+    assert!(said.contains("ruled out C-CPU-IMBALANCE: every group was spread evenly"), "{said}");
+}

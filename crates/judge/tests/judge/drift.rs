@@ -1,0 +1,74 @@
+//! Values that somebody changes while a repeat runs, and changes back.
+
+use std::collections::BTreeMap;
+
+use assay_facts::Available;
+use assay_judge::Verdict;
+use assay_record::{Drift, Seen, WatchCost};
+
+use crate::synthetic::{RELEASED_NS, Run, Scenario};
+
+fn run() -> Run {
+    let mut run = Scenario::new(&[100, 200, 400, 800]).run();
+    run.repeat().watch = Some(WatchCost { interval_s: 1.0, rounds: 20, files: 10, cpu_s: 0.02 });
+    run
+}
+
+fn drift(first: &str, last: &str) -> Drift {
+    let seen = |after_s: u64, value: &str| Seen {
+        time_ns: RELEASED_NS + 2_000_000 + after_s * 1_000_000_000,
+        value: Available::Value(value.to_owned()),
+    };
+    Drift { first: seen(5, first), last: seen(8, last), readings: 3 }
+}
+
+#[test]
+fn a_weight_that_was_changed_and_changed_back_voids_and_says_when_and_to_what() {
+    let mut run = run();
+    run.repeat().knobs[1].drift =
+        BTreeMap::from([("blkio.bfq.weight".to_owned(), drift("900", "901"))]);
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Void);
+    for said in ["`task2`", "`900` 5.0 s after the start", "`901` at 8.0 s", "3 readings"] {
+        assert!(promise.reason.contains(said), "no {said} in {}", promise.reason);
+    }
+    assert_eq!(promise.causes[0].code, "C-KNOB-DRIFT");
+}
+
+#[test]
+fn another_spelling_of_the_same_value_is_no_drift() {
+    let mut run = run();
+    let same = drift("default 200", "default 200");
+    run.repeat().knobs[1].drift = BTreeMap::from([("blkio.bfq.weight".to_owned(), same)]);
+    assert_eq!(run.promise().verdict, Verdict::Kept, "{}", run.promise().reason);
+}
+
+#[test]
+fn a_scheduler_that_was_gone_for_a_while_voids() {
+    let mut run = run();
+    run.repeat().queues[0].drift =
+        BTreeMap::from([("scheduler".to_owned(), drift("none", "none"))]);
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Void);
+    assert!(
+        promise.reason.contains("`scheduler` of loop0 read `none` 5.0 s"),
+        "{}",
+        promise.reason
+    );
+}
+
+#[test]
+fn an_attribute_that_nobody_asked_for_may_change() {
+    let mut run = run();
+    run.repeat().queues[0].drift = BTreeMap::from([("nr_requests".to_owned(), drift("64", "64"))]);
+    assert_eq!(run.promise().verdict, Verdict::Kept, "{}", run.promise().reason);
+}
+
+#[test]
+fn looking_again_is_part_of_the_cost() {
+    let with = run().judge().trials[0].observer_cpu;
+    let mut without = run();
+    without.repeat().watch = None;
+    let without = without.judge().trials[0].observer_cpu;
+    assert!((with - without - 0.001).abs() < 1e-9, "{with} {without}");
+}

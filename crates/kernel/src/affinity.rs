@@ -1,0 +1,72 @@
+//! Which CPUs a thread may run on, and on which it ran last.
+
+use std::path::PathBuf;
+
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use crate::error::Error;
+use crate::root::Root;
+
+/// Binds the calling thread, and threads that it starts from then on, to these CPUs
+/// (sched_setaffinity(2)).
+pub fn bind_self(cpus: &[u16]) -> Result<(), Error> {
+    let mut set = CpuSet::new();
+    for cpu in cpus.iter().filter(|cpu| usize::from(**cpu) < CpuSet::MAX_CPU) {
+        set.set(usize::from(*cpu));
+    }
+    let path = PathBuf::from("/proc/self");
+    sched_setaffinity(None, &set).map_err(|cause| {
+        Error::new("sched_setaffinity", &path, &cause.into()).with_value(&format!("{cpus:?}"))
+    })
+}
+
+/// The CPUs that a thread may run on, its cpuset applied (sched_getaffinity(2)).
+pub fn of(pid: u32) -> Result<Vec<u16>, Error> {
+    let path = PathBuf::from(format!("/proc/{pid}"));
+    let id = i32::try_from(pid)
+        .ok()
+        .and_then(Pid::from_raw)
+        .ok_or_else(|| Error::unexpected("sched_getaffinity", &path, "no such process id"))?;
+    let set = sched_getaffinity(Some(id))
+        .map_err(|cause| Error::new("sched_getaffinity", &path, &cause.into()))?;
+    Ok((0..=u16::MAX).take(CpuSet::MAX_CPU).filter(|cpu| set.is_set(usize::from(*cpu))).collect())
+}
+
+/// The CPU that a process ran on last: field 39 of /proc/PID/stat (proc_pid_stat(5)).
+#[must_use]
+pub fn last_cpu(root: &Root, pid: u32) -> Option<u16> {
+    let stat = root.read(format!("/proc/{pid}/stat")).ok()?;
+    // The command name stands in parentheses and may hold blanks; after it comes field 3.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(39 - 3)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_thread_runs_where_it_was_bound() {
+        std::thread::spawn(|| {
+            let allowed = of(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
+            let last = *allowed.last().unwrap();
+            bind_self(&[last]).unwrap();
+            let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+            assert_eq!(of(tid).unwrap(), [last]);
+            assert_eq!(last_cpu(&Root::real(), tid), Some(last));
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn field_39_is_found_behind_a_name_with_blanks_and_parentheses() {
+        let tree = tempfile::tempdir().unwrap();
+        let folder = tree.path().join("proc/7");
+        std::fs::create_dir_all(&folder).unwrap();
+        let fields: Vec<String> = (4..=52).map(|field| field.to_string()).collect();
+        std::fs::write(folder.join("stat"), format!("7 (a) b (c)) R {}\n", fields.join(" ")))
+            .unwrap();
+        assert_eq!(last_cpu(&Root::at(tree.path()), 7), Some(39));
+    }
+}

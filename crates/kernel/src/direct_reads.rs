@@ -1,0 +1,182 @@
+//! Many reads of one file under way at once from one thread, past the page cache: Linux's own
+//! asynchronous I/O (io_setup(2), io_submit(2), io_getevents(2)). To an I/O scheduler that keeps
+//! a queue for each process they are one queue, which reads by several threads are not.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+
+// include/uapi/linux/aio_abi.h.
+const IOCB_CMD_PREAD: u16 = 0;
+/// Direct I/O wants memory and places at multiples of the device's block size, at most a page.
+const ALIGNMENT: usize = 4096;
+
+/// `struct iocb`, in the byte order of little-endian machines and, as far as it is used here, of
+/// others too: `key` and `rw_flags` are 0.
+#[repr(C)]
+#[derive(Clone, Default)]
+struct Request {
+    data: u64,
+    key: u32,
+    rw_flags: u32,
+    opcode: u16,
+    priority: i16,
+    file: u32,
+    buffer: u64,
+    length: u64,
+    offset: i64,
+    reserved: u64,
+    flags: u32,
+    event: u32,
+}
+
+/// `struct io_event`.
+#[repr(C)]
+#[derive(Clone, Default)]
+struct Event {
+    data: u64,
+    request: u64,
+    result: i64,
+    result2: i64,
+}
+
+/// A file that is open for direct reads of blocks of one size.
+#[derive(Debug)]
+pub struct DirectReads {
+    path: PathBuf,
+    file: File,
+    context: libc::c_ulong,
+    /// The kernel writes here until a read has ended; only `start` and the end of `self` care.
+    memory: Vec<u8>,
+    block: usize,
+    under_way: usize,
+}
+
+impl DirectReads {
+    /// Opens `path` for at most `depth` reads of `block` bytes at once.
+    pub fn open(path: &Path, block: usize, depth: usize) -> Result<Self, Error> {
+        let file = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_DIRECT)
+            .open(path)
+            .map_err(|cause| Error::new("open", path, &cause))?;
+        let mut context: libc::c_ulong = 0;
+        // SAFETY: the kernel writes the new context's number to where the second argument points,
+        // which lives through the call.
+        let answer =
+            unsafe { libc::syscall(libc::SYS_io_setup, depth as libc::c_long, &raw mut context) };
+        if answer != 0 {
+            return Err(Error::new("io_setup", path, &io::Error::last_os_error()));
+        }
+        let memory = vec![0; block * depth + ALIGNMENT];
+        Ok(Self { path: path.to_owned(), file, context, memory, block, under_way: 0 })
+    }
+
+    /// Starts a read at `offset`, a multiple of the block, into place `slot`, below the depth. A
+    /// slot that is in use already gets what either read brings, in any order.
+    pub fn start(&mut self, slot: usize, offset: u64) -> Result<(), Error> {
+        let first = self.memory.as_ptr().align_offset(ALIGNMENT) + slot * self.block;
+        let place = self.memory.get_mut(first..first + self.block).ok_or_else(|| {
+            Error::unexpected("read", &self.path, format!("there is no slot {slot}"))
+        })?;
+        let request = Request {
+            data: slot as u64,
+            opcode: IOCB_CMD_PREAD,
+            file: self.file.as_raw_fd().cast_unsigned(),
+            buffer: place.as_mut_ptr() as u64,
+            length: self.block as u64,
+            offset: offset.cast_signed(),
+            ..Request::default()
+        };
+        let list = [&raw const request];
+        // SAFETY: the kernel copies the list and the request during the call. It writes into
+        // `memory` until the read has ended: `memory` is never moved or read meanwhile, and the
+        // end of `self` waits for all reads before it is freed.
+        let taken =
+            unsafe { libc::syscall(libc::SYS_io_submit, self.context, 1_i64, list.as_ptr()) };
+        if taken != 1 {
+            return Err(Error::new("io_submit", &self.path, &io::Error::last_os_error()));
+        }
+        self.under_way += 1;
+        Ok(())
+    }
+
+    /// Waits until at least one read has ended, and returns the slots of all that have.
+    pub fn ended(&mut self) -> Result<Vec<usize>, Error> {
+        let mut events = vec![Event::default(); self.under_way.max(1)];
+        // SAFETY: the kernel writes at most as many events as the list is long; no time limit.
+        let count = unsafe {
+            libc::syscall(
+                libc::SYS_io_getevents,
+                self.context,
+                1_i64,
+                events.len() as libc::c_long,
+                events.as_mut_ptr(),
+                std::ptr::null_mut::<libc::timespec>(),
+            )
+        };
+        let count = usize::try_from(count)
+            .map_err(|_| Error::new("io_getevents", &self.path, &io::Error::last_os_error()))?;
+        self.under_way -= count.min(self.under_way);
+        events.truncate(count);
+        events.iter().map(|event| self.slot(event)).collect()
+    }
+
+    fn slot(&self, event: &Event) -> Result<usize, Error> {
+        if event.result == self.block as i64 {
+            return Ok(usize::try_from(event.data).unwrap_or(0));
+        }
+        let number = i32::try_from(-event.result).unwrap_or(0);
+        if event.result < 0 {
+            return Err(Error::new("read", &self.path, &io::Error::from_raw_os_error(number)));
+        }
+        Err(Error::unexpected("read", &self.path, "a block reaches beyond the end"))
+    }
+}
+
+impl Drop for DirectReads {
+    fn drop(&mut self) {
+        // SAFETY: io_destroy waits until the kernel no longer writes into `memory`, which is freed
+        // after it.
+        unsafe {
+            libc::syscall(libc::SYS_io_destroy, self.context);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_structures_have_the_sizes_of_the_kernel_s_header() {
+        assert_eq!(size_of::<Request>(), 64);
+        assert_eq!(size_of::<Event>(), 32);
+    }
+
+    #[test]
+    fn reads_end_where_they_began_and_one_beyond_the_end_is_an_error() {
+        let file = tempfile::NamedTempFile::new_in(".").unwrap();
+        std::fs::write(file.path(), vec![7; 4 * ALIGNMENT]).unwrap();
+        // A file system without direct I/O (some tmpfs) has nothing to be tested.
+        let Ok(mut reads) = DirectReads::open(file.path(), ALIGNMENT, 4) else { return };
+        for slot in 0..4 {
+            reads.start(slot, (slot * ALIGNMENT) as u64).unwrap();
+        }
+        let mut ended = Vec::new();
+        while ended.len() < 4 {
+            ended.extend(reads.ended().unwrap());
+        }
+        ended.sort_unstable();
+        assert_eq!(ended, [0, 1, 2, 3]);
+        let first = reads.memory.as_ptr().align_offset(ALIGNMENT);
+        assert!(reads.memory[first..first + 4 * ALIGNMENT].iter().all(|byte| *byte == 7));
+        reads.start(0, 1 << 30).unwrap();
+        assert!(reads.ended().is_err());
+        assert!(reads.start(9, 0).is_err());
+    }
+}

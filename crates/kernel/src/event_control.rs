@@ -1,0 +1,48 @@
+//! Events of cgroup v1's memory controller: an eventfd(2) that is registered through
+//! `cgroup.event_control` (Documentation/admin-guide/cgroup-v1/memcg_test.rst and memory.rst, 9
+//! "Memory thresholds" and 10 "OOM Control").
+
+use std::fs::File;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+
+use crate::error::Error;
+use crate::root::Root;
+
+/// A registered event; it stands as long as the value lives.
+#[derive(Debug)]
+pub struct MemoryEvent {
+    event: OwnedFd,
+    _file: File,
+}
+
+impl MemoryEvent {
+    /// Asks to be told of what happens to `file` of the group directory `group`:
+    /// `memory.usage_in_bytes` with a threshold in bytes as `arguments`, or
+    /// `memory.oom_control` without any.
+    pub fn register(root: &Root, group: &Path, file: &str, arguments: &str) -> Result<Self, Error> {
+        let path = group.join(file);
+        let opened =
+            File::open(root.resolve(&path)).map_err(|cause| Error::new("open", &path, &cause))?;
+        let event = eventfd(0, EventfdFlags::CLOEXEC)
+            .map_err(|cause| Error::new("eventfd", &path, &cause.into()))?;
+        let request = format!("{} {} {arguments}", event.as_raw_fd(), opened.as_raw_fd());
+        root.write(group.join("cgroup.event_control"), request.trim_end())?;
+        Ok(Self { event, _file: opened })
+    }
+
+    /// Waits until it happens, and says whether it did within `limit`.
+    pub fn wait(&self, limit: Duration) -> Result<bool, Error> {
+        let mut polled = [PollFd::new(&self.event, PollFlags::IN)];
+        let limit = Timespec {
+            tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(limit.subsec_nanos()),
+        };
+        poll(&mut polled, Some(&limit))
+            .map_err(|cause| Error::new("poll", Path::new("eventfd"), &cause.into()))?;
+        Ok(polled[0].revents().contains(PollFlags::IN))
+    }
+}

@@ -1,0 +1,111 @@
+//! Signals for a command that this process has started: noted here, to be passed on to it.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::process::Signal;
+
+/// Signals that someone sent to this process alone, as bits by number.
+static SENT: AtomicU32 = AtomicU32::new(0);
+
+/// Signals that the terminal sent to its whole foreground process group, as bits by number.
+static FROM_TERMINAL: AtomicU32 = AtomicU32::new(0);
+
+/// `si_code` of a signal that the kernel itself sent (sigaction(2)).
+const SI_KERNEL: i32 = 0x80;
+
+/// What is passed on: the ways to ask a command to end, and those it may give a meaning of its own.
+const PASSED_ON: [Signal; 6] =
+    [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT, Signal::USR1, Signal::USR2];
+
+extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    // SAFETY: with SA_SIGINFO the kernel passes a valid siginfo_t; stores to atomics are all that
+    // happens, and these are async-signal-safe.
+    let code = unsafe { info.as_ref() }.map_or(0, |info| info.si_code);
+    let noted = if code == SI_KERNEL { &FROM_TERMINAL } else { &SENT };
+    noted.fetch_or(bit(signal), Ordering::SeqCst);
+}
+
+fn bit(signal: i32) -> u32 {
+    u32::try_from(signal).ok().and_then(|number| 1u32.checked_shl(number)).unwrap_or(0)
+}
+
+/// From now on SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are noted instead of ending
+/// this process. One that is ignored already stays ignored (nohup(1)), for the command too. A
+/// command that is started later begins with the usual actions, since execve(2) resets handlers.
+pub fn note_signals() {
+    for signal in PASSED_ON {
+        // SAFETY: a zeroed sigaction is a valid one, both structures live through the calls, and
+        // `note` has the signature that SA_SIGINFO asks for.
+        unsafe {
+            let mut found: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal.as_raw(), std::ptr::null(), &mut found);
+            if found.sa_sigaction == libc::SIG_IGN {
+                continue;
+            }
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction =
+                note as extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) as usize;
+            action.sa_flags = libc::SA_SIGINFO;
+            libc::sigaction(signal.as_raw(), &action, std::ptr::null_mut());
+        }
+    }
+}
+
+/// Signals noted since the last call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Noted {
+    /// Sent to this process alone, so that only this process can pass them on.
+    pub sent: Vec<Signal>,
+    /// Sent by the terminal (Ctrl-C, Ctrl-\, hang-up) to all processes in its foreground; a
+    /// command that shares the process group has received them too.
+    pub from_terminal: Vec<Signal>,
+}
+
+impl Noted {
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.sent.is_empty() && self.from_terminal.is_empty()
+    }
+
+    /// The first that asks for an end: any but SIGUSR1 and SIGUSR2.
+    #[must_use]
+    pub fn end(&self) -> Option<Signal> {
+        let all = self.sent.iter().chain(&self.from_terminal);
+        all.copied().find(|signal| *signal != Signal::USR1 && *signal != Signal::USR2)
+    }
+}
+
+/// Takes the notes.
+#[must_use]
+pub fn take() -> Noted {
+    let list = |noted: &AtomicU32| {
+        let bits = noted.swap(0, Ordering::SeqCst);
+        PASSED_ON.into_iter().filter(|signal| bits & bit(signal.as_raw()) != 0).collect()
+    };
+    Noted { sent: list(&SENT), from_terminal: list(&FROM_TERMINAL) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_sent_to_this_process_is_noted_once() {
+        note_signals();
+        let own = rustix::process::getpid();
+        rustix::process::kill_process(own, Signal::USR1).unwrap();
+        // A signal to a process of many threads may reach another thread a little later.
+        let mut noted = take();
+        for _ in 0..1000 {
+            if !noted.is_empty() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            noted = take();
+        }
+        assert_eq!(noted.sent, [Signal::USR1]);
+        assert_eq!(noted.end(), None);
+        assert!(take().is_empty());
+    }
+}

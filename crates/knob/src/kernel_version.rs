@@ -1,0 +1,69 @@
+//! Versions of the kernel, so that a host can be compared with the table.
+
+use std::fmt;
+
+/// A release of Linux: `6.1`, or `2.6.24` from the time of three numbers. What follows the numbers
+/// (`-18-amd64`) and the patch level of later releases say nothing about interface files and are
+/// not kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KernelVersion {
+    major: u16,
+    minor: u16,
+    patch: u16,
+}
+
+impl KernelVersion {
+    /// A release of two numbers.
+    #[must_use]
+    pub const fn new(major: u16, minor: u16) -> Self {
+        Self { major, minor, patch: 0 }
+    }
+
+    /// A release 2.6.x.
+    #[must_use]
+    pub const fn two_six(patch: u16) -> Self {
+        Self { major: 2, minor: 6, patch }
+    }
+
+    /// The version in a release as `uname -r` prints it, `6.1.0-18-amd64`; `None` when it does
+    /// not begin with two numbers.
+    #[must_use]
+    pub fn parse(release: &str) -> Option<Self> {
+        let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+        let major: u16 = numbers.next()?.parse().ok()?;
+        let minor = numbers.next()?.parse().ok()?;
+        let patch = numbers.next().and_then(|patch| patch.parse().ok()).unwrap_or(0);
+        Some(if major < 3 { Self { major, minor, patch } } else { Self::new(major, minor) })
+    }
+}
+
+impl fmt::Display for KernelVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)?;
+        if self.major < 3 { write!(f, ".{}", self.patch) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_uname_prints() {
+        for (release, version) in [
+            ("6.1.0-18-amd64", KernelVersion::new(6, 1)),
+            ("6.18.44-fc-v669", KernelVersion::new(6, 18)),
+            ("5.19-rc3", KernelVersion::new(5, 19)),
+            ("2.6.32-754.el6", KernelVersion::two_six(32)),
+        ] {
+            assert_eq!(KernelVersion::parse(release), Some(version), "{release}");
+        }
+        assert_eq!(KernelVersion::parse("unknown"), None);
+    }
+
+    #[test]
+    fn later_releases_are_greater_as_numbers_and_not_as_text() {
+        assert!(KernelVersion::new(6, 12) > KernelVersion::new(6, 2));
+        assert!(KernelVersion::new(3, 0) > KernelVersion::two_six(39));
+    }
+}

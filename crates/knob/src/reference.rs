@@ -1,0 +1,216 @@
+//! docs/reference/knobs.md, made from the table.
+
+use std::fmt::Write;
+
+use crate::file::{File, Place};
+use crate::knob::{Counterpart, Knob, Role};
+use crate::table::all;
+use crate::translate::Version;
+
+/// The controllers in the order of the page: v2 name, and what there is to say of each.
+const CONTROLLERS: &[(&str, &str)] = &[
+    (
+        "cgroup",
+        "Files of every group, whatever its controllers. On v1 each hierarchy has its own. On v2 \
+         domain controllers (memory, io, hugetlb, rdma, misc, dmem) divide processes, and only \
+         threaded ones (cpu, cpuset, pids, perf_event) work in threaded groups.",
+    ),
+    ("cpu", "CPU time. Threaded on v2."),
+    ("cpuacct", "CPU time used, v1 only: on v2 `cpu.stat` of every group has it."),
+    ("cpuset", "CPUs and memory nodes. Threaded on v2."),
+    ("memory", "Memory and swap. A domain controller on v2."),
+    ("io", "Block I/O; `blkio` on v1. A domain controller on v2."),
+    ("pids", "Numbers of processes and threads. Threaded on v2."),
+    (
+        "hugetlb",
+        "Huge pages. `<size>` is one of the sizes of the machine as in `2MB`, `1GB`, `64KB`. A \
+         domain controller on v2.",
+    ),
+    ("devices", "Which devices may be opened and made. On v2 there is no file."),
+    ("freezer", "Stopping a group, v1 only: on v2 `cgroup.freeze` of every group does it."),
+    ("net_cls", "Classes of packets, v1 only."),
+    ("net_prio", "Priorities of packets, v1 only."),
+    ("rdma", "RDMA adapters. A domain controller on v2."),
+    ("misc", "Resources that come in numbers. A domain controller on v2."),
+    ("dmem", "Memory of devices. A domain controller on v2."),
+];
+
+const HEAD: &str = "\
+# Knobs: the interface files of control groups
+
+This page is made from the table that `assay host`, the checks of study files and the writing of knobs work with
+(`crates/knob/src/table/`). `ASSAY_BLESS=1 cargo test -p assay-knob` writes it.
+
+A study names a knob by its v2 name, or by its v1 name where v2 has none, and the plan says which file that is on a
+host. Where both columns hold a name, the value is translated and the plan says how. `assay host` says which of these
+files a host has, and why it lacks the others; `assay host --knobs-check` compares this table with a new group in
+every mounted hierarchy.
+
+- **kind**: a *setting* keeps what is written, and only these are knobs of a study. A *reading* tells something. An
+  *action* makes something happen.
+- **reads**: what the file reads in a new group; a dash where that depends on the host.
+- **since**: the first kernel that has the file under this name.
+- *root only* and *not in the root* say which groups show the file. *Delegatable* files belong to the owner of a
+  delegated subtree; all others are for root, whoever owns the group.
+- Values for one disk (`MAJ:MIN ...`) may leave the numbers out in a study: the disk of the group is meant.
+- Options (`CONFIG_...`) are those that the kernel needs besides the controller's own.
+";
+
+/// The page as Markdown.
+#[must_use]
+pub fn reference() -> String {
+    let mut page = HEAD.to_owned();
+    for (controller, about) in CONTROLLERS {
+        let knobs: Vec<&Knob> =
+            all().iter().filter(|knob| knob.controller == *controller).collect();
+        let _ = write!(page, "\n## {controller}\n\n{about}\n");
+        table(&mut page, &knobs, Version::V2);
+        table(&mut page, &knobs, Version::V1);
+        conditions(&mut page, &knobs);
+    }
+    page.push_str(
+        "\n## perf_event\n\nNo files. A group stands for its processes when counters are opened \
+         for it (perf_event_open(2), PERF_FLAG_PID_CGROUP); on v2 every group does, without being \
+         enabled.\n",
+    );
+    page
+}
+
+/// Entries with a file on v2, or those with one on v1 only.
+fn table(page: &mut String, knobs: &[&Knob], version: Version) {
+    let rows: Vec<&&Knob> =
+        knobs.iter().filter(|knob| knob.v2.is_some() == (version == Version::V2)).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let (here, there) = match version {
+        Version::V2 => ("cgroup v2", "cgroup v1"),
+        Version::V1 => ("only cgroup v1", "cgroup v2"),
+    };
+    let _ = write!(
+        page,
+        "\n| {here} | {there} | kind | values | reads | since | |\n|---|---|---|---|---|---|---|\n"
+    );
+    for knob in rows {
+        let Some(file) = knob.file(version) else { continue };
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {} | {} | {} | {} | {} |",
+            knob.name,
+            counterpart(knob),
+            kind(knob, file),
+            values(knob),
+            reads(file),
+            since(knob, file, version),
+            remarks(knob, file),
+        );
+    }
+}
+
+fn counterpart(knob: &Knob) -> String {
+    match knob.counterpart {
+        Counterpart::SameName => "the same".to_owned(),
+        Counterpart::Files(files) => {
+            files.iter().map(|file| format!("`{file}`")).collect::<Vec<_>>().join(", ")
+        }
+        Counterpart::Means(_) => "a program".to_owned(),
+        Counterpart::Nothing(_) => "-".to_owned(),
+    }
+}
+
+fn kind(knob: &Knob, file: &File) -> String {
+    let role = match knob.role {
+        Role::Setting => "setting",
+        Role::Reading => "reading",
+        Role::Action => "action",
+    };
+    let delegatable = if file.is_delegatable { ", delegatable" } else { "" };
+    format!("{role}{delegatable}")
+}
+
+fn values(knob: &Knob) -> String {
+    match knob.role {
+        Role::Reading => "-".to_owned(),
+        _ => knob.range.to_string().replace('|', "\\|"),
+    }
+}
+
+fn reads(file: &File) -> String {
+    match file.default {
+        None => "-".to_owned(),
+        Some("") => "empty".to_owned(),
+        Some(text) => format!("`{text}`"),
+    }
+}
+
+fn since(knob: &Knob, file: &File, version: Version) -> String {
+    let mut text = file.since.to_string();
+    if let Some(until) = file.until {
+        let _ = write!(text, ", gone in {until}");
+    }
+    let other = knob.v1.filter(|_| version == Version::V2);
+    if let Some(other) = other.filter(|other| other.since != file.since) {
+        let _ = write!(text, "; v1 {}", other.since);
+    }
+    text
+}
+
+/// What it is for, where it is, what it needs, and why there is no counterpart.
+fn remarks(knob: &Knob, file: &File) -> String {
+    let mut parts = vec![knob.about.to_owned()];
+    match file.place {
+        Place::Everywhere => {
+            if let Some(since) = file.in_root_since {
+                parts.push(format!("in the root since {since}"));
+            }
+        }
+        Place::Inside => parts.push("not in the root".to_owned()),
+        Place::RootOnly => parts.push("root only".to_owned()),
+    }
+    match (file.needs, file.config) {
+        (Some(needs), _) => parts.push(format!("there when {needs}")),
+        (None, Some(config)) => parts.push(config.to_owned()),
+        (None, None) => {}
+    }
+    match knob.counterpart {
+        Counterpart::Nothing(why) | Counterpart::Means(why) => parts.push(why.to_owned()),
+        Counterpart::SameName | Counterpart::Files(_) => {}
+    }
+    parts.join("; ").replace('|', "\\|")
+}
+
+/// Side conditions, each once with the files that it is about.
+fn conditions(page: &mut String, knobs: &[&Knob]) {
+    let mut seen = Vec::new();
+    for condition in knobs.iter().flat_map(|knob| knob.conditions) {
+        if !seen.contains(condition) {
+            seen.push(*condition);
+        }
+    }
+    if !seen.is_empty() {
+        page.push('\n');
+    }
+    for condition in seen {
+        let about: Vec<String> = knobs
+            .iter()
+            .filter(|knob| knob.conditions.contains(&condition))
+            .map(|knob| format!("`{}`", knob.name))
+            .collect();
+        let _ = writeln!(page, "- {}: {condition}.", about.join(", "));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_is_on_the_page_under_its_controller() {
+        let page = reference();
+        for knob in all() {
+            assert!(page.contains(&format!("| `{}` |", knob.name)), "{}", knob.name);
+            assert!(CONTROLLERS.iter().any(|(name, _)| *name == knob.controller), "{}", knob.name);
+        }
+        assert!(page.is_ascii());
+    }
+}

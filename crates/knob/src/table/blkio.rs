@@ -1,0 +1,106 @@
+//! Block I/O on v1: cgroup-v1/blkio-controller.rst, block/bfq-iosched.rst, block/blk-throttle.c.
+
+use crate::condition::Condition as C;
+use crate::file::{File, old_read_only, old_read_write, old_write_only, read_only, read_write};
+use crate::knob::build::{action, reading, setting};
+use crate::knob::{Knob, Unit};
+use crate::range::ValueRange as R;
+
+const IO: &str = "io";
+const BFQ: &str = "the scheduler bfq is loaded (CONFIG_BFQ_GROUP_IOSCHED)";
+const GROUPED: &str = "CONFIG_BFQ_GROUP_IOSCHED";
+const THROTTLING: &str = "CONFIG_BLK_DEV_THROTTLING";
+const CFQ: &str = "CONFIG_CFQ_GROUP_IOSCHED";
+const CFQ_WEIGHT: R = R::Integer { low: 10, high: 1_000 };
+const RATE: R = R::DeviceNumber { high: u64::MAX, is_bytes: true };
+const REQUESTS: R = R::DeviceNumber { high: u32::MAX as u64, is_bytes: false };
+const DIRECT: &[C] = &[C::WholeDisks, C::DirectWritesOnly];
+
+pub(super) static KNOBS: &[Knob] = &[
+    setting("blkio.weight", IO, Unit::Weight, CFQ_WEIGHT)
+        .v1(old_read_write(33).until(5, 0).reads("500").config(CFQ))
+        .as_files(&["io.weight"])
+        .about("share of a disk relative to sibling groups, under the scheduler cfq"),
+    setting(
+        "blkio.weight_device",
+        IO,
+        Unit::Weight,
+        R::DeviceNumber { high: 1_000, is_bytes: false },
+    )
+    .v1(old_read_write(36).until(5, 0).reads("").config(CFQ))
+    .as_files(&["io.weight"])
+    .about("the same for one disk; 0 takes it back"),
+    setting("blkio.leaf_weight", IO, Unit::Weight, CFQ_WEIGHT)
+        .v1(read_write(3, 9).until(5, 0).reads("500").config(CFQ))
+        .nowhere_else("on v2 a group that holds processes has no groups inside")
+        .about("weight of the group's own tasks against the groups inside, under cfq"),
+    setting("blkio.bfq.weight", IO, Unit::Weight, R::Integer { low: 1, high: 1_000 })
+        .v1(bfq(read_write(4, 12).inside()).reads("100"))
+        .as_files(&["io.bfq.weight"])
+        .when(&[C::NeedsBfq])
+        .about("share of a disk relative to sibling groups, under the scheduler bfq"),
+    setting(
+        "blkio.bfq.weight_device",
+        IO,
+        Unit::Weight,
+        R::DeviceNumber { high: 1_000, is_bytes: false },
+    )
+    .v1(bfq(read_write(5, 4).inside()).reads("default 100"))
+    .as_files(&["io.bfq.weight"])
+    .when(&[C::NeedsBfq, C::WholeDisks])
+    .about("the same for one disk; 0 takes it back"),
+    setting("blkio.throttle.read_bps_device", IO, Unit::Rates, RATE)
+        .v1(old_read_write(37).reads("").config(THROTTLING))
+        .as_files(&["io.max"])
+        .when(DIRECT)
+        .about("bytes per second that a group may read from a disk"),
+    setting("blkio.throttle.write_bps_device", IO, Unit::Rates, RATE)
+        .v1(old_read_write(37).reads("").config(THROTTLING))
+        .as_files(&["io.max"])
+        .when(DIRECT)
+        .about("bytes per second that a group may write to a disk"),
+    setting("blkio.throttle.read_iops_device", IO, Unit::Rates, REQUESTS)
+        .v1(old_read_write(37).reads("").config(THROTTLING))
+        .as_files(&["io.max"])
+        .when(DIRECT)
+        .about("requests per second that a group may read from a disk"),
+    setting("blkio.throttle.write_iops_device", IO, Unit::Rates, REQUESTS)
+        .v1(old_read_write(37).reads("").config(THROTTLING))
+        .as_files(&["io.max"])
+        .when(DIRECT)
+        .about("requests per second that a group may write to a disk"),
+    counter("blkio.throttle.io_service_bytes", old_read_only(37).config(THROTTLING))
+        .about("bytes on each disk, this group"),
+    counter("blkio.throttle.io_serviced", old_read_only(37).config(THROTTLING))
+        .about("requests on each disk, this group"),
+    counter("blkio.throttle.io_service_bytes_recursive", read_only(4, 18).config(THROTTLING))
+        .about("bytes on each disk, with the groups inside"),
+    counter("blkio.throttle.io_serviced_recursive", read_only(4, 18).config(THROTTLING))
+        .about("requests on each disk, with the groups inside"),
+    counter("blkio.bfq.io_service_bytes", bfq(read_only(4, 12)))
+        .about("bytes on each disk that bfq serves, this group"),
+    counter("blkio.bfq.io_serviced", bfq(read_only(4, 12)))
+        .about("requests on each disk that bfq serves, this group"),
+    counter("blkio.bfq.io_service_bytes_recursive", bfq(read_only(4, 12)))
+        .about("bytes on each disk that bfq serves, with the groups inside"),
+    counter("blkio.bfq.io_serviced_recursive", bfq(read_only(4, 12)))
+        .about("requests on each disk that bfq serves, with the groups inside"),
+    action("blkio.reset_stats", IO, Unit::Switch, R::Integer { low: 0, high: i64::MAX })
+        .v1(old_write_only(35))
+        .nowhere_else("on v2 readers subtract what they read before")
+        .about("begins the counters anew"),
+    setting("blkio.prio.class", IO, Unit::Word, R::Words(PRIORITIES))
+        .v1(read_write(5, 14).reads("no-change").config("CONFIG_BLK_CGROUP_IOPRIO"))
+        .as_files(&["io.prio.class"])
+        .about("what becomes of the I/O priority of the group's requests"),
+];
+
+const PRIORITIES: &[&str] = &["no-change", "promote-to-rt", "none-to-rt", "restrict-to-be", "idle"];
+
+const fn bfq(file: File) -> File {
+    file.config(GROUPED).needs(BFQ)
+}
+
+const fn counter(name: &'static str, file: File) -> Knob {
+    reading(name, IO, Unit::Table).v1(file).as_files(&["io.stat"])
+}

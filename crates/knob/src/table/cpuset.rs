@@ -1,0 +1,106 @@
+//! CPUs and memory nodes: cgroup-v2.rst "Cpuset", cgroup-v1/cpusets.rst.
+
+use crate::condition::Condition as C;
+use crate::file::{old_read_only, old_read_write, read_only, read_write};
+use crate::knob::build::{reading, setting};
+use crate::knob::{Knob, Unit};
+use crate::range::ValueRange as R;
+
+const CPUSET: &str = "cpuset";
+const ALWAYS: &str = "always so on v2";
+const NO_SUCH: &str = "v2 has left it out";
+
+pub(super) static KNOBS: &[Knob] = &[
+    setting("cpuset.cpus", CPUSET, Unit::Ids, R::IdList)
+        .v2(read_write(5, 0).inside().reads(""))
+        .v1(old_read_write(24).reads(""))
+        .when(&[C::BeforeProcesses, C::WithinParentList])
+        .about("CPUs that a group may run on"),
+    setting("cpuset.mems", CPUSET, Unit::Ids, R::IdList)
+        .v2(read_write(5, 0).inside().reads(""))
+        .v1(old_read_write(24).reads(""))
+        .when(&[C::BeforeProcesses, C::WithinParentList])
+        .about("memory nodes that a group may allocate from; on v2 a change moves its pages"),
+    reading("cpuset.cpus.effective", CPUSET, Unit::Ids)
+        .v2(read_only(5, 0))
+        .as_files(&["cpuset.effective_cpus"])
+        .about("CPUs that the group is granted"),
+    reading("cpuset.mems.effective", CPUSET, Unit::Ids)
+        .v2(read_only(5, 0))
+        .as_files(&["cpuset.effective_mems"])
+        .about("memory nodes that the group is granted"),
+    reading("cpuset.effective_cpus", CPUSET, Unit::Ids)
+        .v1(read_only(3, 17))
+        .as_files(&["cpuset.cpus.effective"])
+        .about("CPUs that the group is granted"),
+    reading("cpuset.effective_mems", CPUSET, Unit::Ids)
+        .v1(read_only(3, 17))
+        .as_files(&["cpuset.mems.effective"])
+        .about("memory nodes that the group is granted"),
+    setting("cpuset.cpus.partition", CPUSET, Unit::Word, PARTITION)
+        .v2(read_write(5, 0).inside().reads("member"))
+        .nowhere_else("v1 has the parts: `cpuset.cpu_exclusive`, `cpuset.sched_load_balance`")
+        .when(&[C::ValidPartition])
+        .about("whether the CPUs are taken from the groups beside, and balanced by themselves"),
+    setting("cpuset.cpus.exclusive", CPUSET, Unit::Ids, R::IdList)
+        .v2(read_write(6, 7).inside().reads(""))
+        .as_files(&["cpuset.cpu_exclusive"])
+        .when(&[C::WithinParentList])
+        .about("CPUs that no group beside may claim, for a partition farther down"),
+    reading("cpuset.cpus.exclusive.effective", CPUSET, Unit::Ids)
+        .v2(read_only(6, 7).inside().reads(""))
+        .nowhere_else("v1 grants them whole: `cpuset.cpu_exclusive`")
+        .about("CPUs that the group may give to a partition"),
+    reading("cpuset.cpus.isolated", CPUSET, Unit::Ids)
+        .v2(read_only(6, 7).root_only())
+        .nowhere_else("v1 knows no isolated partitions")
+        .about("CPUs in isolated partitions"),
+    setting("cpuset.cpu_exclusive", CPUSET, Unit::Switch, R::Switch)
+        .v1(old_read_write(24).reads("0"))
+        .as_files(&["cpuset.cpus.exclusive"])
+        .about("whether no group beside may have the same CPUs"),
+    setting("cpuset.mem_exclusive", CPUSET, Unit::Switch, R::Switch)
+        .v1(old_read_write(24).reads("0"))
+        .nowhere_else(NO_SUCH)
+        .about("whether no group beside may have the same memory nodes"),
+    setting("cpuset.mem_hardwall", CPUSET, Unit::Switch, R::Switch)
+        .v1(old_read_write(26).reads("0"))
+        .nowhere_else(NO_SUCH)
+        .about("whether memory of the kernel keeps to the nodes as well"),
+    setting("cpuset.memory_migrate", CPUSET, Unit::Switch, R::Switch)
+        .v1(old_read_write(24).reads("0"))
+        .nowhere_else(ALWAYS)
+        .about("whether pages move when `cpuset.mems` changes"),
+    setting("cpuset.memory_spread_page", CPUSET, Unit::Switch, R::Switch)
+        .v1(old_read_write(24).reads("0"))
+        .nowhere_else(NO_SUCH)
+        .about("whether the page cache is spread over the nodes in turn"),
+    setting("cpuset.memory_spread_slab", CPUSET, Unit::Switch, R::Switch)
+        .v1(old_read_write(24).reads("0"))
+        .nowhere_else(NO_SUCH)
+        .about("whether caches of inodes and names are spread over the nodes in turn"),
+    setting("cpuset.sched_load_balance", CPUSET, Unit::Switch, R::Switch)
+        .v1(old_read_write(24).reads("1"))
+        .nowhere_else("v2 has partitions instead: `cpuset.cpus.partition`")
+        .about("whether the scheduler balances load over the CPUs of the group"),
+    setting(
+        "cpuset.sched_relax_domain_level",
+        CPUSET,
+        Unit::Count,
+        R::Integer { low: -1, high: 5 },
+    )
+    .v1(old_read_write(26).reads("-1"))
+    .nowhere_else(NO_SUCH)
+    .about("how far the scheduler looks for an idle CPU"),
+    reading("cpuset.memory_pressure", CPUSET, Unit::Count)
+        .v1(old_read_only(24).reads("0"))
+        .nowhere_else("v2 has `memory.pressure`")
+        .about("rate at which tasks of the group had to reclaim memory, times 1000"),
+    setting("cpuset.memory_pressure_enabled", CPUSET, Unit::Switch, R::Switch)
+        .v1(old_read_write(24).root_only())
+        .nowhere_else("v2 has `memory.pressure`")
+        .about("whether `cpuset.memory_pressure` is counted at all"),
+];
+
+/// `isolated` since 6.1 (Documentation/admin-guide/cgroup-v2.rst, Cpuset).
+const PARTITION: R = R::Words(&["member", "root", "isolated"]);

@@ -1,0 +1,40 @@
+//! Devices and the freezer: cgroup-v1/devices.rst, cgroup-v1/freezer-subsystem.rst.
+
+use crate::condition::Condition as C;
+use crate::file::{old_read_only, old_read_write, old_write_only, read_only};
+use crate::knob::build::{reading, setting};
+use crate::knob::{Knob, Unit};
+use crate::range::ValueRange as R;
+
+const DEVICES: &str = "devices";
+const FREEZER: &str = "freezer";
+const PROGRAM: &str = "an eBPF device program attached to the group decides";
+
+pub(super) static KNOBS: &[Knob] = &[
+    setting("devices.allow", DEVICES, Unit::Word, R::DeviceRules)
+        .v1(old_write_only(26))
+        .by_means(PROGRAM)
+        .when(&[C::RulesInOrder])
+        .about("devices that a group may open and make"),
+    setting("devices.deny", DEVICES, Unit::Word, R::DeviceRules)
+        .v1(old_write_only(26))
+        .by_means(PROGRAM)
+        .when(&[C::RulesInOrder])
+        .about("devices that a group may not open and make: the attempt ends in EPERM"),
+    reading("devices.list", DEVICES, Unit::Word)
+        .v1(old_read_only(26).reads("a *:* rwm"))
+        .nowhere_else("the rules of a device program cannot be read back from the kernel")
+        .about("the rules that hold"),
+    setting("freezer.state", FREEZER, Unit::Word, R::Words(&["FROZEN", "THAWED"]))
+        .v1(old_read_write(28).inside().reads("THAWED"))
+        .as_files(&["cgroup.freeze"])
+        .about("stops every process of the group and below; FREEZING until all have stopped"),
+    reading("freezer.self_freezing", FREEZER, Unit::Switch)
+        .v1(read_only(3, 8).inside().reads("0"))
+        .as_files(&["cgroup.freeze"])
+        .about("whether the group itself was told to freeze"),
+    reading("freezer.parent_freezing", FREEZER, Unit::Switch)
+        .v1(read_only(3, 8).inside().reads("0"))
+        .nowhere_else("v2 shows what holds in `cgroup.events` of each group")
+        .about("whether a group above was told to freeze"),
+];

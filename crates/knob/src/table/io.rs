@@ -1,0 +1,102 @@
+//! Block I/O on v2: cgroup-v2.rst "IO", block/bfq-iosched.rst, block/blk-iocost.c.
+
+use crate::condition::Condition as C;
+use crate::device::{Key, KeyKind};
+use crate::file::{read_only, read_write};
+use crate::knob::build::{reading, setting};
+use crate::knob::{Knob, Unit};
+use crate::range::ValueRange as R;
+
+const IO: &str = "io";
+const THROTTLING: &str = "CONFIG_BLK_DEV_THROTTLING";
+const IOCOST: &str = "CONFIG_BLK_CGROUP_IOCOST";
+const BFQ: &str = "the scheduler bfq is loaded (CONFIG_BFQ_GROUP_IOSCHED)";
+const NO_MODEL: &str = "iocost works on v2 only";
+
+pub(super) static KNOBS: &[Knob] = &[
+    setting("io.weight", IO, Unit::Weight, R::Weights { low: 1, high: 10_000 })
+        .v2(read_write(5, 4).inside().reads("default 100").config(IOCOST))
+        .as_files(&["blkio.bfq.weight", "blkio.weight"])
+        .when(&[C::NeedsIoCost])
+        .about("share of a disk's time relative to sibling groups, by the scheduler in use"),
+    setting("io.bfq.weight", IO, Unit::Weight, R::Weights { low: 1, high: 1_000 })
+        .v2(read_write(4, 12)
+            .inside()
+            .reads("default 100")
+            .config("CONFIG_BFQ_GROUP_IOSCHED")
+            .needs(BFQ))
+        .as_files(&["blkio.bfq.weight"])
+        .when(&[C::NeedsBfq])
+        .about("share of a disk relative to sibling groups, under the scheduler bfq"),
+    setting("io.max", IO, Unit::Rates, R::DeviceKeys(LIMITS))
+        .v2(read_write(4, 5).inside().reads("").config(THROTTLING))
+        .as_files(&[
+            "blkio.throttle.read_bps_device",
+            "blkio.throttle.write_bps_device",
+            "blkio.throttle.read_iops_device",
+            "blkio.throttle.write_iops_device",
+        ])
+        .when(&[C::WholeDisks, C::DirectWritesOnly])
+        .about("bytes and requests per second that a group may read and write on a disk"),
+    setting("io.latency", IO, Unit::Microseconds, R::DeviceKeys(LATENCY))
+        .v2(read_write(4, 19).inside().reads("").config("CONFIG_BLK_CGROUP_IOLATENCY"))
+        .nowhere_else("v1 protects no latency")
+        .when(&[C::WholeDisks])
+        .about("latency to be kept; groups beside with a larger target are slowed for it"),
+    setting("io.prio.class", IO, Unit::Word, R::Words(PRIORITIES))
+        .v2(read_write(5, 14).reads("no-change").config("CONFIG_BLK_CGROUP_IOPRIO"))
+        .as_files(&["blkio.prio.class"])
+        .about("what becomes of the I/O priority of the group's requests"),
+    setting("io.cost.qos", IO, Unit::Table, R::DeviceKeys(QUALITY))
+        .v2(read_write(5, 4).root_only().config(IOCOST))
+        .nowhere_else(NO_MODEL)
+        .when(&[C::WholeDisks])
+        .about("whether iocost divides a disk, and what latency it aims at"),
+    setting("io.cost.model", IO, Unit::Table, R::DeviceKeys(MODEL))
+        .v2(read_write(5, 4).root_only().config(IOCOST))
+        .nowhere_else(NO_MODEL)
+        .when(&[C::WholeDisks])
+        .about("what iocost takes a disk to be able to do"),
+    reading("io.stat", IO, Unit::Table)
+        .v2(read_only(4, 5))
+        .as_files(&[
+            "blkio.throttle.io_service_bytes_recursive",
+            "blkio.throttle.io_serviced_recursive",
+        ])
+        .about("bytes and requests on each disk"),
+    setting("io.low", IO, Unit::Rates, R::Text)
+        .v2(read_write(4, 13).until(6, 10).inside().config("CONFIG_BLK_DEV_THROTTLING_LOW"))
+        .nowhere_else("it was an experiment on v2")
+        .about("throughput to be kept; an experiment that is gone"),
+];
+
+const LIMITS: &[Key] = &[
+    Key::new("rbps", KeyKind::Rate),
+    Key::new("wbps", KeyKind::Rate),
+    Key::new("riops", KeyKind::Count),
+    Key::new("wiops", KeyKind::Count),
+];
+const LATENCY: &[Key] = &[Key::new("target", KeyKind::Microseconds)];
+/// `none-to-rt` is the old name of `promote-to-rt`, which came with 6.5.
+const PRIORITIES: &[&str] = &["no-change", "promote-to-rt", "none-to-rt", "restrict-to-be", "idle"];
+const CONTROL: KeyKind = KeyKind::Words(&["auto", "user"]);
+const QUALITY: &[Key] = &[
+    Key::new("enable", KeyKind::Words(&["0", "1"])),
+    Key::new("ctrl", CONTROL),
+    Key::new("rpct", KeyKind::Percent),
+    Key::new("rlat", KeyKind::Microseconds),
+    Key::new("wpct", KeyKind::Percent),
+    Key::new("wlat", KeyKind::Microseconds),
+    Key::new("min", KeyKind::Percent),
+    Key::new("max", KeyKind::Percent),
+];
+const MODEL: &[Key] = &[
+    Key::new("ctrl", CONTROL),
+    Key::new("model", KeyKind::Words(&["linear"])),
+    Key::new("rbps", KeyKind::Rate),
+    Key::new("rseqiops", KeyKind::Count),
+    Key::new("rrandiops", KeyKind::Count),
+    Key::new("wbps", KeyKind::Rate),
+    Key::new("wseqiops", KeyKind::Count),
+    Key::new("wrandiops", KeyKind::Count),
+];

@@ -1,0 +1,21 @@
+//! The page in the documentation is the one that the table makes.
+
+// The functions that tests share are outside of what clippy takes for tests.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+#[test]
+fn the_page_of_knobs_in_the_documentation_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/knobs.md");
+    let current = assay_knob::reference();
+    if std::env::var_os("ASSAY_BLESS").is_some() {
+        std::fs::write(&path, &current).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == current,
+        "run `ASSAY_BLESS=1 cargo test -p assay-knob` to write {}",
+        path.display()
+    );
+}

@@ -1,0 +1,61 @@
+//! What the console of a guest tells of its end.
+
+use std::path::Path;
+
+/// Lines of a console that an error shows.
+const SHOWN: usize = 12;
+
+/// The last lines of a log, without the terminal's control sequences.
+pub(crate) fn tail(log: &Path, more: &str) -> Vec<String> {
+    let text = std::fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let text = text.unwrap_or_default();
+    let lines: Vec<String> = plain(&text)
+        .lines()
+        .chain(plain(more).lines())
+        .map(|line| line.trim_end().to_owned())
+        .filter(|line| !line.is_empty())
+        .collect();
+    lines[lines.len().saturating_sub(SHOWN)..].to_vec()
+}
+
+/// Why the guest ended, as far as its console says so.
+pub(crate) fn cause(log: &Path) -> Option<String> {
+    let bytes = std::fs::read(log).ok()?;
+    let text = plain(&String::from_utf8_lossy(&bytes));
+    let line = text.lines().find(|line| {
+        ["Kernel panic", "Out of memory and no killable", "Unable to mount root"]
+            .iter()
+            .any(|sign| line.contains(sign))
+    })?;
+    // A console line begins with its time in brackets.
+    Some(line.split_once("] ").map_or(line, |(_, rest)| rest).trim().to_owned())
+}
+
+/// Only what can be printed, so that a guest's console cannot play with the terminal.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| *c == '\n' || *c == '\t' || !c.is_control()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tail_is_short_and_plain_and_a_panic_is_found() {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let mut text: String =
+            (0..40).map(|line| format!("[    {line}.0] line {line}\r\n")).collect();
+        text.push_str(
+            "\x1b[31m[   41.0] Kernel panic - not syncing: Attempted to kill init!\r\n\n",
+        );
+        std::fs::write(log.path(), text).unwrap();
+        let tail = tail(log.path(), "");
+        assert_eq!(tail.len(), SHOWN);
+        assert!(tail.iter().all(|line| !line.contains('\r') && !line.contains('\x1b')));
+        assert_eq!(
+            cause(log.path()).unwrap(),
+            "Kernel panic - not syncing: Attempted to kill init!"
+        );
+        assert_eq!(cause(Path::new("/no/such/log")), None);
+    }
+}

@@ -1,0 +1,96 @@
+//! Why a guest could not be had, or did not do what it was told.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// A failure of the lab itself; what a command in the guest returns is no failure of the lab.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    /// What went wrong, as a sentence fragment.
+    pub what: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// The console of the guest, once there was one.
+    pub console: Option<Console>,
+}
+
+/// What a guest said before it failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Console {
+    /// Where the whole log is kept.
+    pub log: PathBuf,
+    /// Its last lines.
+    pub tail: Vec<String>,
+}
+
+impl Error {
+    pub(crate) fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into(), hint: None, console: None }
+    }
+
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    pub(crate) fn console(self, console: Console) -> Self {
+        Self { console: Some(console), ..self }
+    }
+
+    /// A file operation on the host that failed.
+    pub(crate) fn file(verb: &str, path: &std::path::Path, cause: &std::io::Error) -> Self {
+        let error = Self::new(format!("cannot {verb} {}: {cause}", path.display()));
+        match cause.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+                error.hint("free space there, or name another folder with ASSAY_LAB_CACHE")
+            }
+            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+                error.hint("run it as root, or name a folder that you own with ASSAY_LAB_CACHE")
+            }
+            _ => error,
+        }
+    }
+}
+
+impl From<assay_kernel::Error> for Error {
+    fn from(error: assay_kernel::Error) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        if let Some(console) = &self.console {
+            write!(f, "\n  the console ended with")?;
+            if console.tail.is_empty() {
+                write!(f, "\n    (nothing)")?;
+            }
+            for line in &console.tail {
+                write!(f, "\n    {line}")?;
+            }
+            write!(f, "\n  all of it: {}", console.log.display())?;
+        }
+        if let Some(hint) = &self.hint {
+            write!(f, "\n  hint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_ends_with_the_console_and_the_remedy() {
+        let console = Console { log: "/x/console.log".into(), tail: vec!["Kernel panic".into()] };
+        let text = Error::new("the guest died").console(console).hint("look").to_string();
+        assert_eq!(
+            text,
+            "the guest died\n  the console ended with\n    Kernel panic\n  all of it: \
+             /x/console.log\n  hint: look"
+        );
+    }
+}

@@ -1,0 +1,208 @@
+//! The kernel of a guest: a release of the cache, fetched once, or an image that is named.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::cache::{Cache, is_plain};
+use crate::error::Error;
+use crate::package;
+use crate::spec::KernelChoice;
+
+/// Series that the lab is tested with.
+const SERIES: [&str; 2] = ["6.1", "6.12"];
+
+/// A kernel that can be booted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kernel {
+    /// Its release, `6.1.0-56-amd64`.
+    pub release: String,
+    /// Its image.
+    pub image: PathBuf,
+    /// The folder that holds `<release>/modules.dep`.
+    pub modules: PathBuf,
+}
+
+/// Kernels in the cache, oldest first.
+#[must_use]
+pub fn cached(cache: &Cache) -> Vec<Kernel> {
+    let folder = cache.path().join("kernels");
+    let Ok(entries) = fs::read_dir(&folder) else { return vec![] };
+    let mut found: Vec<Kernel> =
+        entries.filter_map(|entry| of_folder(&entry.ok()?.path())).collect();
+    found.sort_by_key(|kernel| package::numbers(&kernel.release));
+    found
+}
+
+/// The names that `--kernel` takes, each with the newest release that apt offers or why there is
+/// none.
+pub fn available() -> Vec<(String, Result<String, Error>)> {
+    SERIES.iter().map(|series| (format!("debian-{series}"), package::newest(series))).collect()
+}
+
+fn of_folder(folder: &Path) -> Option<Kernel> {
+    let release = folder.file_name()?.to_str()?.to_owned();
+    let kernel = Kernel {
+        image: folder.join("boot").join(format!("vmlinuz-{release}")),
+        modules: folder.join("lib/modules"),
+        release,
+    };
+    let complete = kernel.image.is_file()
+        && kernel.modules.join(&kernel.release).join("modules.dep").is_file();
+    complete.then_some(kernel)
+}
+
+impl Kernel {
+    /// Finds the kernel that is asked for. A series that is not in the cache is fetched, of which
+    /// `tell` is told; `newest` fetches it even where an older release is there.
+    pub fn provide(
+        choice: &KernelChoice,
+        cache: &Cache,
+        newest: bool,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<Self, Error> {
+        match choice {
+            KernelChoice::Image(image) => Self::named(image),
+            KernelChoice::Debian(series) => {
+                let _alone = cache.lock()?;
+                let here = cached(cache)
+                    .into_iter()
+                    .rfind(|kernel| package::is_of(&kernel.release, series));
+                match here {
+                    Some(kernel) if !newest => Ok(kernel),
+                    here => Self::fetched(&package::newest(series)?, cache, here, tell),
+                }
+            }
+        }
+    }
+
+    fn fetched(
+        release: &str,
+        cache: &Cache,
+        here: Option<Self>,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<Self, Error> {
+        if let Some(kernel) = here.filter(|kernel| kernel.release == release) {
+            return Ok(kernel);
+        }
+        let kernels = cache.folder("kernels")?;
+        tell(&format!(
+            "fetching Debian's kernel {release} into {} (about 100 MB, once)",
+            kernels.display()
+        ));
+        let draft = kernels.join(format!(".draft-{release}"));
+        let made = Self::unpack(release, &draft, &kernels.join(release));
+        // Whatever happened, a draft is of no use to anyone.
+        let _ = fs::remove_dir_all(&draft);
+        made?;
+        tell(&format!("kernel {release} is in the cache"));
+        of_folder(&kernels.join(release)).ok_or_else(|| {
+            Error::new(format!("the package of {release} has no kernel image or no modules"))
+        })
+    }
+
+    /// Unpacks beside the final place and moves, so that what is found there is complete.
+    fn unpack(release: &str, draft: &Path, place: &Path) -> Result<(), Error> {
+        let wrong =
+            |verb: &str, path: &Path, cause: &std::io::Error| Error::file(verb, path, cause);
+        if draft.exists() {
+            fs::remove_dir_all(draft).map_err(|cause| wrong("remove", draft, &cause))?;
+        }
+        let tree = draft.join("tree");
+        fs::create_dir_all(&tree).map_err(|cause| wrong("make", &tree, &cause))?;
+        package::fetch(release, draft, &tree)?;
+        if place.exists() {
+            fs::remove_dir_all(place).map_err(|cause| wrong("remove", place, &cause))?;
+        }
+        fs::rename(&tree, place).map_err(|cause| wrong("make", place, &cause))
+    }
+
+    /// A kernel image by its path: `vmlinuz-RELEASE` in a `boot` folder with `lib/modules` beside
+    /// it, or `vmlinuz` among its own modules.
+    fn named(image: &Path) -> Result<Self, Error> {
+        let image = image.canonicalize().map_err(|cause| Error::file("open", image, &cause))?;
+        if !is_plain(&image) {
+            let what = format!("QEMU cannot be told of an image named {}", image.display());
+            return Err(Error::new(what).hint("choose letters, digits and `_+-.` for its path"));
+        }
+        let name = image.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let folder = image.parent().unwrap_or(Path::new("/"));
+        let known = match name.strip_prefix("vmlinuz-") {
+            Some(release) => beside(folder, release),
+            None => among(folder),
+        };
+        let (release, modules) = known.ok_or_else(|| {
+            Error::new(format!("no modules belong to the kernel {}", image.display())).hint(
+                "name an image boot/vmlinuz-RELEASE with lib/modules/RELEASE/modules.dep beside \
+                 `boot` (depmod -b makes the latter)",
+            )
+        })?;
+        Ok(Self { release, image, modules })
+    }
+}
+
+fn beside(folder: &Path, release: &str) -> Option<(String, PathBuf)> {
+    let modules = folder.parent()?.join("lib/modules");
+    modules.join(release).join("modules.dep").is_file().then(|| (release.to_owned(), modules))
+}
+
+fn among(folder: &Path) -> Option<(String, PathBuf)> {
+    let release = folder.file_name()?.to_str()?.to_owned();
+    folder
+        .join("modules.dep")
+        .is_file()
+        .then(|| (release, folder.parent().map(Path::to_owned)))
+        .and_then(|(release, modules)| Some((release, modules?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lay_out(folder: &Path, release: &str) {
+        let modules = folder.join("lib/modules").join(release);
+        fs::create_dir_all(&modules).unwrap();
+        fs::create_dir_all(folder.join("boot")).unwrap();
+        fs::write(modules.join("modules.dep"), "").unwrap();
+        fs::write(folder.join("boot").join(format!("vmlinuz-{release}")), "").unwrap();
+    }
+
+    fn cache(releases: &[&str]) -> (tempfile::TempDir, Cache) {
+        let place = tempfile::tempdir().unwrap();
+        for release in releases {
+            lay_out(&place.path().join("kernels").join(release), release);
+        }
+        let cache = Cache::at(place.path());
+        (place, cache)
+    }
+
+    #[test]
+    fn the_newest_cached_release_of_a_series_is_taken_without_asking_apt() {
+        let (_place, cache) = cache(&["6.1.0-9-amd64", "6.1.0-56-amd64", "6.12.1+deb12-amd64"]);
+        fs::create_dir(cache.path().join("kernels/6.1.0-99-amd64")).unwrap();
+        let mut told = Vec::new();
+        let choice = KernelChoice::Debian("6.1".to_owned());
+        let kernel =
+            Kernel::provide(&choice, &cache, false, &mut |text| told.push(text.to_owned()))
+                .unwrap();
+        assert_eq!(kernel.release, "6.1.0-56-amd64", "99 is not complete");
+        assert_eq!(told, Vec::<String>::new());
+        assert_eq!(cached(&cache).len(), 3);
+    }
+
+    #[test]
+    fn a_named_image_brings_its_modules_or_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        lay_out(place.path(), "6.9.1");
+        let image = place.path().join("boot/vmlinuz-6.9.1");
+        let kernel = Kernel::named(&image).unwrap();
+        assert_eq!(kernel.release, "6.9.1");
+        assert!(kernel.modules.ends_with("lib/modules"));
+        let bare = place.path().join("vmlinuz-7.0");
+        fs::write(&bare, "").unwrap();
+        let error = Kernel::named(&bare).unwrap_err().to_string();
+        assert!(error.contains("modules.dep"), "{error}");
+        assert!(
+            Kernel::named(Path::new("/no/such/vmlinuz")).unwrap_err().what.contains("/no/such")
+        );
+    }
+}

@@ -1,0 +1,265 @@
+//! What a guest is to be.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use assay_study::{DiskChoice, disk_size};
+use assay_units::Bytes;
+
+use crate::layout::GuestLayout;
+
+/// Which kernel a guest boots.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KernelChoice {
+    /// The newest kernel of this series that Debian packages: `6.1`, `6.12`.
+    Debian(String),
+    /// A kernel image, `vmlinuz-RELEASE`, with its modules beside it.
+    Image(PathBuf),
+}
+
+/// How a guest's processors are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Accelerator {
+    /// KVM where it works, else emulation.
+    #[default]
+    Auto,
+    /// KVM or nothing.
+    Kvm,
+    /// Emulation in software (QEMU's TCG), on any host.
+    Emulation,
+}
+
+/// The distance from one node to another, both ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Distance {
+    /// One node.
+    pub from: u32,
+    /// The other.
+    pub to: u32,
+    /// As in `node*/distance`: 10 is local, at most 254.
+    pub value: u32,
+}
+
+/// What a guest is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuestSpec {
+    /// Its kernel.
+    pub kernel: KernelChoice,
+    /// Its layout of control groups.
+    pub layout: GuestLayout,
+    /// NUMA nodes; CPUs and memory are divided evenly among them.
+    pub nodes: u32,
+    /// Distances between nodes; pairs that are not named are 20 apart.
+    pub distances: Vec<Distance>,
+    /// CPUs.
+    pub cpus: u32,
+    /// Memory.
+    pub memory: Bytes,
+    /// Scratch disks, in order.
+    pub disks: Vec<DiskChoice>,
+    /// Size of a swap disk.
+    pub swap: Option<Bytes>,
+    /// How its processors are run.
+    pub accelerator: Accelerator,
+    /// After this long the guest is ended, from its start.
+    pub timeout: Duration,
+}
+
+impl Default for GuestSpec {
+    fn default() -> Self {
+        Self {
+            kernel: KernelChoice::Debian("6.1".to_owned()),
+            layout: GuestLayout::V2,
+            nodes: 1,
+            distances: vec![],
+            cpus: 2,
+            memory: Bytes::mebi(2048),
+            disks: vec![],
+            swap: None,
+            accelerator: Accelerator::Auto,
+            timeout: Duration::from_secs(1800),
+        }
+    }
+}
+
+/// The kernel and what is shared leave little of less than this.
+const LEAST_MEMORY: Bytes = Bytes::mebi(256);
+
+/// QEMU's q35 machine of Debian 12 takes no more (`-smp`, maxcpus).
+const MOST_CPUS: u32 = 288;
+
+/// MAX_NODES of QEMU (include/sysemu/numa.h).
+const MOST_NODES: u32 = 128;
+
+impl GuestSpec {
+    /// Finds what no guest can be, with what to write instead.
+    pub fn check(&self) -> Result<(), String> {
+        if self.cpus == 0 || self.cpus > MOST_CPUS {
+            return Err(format!("a guest has 1 to {MOST_CPUS} CPUs, not {}", self.cpus));
+        }
+        if self.memory < LEAST_MEMORY {
+            return Err(format!("a guest needs {LEAST_MEMORY} of memory, not {}", self.memory));
+        }
+        if !self.memory.get().is_multiple_of(1 << 20) {
+            return Err(format!("memory of {} is not a whole number of MiB", self.memory));
+        }
+        for disk in &self.disks {
+            if matches!(disk, DiskChoice::Block(_) | DiskChoice::Loop) {
+                return Err("a guest is given no disk of the host and no image of it; write \
+                            `nvme:2GiB`, `virtio:2GiB` or `null_blk:iops=500,depth=32`"
+                    .to_owned());
+            }
+        }
+        self.check_nodes()
+    }
+
+    fn check_nodes(&self) -> Result<(), String> {
+        let nodes = self.nodes;
+        if nodes == 0 || nodes > MOST_NODES {
+            return Err(format!("a guest has 1 to {MOST_NODES} nodes, not {nodes}"));
+        }
+        if self.cpus < nodes {
+            return Err(format!(
+                "{nodes} nodes need at least {nodes} CPUs, not {}: write --cpus {nodes}",
+                self.cpus
+            ));
+        }
+        for distance in &self.distances {
+            let Distance { from, to, value } = *distance;
+            if from >= nodes || to >= nodes || from == to {
+                return Err(format!(
+                    "a distance from node {from} to node {to} needs two of the nodes 0 to {}",
+                    nodes - 1
+                ));
+            }
+            // ACPI's SLIT keeps 0 to 9 for itself and means "unreachable" by 255.
+            if !(11..=254).contains(&value) {
+                return Err(format!("a distance is 11 to 254, not {value}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The size of the host's file behind a disk; `None` for one that the guest makes itself.
+    pub(crate) fn file_size(disk: &DiskChoice) -> Option<Bytes> {
+        match disk {
+            DiskChoice::Nvme(size) | DiskChoice::Virtio(size) => Some(*size),
+            DiskChoice::NullBlk { .. } | DiskChoice::Loop | DiskChoice::Block(_) => None,
+        }
+    }
+
+    /// Memory of each node, in MiB; the last gets what is left over.
+    pub(crate) fn node_memory(&self) -> Vec<u64> {
+        divide(self.memory.get() >> 20, self.nodes)
+    }
+
+    /// First and last CPU of each node.
+    pub(crate) fn node_cpus(&self) -> Vec<(u64, u64)> {
+        let mut next = 0;
+        divide(u64::from(self.cpus), self.nodes)
+            .into_iter()
+            .map(|count| {
+                let first = next;
+                next += count;
+                (first, next - 1)
+            })
+            .collect()
+    }
+}
+
+fn divide(whole: u64, parts: u32) -> Vec<u64> {
+    let parts = u64::from(parts.max(1));
+    (0..parts)
+        .map(|part| whole / parts + if part == parts - 1 { whole % parts } else { 0 })
+        .collect()
+}
+
+impl FromStr for KernelChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let is_series = |series: &str| {
+            let parts: Vec<&str> = series.split('.').collect();
+            parts.len() == 2 && parts.iter().all(|part| part.parse::<u32>().is_ok())
+        };
+        match text.strip_prefix("debian-") {
+            Some(series) if is_series(series) => Ok(Self::Debian(series.to_owned())),
+            None if text.contains('/') => Ok(Self::Image(text.into())),
+            _ => Err("a kernel is `debian-6.1`, `debian-6.12` or the path of a vmlinuz".to_owned()),
+        }
+    }
+}
+
+impl FromStr for Accelerator {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "kvm" => Ok(Self::Kvm),
+            "tcg" => Ok(Self::Emulation),
+            _ => Err("an accelerator is `auto`, `kvm` or `tcg` (emulation)".to_owned()),
+        }
+    }
+}
+
+impl FromStr for Distance {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is no distance; write `0,1=31`");
+        let (pair, value) = text.split_once('=').ok_or_else(wrong)?;
+        let (from, to) = pair.split_once(',').ok_or_else(wrong)?;
+        let number = |text: &str| text.trim().parse::<u32>().map_err(|_| wrong());
+        Ok(Self { from: number(from)?, to: number(to)?, value: number(value)? })
+    }
+}
+
+/// Reads the size of a swap disk.
+pub fn parse_swap(text: &str) -> Result<Bytes, String> {
+    disk_size("swap", text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(spec: &GuestSpec) -> String {
+        spec.check().unwrap_err()
+    }
+
+    #[test]
+    fn a_kernel_is_a_series_of_debian_or_a_path() {
+        assert_eq!("debian-6.12".parse(), Ok(KernelChoice::Debian("6.12".to_owned())));
+        assert_eq!("/boot/vmlinuz".parse(), Ok(KernelChoice::Image("/boot/vmlinuz".into())));
+        for text in ["debian-", "debian-6", "debian-6.12.100", "ubuntu", "6.1"] {
+            assert!(text.parse::<KernelChoice>().unwrap_err().contains("debian-6.1"), "{text}");
+        }
+    }
+
+    #[test]
+    fn memory_and_cpus_are_divided_among_nodes_without_a_rest() {
+        let spec =
+            GuestSpec { nodes: 3, cpus: 5, memory: Bytes::mebi(1000), ..GuestSpec::default() };
+        assert_eq!(spec.check(), Ok(()));
+        assert_eq!(spec.node_memory(), [333, 333, 334]);
+        assert_eq!(spec.node_cpus(), [(0, 0), (1, 1), (2, 4)]);
+    }
+
+    #[test]
+    fn what_no_guest_can_be_is_refused_with_what_to_write() {
+        let spec = GuestSpec::default;
+        assert!(refused(&GuestSpec { nodes: 4, ..spec() }).contains("--cpus 4"));
+        assert!(refused(&GuestSpec { cpus: 0, ..spec() }).contains("1 to"));
+        assert!(refused(&GuestSpec { nodes: 0, ..spec() }).contains("nodes"));
+        assert!(refused(&GuestSpec { memory: Bytes::mebi(64), ..spec() }).contains("256 MiB"));
+        let apart =
+            |text: &str| GuestSpec { nodes: 2, distances: vec![text.parse().unwrap()], ..spec() };
+        assert_eq!(apart("0,1=31").check(), Ok(()));
+        assert!(refused(&apart("0,2=31")).contains("nodes 0 to 1"));
+        assert!(refused(&apart("1,1=31")).contains("two of the nodes"));
+        assert!(refused(&apart("0,1=10")).contains("11 to 254"));
+        assert!("0-1=3".parse::<Distance>().unwrap_err().contains("0,1=31"));
+    }
+}

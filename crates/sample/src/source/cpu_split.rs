@@ -1,0 +1,90 @@
+//! `cpu_split`: on which CPUs each group's time was spent, from `cpuacct.usage_percpu` of cgroup v1
+//! (Documentation/admin-guide/cgroup-v1/cpuacct.rst). cgroup v2 has no such file.
+//!
+//! Weights are divided on every CPU by itself, among the threads that are there: where threads
+//! stand decides what weights do.
+
+use assay_kernel::counters::number;
+use assay_kernel::{KeptFile, Root};
+
+use super::{Depth, Rows, Source};
+use crate::target::{CpuFile, Targets};
+
+/// Rounds from one reading to the next: threads are moved between CPUs many times a second, and
+/// a second of it shows whether a group was spread evenly.
+const EVERY: u64 = 10;
+
+/// With more CPUs a row would be longer than it is worth.
+const MOST_CPUS: usize = 64;
+
+/// CPU time of all groups by CPU.
+pub(super) struct CpuSplit {
+    groups: Vec<(String, KeptFile)>,
+    columns: Vec<String>,
+    buffer: Vec<u8>,
+    values: Vec<Option<u64>>,
+    rounds: u64,
+}
+
+impl CpuSplit {
+    pub(super) fn open(root: &Root, targets: &Targets) -> Result<Self, String> {
+        // Only a study that divides CPU time has a use for it.
+        targets.throttles.as_ref().map_err(Clone::clone)?;
+        let mut groups = Vec::new();
+        for group in &targets.groups {
+            let CpuFile::Cpuacct(usage) = group.cpu.as_ref().map_err(Clone::clone)? else {
+                return Err("cgroup v2 does not count a group's time by CPU".to_owned());
+            };
+            let path = usage.with_file_name("cpuacct.usage_percpu");
+            groups.push((group.name.clone(), root.keep(path).map_err(|error| error.to_string())?));
+        }
+        let (_, first) = groups.first().ok_or("the study has no groups with workloads")?;
+        let mut buffer = Vec::new();
+        let text = first.read_record(&mut buffer).map_err(|cause| cause.to_string())?;
+        let cpus = words(text).count();
+        if cpus > MOST_CPUS {
+            return Err(format!("{cpus} CPUs are more than the {MOST_CPUS} that are told apart"));
+        }
+        let columns = (0..cpus).map(|cpu| format!("cpu{cpu}_ns")).collect();
+        Ok(Self { groups, columns, buffer, values: vec![None; cpus], rounds: 0 })
+    }
+}
+
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
+}
+
+impl Source for CpuSplit {
+    fn name(&self) -> &'static str {
+        "cpu_split"
+    }
+
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        self.groups.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// As many as a round reads on average.
+    fn files(&self) -> usize {
+        self.groups.len() / EVERY as usize
+    }
+
+    fn read(&mut self, rows: &mut Rows, _: Depth) {
+        self.rounds += 1;
+        if self.rounds % EVERY != 1 {
+            return;
+        }
+        for (index, (_, file)) in self.groups.iter().enumerate() {
+            self.values.fill(None);
+            if let Ok(text) = file.read_record(&mut self.buffer) {
+                self.values.iter_mut().zip(words(text)).for_each(|(value, word)| {
+                    *value = number(word);
+                });
+            }
+            rows.add(index, &self.values);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! `cpus`: how each CPU by itself spent its time, from /proc/stat (Documentation/filesystems/proc.rst).
+//!
+//! Groups that may use some of the CPUs only compete for those, whatever the others do.
+
+use assay_kernel::counters::fields;
+use assay_kernel::{KeptFile, Root};
+
+use super::host_cpu::{COLUMNS, TICK_NS};
+use super::{Depth, Rows, Source, names};
+
+/// A row for each CPU in every so-many-th round: the counters are cumulative, so that only the
+/// two ends of a window matter, and a machine may have hundreds of CPUs.
+const EVERY: u64 = 5;
+
+/// CPU time of each CPU.
+pub(super) struct Cpus {
+    file: KeptFile,
+    labels: Vec<String>,
+    columns: Vec<String>,
+    buffer: Vec<u8>,
+    rounds: u64,
+}
+
+impl Cpus {
+    /// The CPUs that are online now; one that comes later is not followed.
+    pub(super) fn open(root: &Root) -> Result<Self, String> {
+        let file = root.keep("/proc/stat").map_err(|error| error.to_string())?;
+        let mut buffer = Vec::new();
+        let text = file.read_record(&mut buffer).map_err(|cause| cause.to_string())?;
+        let labels: Vec<String> = String::from_utf8_lossy(text)
+            .lines()
+            .filter_map(|line| line.split(' ').next())
+            .filter(|label| label.starts_with("cpu") && label.len() > 3)
+            .map(str::to_owned)
+            .collect();
+        if labels.is_empty() {
+            return Err("/proc/stat has no line for a single CPU".to_owned());
+        }
+        Ok(Self { file, labels, columns: names(&COLUMNS), buffer, rounds: 0 })
+    }
+}
+
+impl Source for Cpus {
+    fn name(&self) -> &'static str {
+        "cpus"
+    }
+
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        self.labels.clone()
+    }
+
+    fn files(&self) -> usize {
+        1
+    }
+
+    fn read(&mut self, rows: &mut Rows, _: Depth) {
+        self.rounds += 1;
+        if self.rounds % EVERY != 1 {
+            return;
+        }
+        let Ok(text) = self.file.read_record(&mut self.buffer) else { return };
+        for (index, label) in self.labels.iter().enumerate() {
+            let ticks = fields::<8>(text, &format!("{label} "));
+            let values =
+                ticks.map_or([None; 8], |ticks| ticks.map(|ticks| ticks.checked_mul(TICK_NS)));
+            rows.add(index, &values);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Groups of every hierarchy, with everything that can be set on them.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use super::{Picture, entries, mounts};
+
+/// Parts of names of files that can be written but count, or that take orders: what they show
+/// changes without anybody having set it.
+const NOT_SETTINGS: [&str; 14] = [
+    "cgroup.procs",
+    "cgroup.threads",
+    "tasks",
+    "usage",
+    "failcnt",
+    "peak",
+    "pressure",
+    "events",
+    ".stat",
+    "event_control",
+    "force_empty",
+    "reset_stats",
+    "cgroup.kill",
+    "reclaim",
+];
+
+impl Picture {
+    /// Groups that others make while a test runs would be its failure, so tests want a host that
+    /// is otherwise at rest.
+    pub(super) fn take_groups(&mut self) {
+        for line in mounts().lines() {
+            let fields: Vec<&str> = line.split(' ').collect();
+            if let [_, target, "cgroup" | "cgroup2", ..] = fields[..] {
+                self.take_groups_below(Path::new(target));
+            }
+        }
+    }
+
+    fn take_groups_below(&mut self, group: &Path) {
+        self.note(group, String::new());
+        for path in entries(group) {
+            if path.is_dir() {
+                if !is_of_a_living_other(&path.to_string_lossy()) {
+                    self.take_groups_below(&path);
+                }
+            } else if is_setting(&path)
+                && let Ok(text) = fs::read_to_string(&path)
+            {
+                self.note(&path, settled(&text));
+            }
+        }
+    }
+}
+
+/// Whether a path leads into the top group of an Assay that lives and is not this test:
+/// `assay-...-PID`, as every command names its top group. Somebody may use Assay by hand while
+/// tests run; what a killed run leaves has no living owner and is seen.
+pub(super) fn is_of_a_living_other(path: &str) -> bool {
+    path.split(['/', '\n']).filter(|name| name.starts_with("assay-")).any(|name| {
+        let pid = name.rsplit('-').next().and_then(|text| text.parse::<u32>().ok());
+        pid.is_some_and(|pid| {
+            let command = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            pid != std::process::id() && command.trim_end() == "assay"
+        })
+    })
+}
+
+fn is_setting(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let writable = path.metadata().is_ok_and(|found| found.permissions().mode() & 0o200 != 0);
+    writable && !NOT_SETTINGS.iter().any(|part| name.contains(part))
+}
+
+/// `memory.oom_control` of cgroup v1 shows the setting and two counters.
+fn settled(text: &str) -> String {
+    let counts = |line: &&str| !line.starts_with("under_oom") && !line.starts_with("oom_kill ");
+    text.lines().filter(counts).collect::<Vec<_>>().join("\n")
+}
