@@ -88,6 +88,11 @@ pub fn send(pid: u32, signal: Signal) -> Result<(), Error> {
     kill_process(id, signal).map_err(|cause| Error::new("signal", &path, &cause.into()))
 }
 
+/// Stops this process until somebody sends it SIGCONT.
+pub fn stop_self() -> Result<(), Error> {
+    send(std::process::id(), Signal::STOP)
+}
+
 /// Lets the kernel kill this process when the thread that started it ends (prctl(2),
 /// PR_SET_PDEATHSIG). Children of this process do not inherit it.
 pub fn die_with_parent() -> Result<(), Error> {

@@ -1,8 +1,14 @@
 //! The command line: what all generators share, and the command that holds them all.
 
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::PathBuf;
+
+use assay_kernel::clock;
 use assay_kernel::pages::HugePages;
 use clap::{Args, Command, ValueEnum};
 
+use crate::failure::Failure;
 use crate::generator::Generator;
 use crate::registry::GENERATORS;
 
@@ -30,6 +36,10 @@ pub struct Shared {
     /// Spread memory page by page over these nodes (`0-1`, or `all`), and prove it afterwards
     #[arg(long, value_name = "NODES")]
     pub interleave: Option<String>,
+    /// When everything is ready to begin, write the process id into this FIFO and stop until
+    /// SIGCONT: for many loads that are to begin at the same instant
+    #[arg(long, value_name = "FIFO")]
+    pub gate: Option<PathBuf>,
 }
 
 /// `--huge-pages`.
@@ -62,6 +72,24 @@ impl Shared {
             || std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             usize::from,
         )
+    }
+
+    /// Waits at the gate, where there is one. A generator calls this once: when its files, data
+    /// and threads are ready, before the first operation that counts. Returns that moment,
+    /// CLOCK_MONOTONIC nanoseconds.
+    pub fn ready(&self) -> Result<u64, Failure> {
+        if let Some(fifo) = &self.gate {
+            let line = format!("{}\n", std::process::id());
+            let failed = |cause: std::io::Error| Failure::Unable {
+                what: format!("the gate `{}` cannot be used: {cause}", fifo.display()),
+                remedy: "make it with mkfifo, and read from it".to_owned(),
+            };
+            let mut gate = OpenOptions::new().append(true).open(fifo).map_err(failed)?;
+            gate.write_all(line.as_bytes()).map_err(failed)?;
+            drop(gate);
+            assay_kernel::process::stop_self()?;
+        }
+        Ok(clock::monotonic_ns())
     }
 }
 
@@ -100,7 +128,7 @@ mod tests {
         for entry in GENERATORS {
             let command = (entry.command)();
             for option in
-                ["json", "seed", "threads", "predict", "anyway", "huge_pages", "interleave"]
+                ["json", "seed", "threads", "predict", "anyway", "huge_pages", "interleave", "gate"]
             {
                 let has = command.get_arguments().any(|argument| argument.get_id() == option);
                 assert!(has, "`{}` lacks --{option}", entry.name);

@@ -1,17 +1,36 @@
 //! Why a generator ended without a result, and the exit code that says so (docs/cli.md).
 
 use std::fmt;
+use std::path::PathBuf;
 
 /// A failed run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
     /// The arguments do not make sense together; nothing was started. Exit code 2.
     Usage(String),
+    /// A file that describes the load has a mistake; nothing was started. Exit code 2.
+    Input {
+        /// The file as the user named it.
+        path: PathBuf,
+        /// Line and column from 1, where the mistake has a place.
+        place: Option<(u32, u32)>,
+        /// What is wrong, with the word that is.
+        what: String,
+        /// What would be right.
+        remedy: String,
+    },
     /// This host cannot do it: too little memory, a system call refused. Exit code 4.
     Unable {
         /// What cannot be done, with the numbers.
         what: String,
         /// What would be needed.
+        remedy: String,
+    },
+    /// The load began and could not go on: a full disk, a file taken away. Exit code 5.
+    Ended {
+        /// Operation, path and errno.
+        what: String,
+        /// What to look at.
         remedy: String,
     },
     /// The load ran and its result is wrong. Exit code 5.
@@ -29,9 +48,9 @@ impl Failure {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_) => 2,
+            Self::Usage(_) | Self::Input { .. } => 2,
             Self::Unable { .. } => 4,
-            Self::Wrong(_) => 5,
+            Self::Ended { .. } | Self::Wrong(_) => 5,
         }
     }
 }
@@ -40,7 +59,16 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Usage(text) | Self::Wrong(text) => f.write_str(text),
-            Self::Unable { what, remedy } => write!(f, "{what}\n  hint: {remedy}"),
+            Self::Unable { what, remedy } | Self::Ended { what, remedy } => {
+                write!(f, "{what}\n  hint: {remedy}")
+            }
+            Self::Input { path, place, what, remedy } => {
+                write!(f, "{}:", path.display())?;
+                if let Some((line, column)) = place {
+                    write!(f, "{line}:{column}:")?;
+                }
+                write!(f, " {what}\n  hint: {remedy}")
+            }
         }
     }
 }
@@ -53,5 +81,34 @@ impl From<assay_kernel::Error> for Failure {
             "ask for less, or see `ulimit -v` and /proc/sys/vm/overcommit_memory".to_owned()
         });
         Self::Unable { what: assay_kernel::Error { hint: None, ..error }.to_string(), remedy }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistake_in_a_file_is_said_with_its_place_and_its_remedy() {
+        let failure = Failure::Input {
+            path: "mail.f".into(),
+            place: Some((3, 14)),
+            what: "there is no flow operation `raed`".to_owned(),
+            remedy: "did you mean `read`?".to_owned(),
+        };
+        assert_eq!(
+            failure.to_string(),
+            "mail.f:3:14: there is no flow operation `raed`\n  hint: did you mean `read`?"
+        );
+        assert_eq!(failure.exit_code(), 2);
+    }
+
+    #[test]
+    fn exit_codes_are_those_of_assay() {
+        let (what, remedy) = (String::new(), String::new());
+        let ended = Failure::Ended { what: what.clone(), remedy: remedy.clone() };
+        let codes = [Failure::usage(""), Failure::Unable { what, remedy }, ended];
+        assert_eq!(codes.map(|failure| failure.exit_code()), [2, 4, 5]);
+        assert_eq!(Failure::Wrong(String::new()).exit_code(), 5);
     }
 }

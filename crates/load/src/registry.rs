@@ -6,3 +6,21 @@ use crate::graph500::Graph500;
 
 /// All generators, in the order of the help text.
 pub const GENERATORS: &[Entry] = &[Entry::of::<Graph500>()];
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_generator_has_a_page_and_a_line_in_the_table_of_generators() {
+        let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/load");
+        let table = std::fs::read_to_string(pages.join("README.md")).unwrap();
+        for entry in GENERATORS {
+            let page = format!("{}.md", entry.name);
+            assert!(pages.join(&page).is_file(), "docs/load/{page} is missing");
+            assert!(table.contains(&format!("]({page})")), "docs/load/README.md lacks {page}");
+        }
+    }
+}

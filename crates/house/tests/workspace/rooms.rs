@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::tree::root;
 
 /// The rooms from the ground up. A room may use those above it in this list and no others.
-const FLOORS: [&str; 21] = [
+const FLOORS: [&str; 22] = [
     "units",
     "diagnostic",
     "facts",
     "knob",
     "kernel",
+    "load",
     "study",
     "record",
     "workload",
@@ -95,4 +96,15 @@ fn the_pure_rooms_reach_no_room_that_touches_the_host() {
             assert!(!reached.contains(forbidden), "`{pure}` reaches `{forbidden}`");
         }
     }
+}
+
+#[test]
+fn the_load_generators_stand_on_units_and_kernel_alone() {
+    let rooms = dependencies();
+    let may: BTreeSet<String> = ["units", "kernel"].map(str::to_owned).into();
+    assert!(
+        rooms["load"].is_subset(&may),
+        "a generator is used without Assay: {:?}",
+        rooms["load"]
+    );
 }

@@ -38,6 +38,8 @@ pub(super) fn run(
     let team = Team::of(shared.workers());
     let run = Run { options, team, huge: shared.huge_pages.into(), talk };
     let dialect = options.dialect;
+    // The whole run is the load, generation included: its memory grows from here.
+    shared.ready()?;
     let (edges, generation) = timed(|| {
         let recipe = Kronecker::new(size.scale, dialect, shared.seed);
         recipe.generate(team, size.tuples() as usize, size.weighted, run.huge, talk)

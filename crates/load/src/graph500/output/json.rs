@@ -17,10 +17,17 @@ pub(crate) fn json(outcome: &Outcome) -> Value {
         "generation_s": outcome.generation,
         "construction_s": outcome.construction,
         "validated": outcome.validated,
-        "bfs": kernel(&outcome.searches),
+        "metrics": {
+            "generation_s": outcome.generation,
+            "construction_s": outcome.construction,
+        },
     });
-    if !outcome.paths.is_empty() {
-        document["sssp"] = kernel(&outcome.paths);
+    let kernels = [("bfs", &outcome.searches), ("sssp", &outcome.paths)];
+    for (name, searches) in kernels.into_iter().filter(|(_, searches)| !searches.is_empty()) {
+        document[name] = kernel(searches);
+        let (mean, deviation) = harmonic(&column(searches, Searched::rate));
+        document["metrics"][format!("{name}_harmonic_mean_teps")] = mean.into();
+        document["metrics"][format!("{name}_harmonic_stddev_teps")] = deviation.into();
     }
     document
 }
