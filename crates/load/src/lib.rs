@@ -9,6 +9,7 @@ mod generator;
 mod graph500;
 mod headroom;
 mod measured;
+mod parsec;
 mod placement;
 mod registry;
 mod talk;

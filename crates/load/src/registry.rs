@@ -3,9 +3,11 @@
 
 use crate::generator::Entry;
 use crate::graph500::Graph500;
+use crate::parsec::{Blackscholes, Streamcluster};
 
 /// All generators, in the order of the help text.
-pub const GENERATORS: &[Entry] = &[Entry::of::<Graph500>()];
+pub const GENERATORS: &[Entry] =
+    &[Entry::of::<Graph500>(), Entry::of::<Blackscholes>(), Entry::of::<Streamcluster>()];
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,74 @@
+//! Centres: points merged into them, kept from chunk to chunk, written at the end.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use super::points::Points;
+use super::search::Found;
+use crate::failure::Failure;
+
+/// A centre: where, how much, and which.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Center {
+    /// The place of its point in the stream, after the shuffling of its chunk.
+    pub(super) id: u64,
+    /// The sum of the weights of its points.
+    pub(super) weight: f32,
+    /// Their weighted mean.
+    pub(super) row: Vec<f32>,
+}
+
+/// The centres of a chunk, with all points moved into them, in the order of the chunk. `id` names
+/// the point at a place of that order.
+pub(super) fn merged(points: &Points, found: &Found, id: impl Fn(usize) -> u64) -> Vec<Center> {
+    let weights = points.weights();
+    let mut centers: Vec<Center> = Vec::with_capacity(found.centers);
+    let mut index = std::collections::BTreeMap::new();
+    for (place, &point) in found.order.iter().enumerate() {
+        if found.assigned[point as usize] == point {
+            let mut row = vec![0.0; points.dimension()];
+            points.row(point as usize, &mut row);
+            index.insert(point, centers.len());
+            centers.push(Center { id: id(place), weight: weights[point as usize], row });
+        }
+    }
+    let mut row = vec![0.0; points.dimension()];
+    for &point in &found.order {
+        let center = found.assigned[point as usize];
+        if let Some(&at) = index.get(&center).filter(|_| center != point) {
+            points.row(point as usize, &mut row);
+            centers[at].take(&row, weights[point as usize]);
+        }
+    }
+    centers
+}
+
+impl Center {
+    fn take(&mut self, row: &[f32], weight: f32) {
+        let part = weight / (self.weight + weight);
+        for (own, other) in self.row.iter_mut().zip(row) {
+            *own = *own * (1.0 - part) + other * part;
+        }
+        self.weight += weight;
+    }
+}
+
+/// Writes centres: id, weight and coordinates on lines of their own, then an empty one.
+pub(super) fn write(path: &Path, centers: &[Center]) -> Result<(), Failure> {
+    let done = File::create(path).and_then(|file| {
+        let mut file = BufWriter::new(file);
+        for center in centers {
+            writeln!(file, "{}\n{:.6}", center.id, center.weight)?;
+            for value in &center.row {
+                write!(file, "{value:.6} ")?;
+            }
+            writeln!(file, "\n")?;
+        }
+        file.flush()
+    });
+    done.map_err(|error| Failure::Ended {
+        what: format!("write {}: {error}", path.display()),
+        remedy: "name a place that can be written and has room".to_owned(),
+    })
+}

@@ -1,0 +1,158 @@
+//! What it would gain to open a point as a centre, and the sums that threads tell each other.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{PoisonError, RwLock};
+
+use super::points::LANES;
+use super::search::Part;
+use crate::team::Worker;
+
+/// Blocks of points, each with a sum of its own: more than any thread gets, so that they can be
+/// shared evenly, and few enough that adding them up costs nothing.
+const BLOCKS: usize = 64;
+
+/// Sums over the points of a block.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Sums {
+    /// Of whatever was asked.
+    pub(super) cost: f64,
+    /// For each centre: what its points would lose by moving to the point asked about.
+    pub(super) lost: Vec<f64>,
+}
+
+/// What all threads see.
+pub(super) struct Board {
+    count: usize,
+    /// Two sets of sums, used in turn: nobody overwrites what another still reads.
+    sums: [Vec<RwLock<Sums>>; 2],
+    costs: Vec<AtomicU32>,
+    used: RwLock<BTreeSet<u32>>,
+}
+
+impl Board {
+    pub(super) fn new(count: usize) -> Self {
+        let sums = || (0..BLOCKS).map(|_| RwLock::default()).collect();
+        Self {
+            count,
+            sums: [sums(), sums()],
+            costs: (0..count).map(|_| AtomicU32::new(0)).collect(),
+            used: RwLock::default(),
+        }
+    }
+
+    pub(super) fn blocks(&self) -> usize {
+        BLOCKS.min(self.all_tiles())
+    }
+
+    fn all_tiles(&self) -> usize {
+        self.count.div_ceil(LANES)
+    }
+
+    /// The tiles of these blocks.
+    pub(super) fn tiles(&self, blocks: Range<usize>) -> Range<usize> {
+        let cut = |block: usize| self.all_tiles() * block / self.blocks();
+        cut(blocks.start)..cut(blocks.end)
+    }
+
+    /// The points of these blocks.
+    pub(super) fn points(&self, blocks: Range<usize>) -> Range<usize> {
+        let tiles = self.tiles(blocks);
+        (tiles.start * LANES).min(self.count)..(tiles.end * LANES).min(self.count)
+    }
+
+    pub(super) fn say_cost(&self, point: usize, cost: f32) {
+        self.costs[point].store(cost.to_bits(), Ordering::Relaxed);
+    }
+
+    pub(super) fn cost(&self, point: u32) -> f32 {
+        f32::from_bits(self.costs[point as usize].load(Ordering::Relaxed))
+    }
+
+    /// All centres that somebody's points have.
+    pub(super) fn used(&self, worker: &Worker<'_>, assigned: &[u32]) -> BTreeSet<u32> {
+        let own: BTreeSet<u32> = assigned.iter().copied().collect();
+        self.used.write().unwrap_or_else(PoisonError::into_inner).extend(own);
+        worker.wait();
+        self.used.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, turn: usize, block: usize, sums: Sums) {
+        *self.sums[turn][block].write().unwrap_or_else(PoisonError::into_inner) = sums;
+    }
+
+    fn total(&self, turn: usize, centers: usize) -> Sums {
+        let mut total = Sums { cost: 0.0, lost: vec![0.0; centers] };
+        for block in &self.sums[turn][..self.blocks()] {
+            let sums = block.read().unwrap_or_else(PoisonError::into_inner);
+            total.cost += sums.cost;
+            total.lost.iter_mut().zip(&sums.lost).for_each(|(total, lost)| *total += lost);
+        }
+        total
+    }
+}
+
+impl Part<'_> {
+    /// Sums over all points of all threads; `sum` gets the range of a block in its own points.
+    ///
+    /// Threads ask the same questions in the same order, and one that is ahead by one question
+    /// writes into the other set of sums; it cannot be ahead by two.
+    pub(super) fn over_blocks(&mut self, sum: impl Fn(&Self, Range<usize>) -> Sums) -> Sums {
+        self.turn = 1 - self.turn;
+        for block in self.blocks.clone() {
+            let points = self.board.points(block..block + 1);
+            let sums = sum(self, points.start - self.first..points.end - self.first);
+            self.board.set(self.turn, block, sums);
+        }
+        self.worker.wait();
+        self.board.total(self.turn, self.open.len())
+    }
+
+    /// Opens `point` if that lowers the cost, with all that moves to it and all centres that are
+    /// no longer worth their price. Returns what it has gained.
+    pub(super) fn gain(&mut self, point: u32, price: f64) -> f64 {
+        self.offer(point);
+        let sums = self.over_blocks(Self::offers_of);
+        let closes: Vec<bool> = sums.lost.iter().map(|lost| price + lost > 0.0).collect();
+        let saved: f64 =
+            sums.lost.iter().map(|lost| price + lost).filter(|saved| *saved > 0.0).sum();
+        let change = price + sums.cost - saved;
+        if change >= 0.0 {
+            return 0.0;
+        }
+        for own in 0..self.costs.len() {
+            let slot = self.slots[self.assigned[own] as usize] as usize;
+            if self.offers[own] < self.costs[own] || closes[slot] {
+                (self.costs[own], self.assigned[own]) = (self.offers[own], point);
+            }
+        }
+        self.replace(&closes, point);
+        -change
+    }
+
+    /// What a block's points gain by moving, and what those that gain nothing would lose.
+    fn offers_of(&self, own: Range<usize>) -> Sums {
+        let mut sums = Sums { cost: 0.0, lost: vec![0.0; self.open.len()] };
+        let (offers, costs) = (&self.offers[own.clone()], &self.costs[own.clone()]);
+        for ((offer, cost), center) in offers.iter().zip(costs).zip(&self.assigned[own]) {
+            if offer < cost {
+                sums.cost += f64::from(offer - cost);
+            } else {
+                sums.lost[self.slots[*center as usize] as usize] += f64::from(cost - offer);
+            }
+        }
+        sums
+    }
+
+    fn replace(&mut self, closes: &[bool], point: u32) {
+        let open = std::mem::take(&mut self.open);
+        open.iter().for_each(|center| self.slots[*center as usize] = super::search::NONE);
+        for (center, closes) in open.into_iter().zip(closes) {
+            if !closes && center != point {
+                self.set_open(center);
+            }
+        }
+        self.set_open(point);
+    }
+}

@@ -1,0 +1,86 @@
+//! streamcluster: the k-median of a stream of points, chunk by chunk. Definitions and how they
+//! were met: docs/load/streamcluster.md.
+
+mod centers;
+mod check;
+mod gain;
+mod points;
+mod run;
+mod search;
+mod shape;
+mod stream;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::arguments::Shared;
+use crate::failure::Failure;
+use crate::footprint::Footprint;
+use crate::generator::{Finished, Generator};
+use crate::talk::Talk;
+use shape::{Shape, of_name, of_words};
+use stream::Source;
+
+/// Arguments: those of the original, or the name of one of its inputs.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Streamcluster {
+    /// As the original takes them; with N of 0 the points are read from INFILE, little-endian
+    /// numbers of single precision
+    #[arg(num_args = 9, conflicts_with_all = ["input", "centers"])]
+    #[arg(value_names = ["K1", "K2", "D", "N", "CHUNK", "CLUSTERSIZE", "INFILE", "OUTFILE", "NPROC"])]
+    original: Vec<String>,
+    /// One of the original's inputs: test, simdev, simsmall, simmedium, simlarge, native
+    /// [default: simlarge]
+    #[arg(long, value_name = "SIZE")]
+    input: Option<String>,
+    /// Write the centres into this file, in the original's format
+    #[arg(long, value_name = "FILE")]
+    centers: Option<PathBuf>,
+}
+
+/// The arguments, understood.
+#[derive(Debug, Clone, PartialEq)]
+struct Job {
+    shape: Shape,
+    source: Source,
+    threads: usize,
+    seed: u64,
+    centers_to: Option<PathBuf>,
+}
+
+impl Streamcluster {
+    fn job(&self, shared: &Shared) -> Result<Job, Failure> {
+        let seed = shared.seed.unwrap_or(1);
+        if self.original.is_empty() {
+            let (shape, points) = of_name(self.input.as_deref().unwrap_or("simlarge"))?;
+            return Ok(Job {
+                shape,
+                source: Source::Drawn { points },
+                threads: shared.workers(),
+                seed,
+                centers_to: self.centers.clone(),
+            });
+        }
+        let (shape, source, outfile, threads) = of_words(&self.original)?;
+        if shared.threads.is_some_and(|asked| usize::from(asked) != threads) {
+            return Err(Failure::usage("NPROC and --threads say different numbers"));
+        }
+        source.check(shape.dimension)?;
+        Ok(Job { shape, source, threads, seed, centers_to: Some(outfile) })
+    }
+}
+
+impl Generator for Streamcluster {
+    const NAME: &'static str = "streamcluster";
+    const ABOUT: &'static str = "Clusters of a stream of points: streams through memory (PARSEC)";
+
+    fn footprint(&self, shared: &Shared) -> Result<Footprint, Failure> {
+        let job = self.job(shared)?;
+        Ok(job.shape.footprint(job.threads))
+    }
+
+    fn run(&self, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure> {
+        run::run(&self.job(shared)?, shared, talk)
+    }
+}
