@@ -47,8 +47,10 @@ pub(super) fn merged(points: &Points, found: &Found, id: impl Fn(usize) -> u64) 
 impl Center {
     fn take(&mut self, row: &[f32], weight: f32) {
         let part = weight / (self.weight + weight);
+        // The constant 1 of the original is of double precision, all else of single.
+        let rest = 1.0 - f64::from(part);
         for (own, other) in self.row.iter_mut().zip(row) {
-            *own = *own * (1.0 - part) + other * part;
+            *own = (f64::from(*own) * rest) as f32 + other * part;
         }
         self.weight += weight;
     }

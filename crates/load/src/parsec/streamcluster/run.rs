@@ -48,11 +48,18 @@ fn cluster(job: &Job, huge: HugePages, talk: &dyn Talk) -> Result<Clustered, Fai
     let mut chunk = Points::room(shape.chunk, shape.dimension, huge)?;
     let mut kept: Vec<Center> = Vec::new();
     let (mut points, mut seconds) = (0, 0.0);
+    let mut order = Vec::new();
     loop {
         let began = clock::monotonic_ns();
         stream.read(&mut chunk, shape.chunk, &mut random)?;
         talk.say(&format!("read {} points", chunk.len()));
-        let found = search(team, &chunk, &shape, &mut random);
+        // The original never undoes a shuffle: a chunk begins in the order in which the one before
+        // ended. A last chunk that is shorter would then contain points of the one before, and
+        // begins in its own order here.
+        if order.len() != chunk.len() {
+            order = (0..chunk.len() as u32).collect();
+        }
+        let found = search(team, &chunk, order, &shape, &mut random);
         let new = merged(&chunk, &found, |place| points + place as u64);
         seconds += since(began);
         check::search(&chunk, &found)?;
@@ -62,6 +69,7 @@ fn cluster(job: &Job, huge: HugePages, talk: &dyn Talk) -> Result<Clustered, Fai
                 remedy: format!("CLUSTERSIZE is {}; the stream needs more", shape.kept),
             });
         }
+        order = found.order;
         kept.extend(new);
         points += chunk.len() as u64;
         if stream.is_at_end() {
@@ -87,7 +95,8 @@ fn again(
 ) -> Result<(Points, Found), Failure> {
     let mut points = Points::room(kept.len(), job.shape.dimension, HugePages::System)?;
     kept.iter().for_each(|center| points.push(&center.row, center.weight));
-    let found = search(team, &points, &job.shape, random);
+    let order = (0..kept.len() as u32).collect();
+    let found = search(team, &points, order, &job.shape, random);
     Ok((points, found))
 }
 

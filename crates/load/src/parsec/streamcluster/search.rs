@@ -38,14 +38,21 @@ pub(super) struct Found {
     pub(super) cost: f64,
 }
 
-/// Searches, and goes on with the random numbers.
-pub(super) fn search(team: Team, points: &Points, shape: &Shape, random: &mut Lrand48) -> Found {
+/// Searches, and goes on with the random numbers. `order` names the points in the order in which
+/// they begin.
+pub(super) fn search(
+    team: Team,
+    points: &Points,
+    order: Vec<u32>,
+    shape: &Shape,
+    random: &mut Lrand48,
+) -> Found {
     let count = points.len();
     if count <= shape.most {
         return Found {
             assigned: (0..count as u32).collect(),
             costs: vec![0.0; count],
-            order: (0..count as u32).collect(),
+            order,
             centers: count,
             price: 0.0,
             cost: 0.0,
@@ -53,7 +60,7 @@ pub(super) fn search(team: Team, points: &Points, shape: &Shape, random: &mut Lr
     }
     let board = Board::new(count);
     let mut parts = team.run(|worker| {
-        let mut part = Part::new(points, &board, worker, random.clone());
+        let mut part = Part::new(points, &board, worker, order.clone(), random.clone());
         let (price, cost) = part.k_median(shape);
         part.end(price, cost)
     });
@@ -101,7 +108,7 @@ impl<'s> Part<'s> {
             board,
             worker,
             random,
-            order: (0..points.len() as u32).collect(),
+            order,
             open: Vec::new(),
             slots: vec![NONE; points.len()],
             blocks,
