@@ -99,7 +99,13 @@ pub(super) struct Part<'s> {
 }
 
 impl<'s> Part<'s> {
-    fn new(points: &'s Points, board: &'s Board, worker: &'s Worker<'s>, random: Lrand48) -> Self {
+    fn new(
+        points: &'s Points,
+        board: &'s Board,
+        worker: &'s Worker<'s>,
+        order: Vec<u32>,
+        random: Lrand48,
+    ) -> Self {
         let blocks = worker.share(board.blocks());
         let tiles = board.tiles(blocks.clone());
         let own = board.points(blocks.clone());
