@@ -37,7 +37,7 @@ impl Arena {
     /// Memory for rings of up to `lines` lines, all of it touched.
     pub fn new(lines: usize, huge: crate::pages::HugePages) -> Result<Self, crate::Error> {
         let words = lines.saturating_mul(WORDS).saturating_add(ALIGNMENT / size_of::<u64>());
-        let mut words = Pages::zeroed(words, huge)?;
+        let mut words = Pages::<u64>::zeroed(words, huge)?;
         let first = words.as_ptr().align_offset(ALIGNMENT).min(words.len());
         let lines = lines.min((words.len() - first) / WORDS);
         // Memory that was never written is one page of zeroes that all share.
