@@ -4,6 +4,7 @@ PREFIX ?= /usr/local
 # Everything that changes the host needs root.
 AS_ROOT := $(shell [ "$$(id -u)" -eq 0 ] || echo sudo)
 ASSAY := target/release/assay
+ASSAY_LOAD := target/release/assay-load
 
 .PHONY: demo test check bench conformance install build setup clean
 
@@ -21,19 +22,21 @@ check: setup
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 
+# PEER_GRAPH500=PATH: the reference's omp-csr, built with -O3, to be compared with.
 bench: build
 	cargo build --release -p assay-bench
-	@$(AS_ROOT) target/release/assay-bench $(ASSAY)
+	@$(AS_ROOT) env PEER_GRAPH500="$(PEER_GRAPH500)" target/release/assay-bench $(ASSAY)
 
 # docs/conformance.md: this host, and guests with other kernels and layouts.
 conformance: build
 	@$(AS_ROOT) scripts/conformance $(ASSAY)
 
 build: setup
-	cargo build --release -p assay-cli
+	cargo build --release -p assay-cli -p assay-load
 
 install: build
 	$(AS_ROOT) install -D -m 755 $(ASSAY) $(DESTDIR)$(PREFIX)/bin/assay
+	$(AS_ROOT) install -D -m 755 $(ASSAY_LOAD) $(DESTDIR)$(PREFIX)/bin/assay-load
 
 setup:
 	@scripts/setup

@@ -4,6 +4,7 @@
 mod assay;
 mod child;
 mod figure;
+mod graph500;
 mod groups;
 mod observer;
 mod quiet;
@@ -56,6 +57,8 @@ enum Part {
     Observer,
     /// Making, setting, reading and removing groups
     Groups,
+    /// graph500 against the reference code in PEER_GRAPH500
+    Graph500,
 }
 
 /// How much is measured.
@@ -66,6 +69,8 @@ struct Extent {
     pairs: usize,
     made: usize,
     rounds: usize,
+    /// SCALE of the graphs.
+    scale: u32,
     only: Option<Part>,
 }
 
@@ -73,9 +78,27 @@ impl Extent {
     fn of(arguments: &Arguments) -> Self {
         let only = arguments.only;
         let extent = if arguments.quick {
-            Self { groups: 32, repeats: 3, reports: 3, pairs: 3, made: 200, rounds: 3, only }
+            Self {
+                groups: 32,
+                repeats: 3,
+                reports: 3,
+                pairs: 3,
+                made: 200,
+                rounds: 3,
+                scale: 16,
+                only,
+            }
         } else {
-            Self { groups: 128, repeats: 7, reports: 5, pairs: 8, made: 1000, rounds: 5, only }
+            Self {
+                groups: 128,
+                repeats: 7,
+                reports: 5,
+                pairs: 8,
+                made: 1000,
+                rounds: 5,
+                scale: 20,
+                only,
+            }
         };
         match arguments.pairs {
             Some(pairs) => Self { pairs: pairs as usize, ..extent },
@@ -132,6 +155,15 @@ fn all(assay: &Assay, extent: &Extent, place: &Path) -> Result<Vec<Figure>, Trou
     if wanted(Part::Groups) {
         say(&format!("{} groups made and removed, {} rounds", extent.made, extent.rounds));
         figures.extend(groups::measure(place, extent.made, extent.rounds)?);
+    }
+    if wanted(Part::Graph500) {
+        match graph500::Contest::of(assay.program())? {
+            Some(contest) => {
+                say(&format!("graph500, SCALE {}, {} rounds", extent.scale, extent.rounds));
+                figures.extend(contest.measure(place, extent.scale, extent.rounds)?);
+            }
+            None => say("graph500: not compared: PEER_GRAPH500 names no program"),
+        }
     }
     Ok(figures)
 }

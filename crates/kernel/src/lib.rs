@@ -27,6 +27,7 @@ pub mod namespace;
 pub mod pages;
 pub mod parse;
 pub mod partition;
+pub mod pointer_ring;
 pub mod process;
 pub mod signal;
 pub mod wake;

@@ -93,6 +93,11 @@ pub fn stop_self() -> Result<(), Error> {
     send(std::process::id(), Signal::STOP)
 }
 
+/// Lets a stopped process go on.
+pub fn continue_one(pid: u32) -> Result<(), Error> {
+    send(pid, Signal::CONT)
+}
+
 /// Lets the kernel kill this process when the thread that started it ends (prctl(2),
 /// PR_SET_PDEATHSIG). Children of this process do not inherit it.
 pub fn die_with_parent() -> Result<(), Error> {

@@ -3,6 +3,7 @@
 //! what one is, and all the rest of the top level is what they share.
 
 mod arguments;
+mod chase;
 mod failure;
 mod footprint;
 mod generator;

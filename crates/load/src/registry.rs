@@ -1,13 +1,18 @@
 //! The one place where generators are listed. Adding one is its folder, a line here and a page in
 //! docs/load.
 
+use crate::chase::Chase;
 use crate::generator::Entry;
 use crate::graph500::Graph500;
 use crate::parsec::{Blackscholes, Streamcluster};
 
 /// All generators, in the order of the help text.
-pub const GENERATORS: &[Entry] =
-    &[Entry::of::<Graph500>(), Entry::of::<Blackscholes>(), Entry::of::<Streamcluster>()];
+pub const GENERATORS: &[Entry] = &[
+    Entry::of::<Graph500>(),
+    Entry::of::<Blackscholes>(),
+    Entry::of::<Streamcluster>(),
+    Entry::of::<Chase>(),
+];
 
 #[cfg(test)]
 mod tests {

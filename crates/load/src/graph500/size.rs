@@ -18,7 +18,7 @@ pub(super) const D: f64 = 0.05;
 /// A thread's stack and buffers as far as they are touched.
 const THREAD: u64 = 48 << 10;
 /// Code and data of the program that are touched only when it works.
-const PROGRAM: u64 = 512 << 10;
+const PROGRAM: u64 = 160 << 10;
 
 /// The shape of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,228 @@
+//! graph500: ours against the reference code (`omp-csr` of 2.1.4), searches of the same graph from
+//! the same roots, in turns within one run.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::child;
+use crate::figure::{Figure, Shown};
+use crate::quiet;
+use crate::statistics::Estimate;
+use crate::trouble::Trouble;
+
+const CONFIDENCE: f64 = 0.95;
+const THREADS: &str = "2";
+const EDGEFACTOR: &str = "16";
+
+/// Ours may take this part of the peer's time for an edge: three times its speed.
+const TIME_OF_PEER: f64 = 1.0 / 3.0;
+/// How far a predicted footprint may be from the measured peak.
+const PREDICTED_WITHIN: f64 = 0.05;
+
+const PART: Shown = Shown { factor: 1.0, unit: "of the peer's", decimals: 3 };
+const OFF: Shown = Shown { factor: 100.0, unit: "% off", decimals: 1 };
+
+/// Both programs.
+pub(crate) struct Contest {
+    ours: PathBuf,
+    peer: PathBuf,
+}
+
+/// What one run has found.
+struct Found {
+    teps: f64,
+    construction_s: f64,
+    /// Bytes, as seen from outside in both.
+    peak: f64,
+    /// Predicted peak by measured peak, as it says itself; ours only.
+    predicted: Option<f64>,
+}
+
+impl Contest {
+    /// The peer is the program in `PEER_GRAPH500`, ours lies beside `assay`. `None` where the
+    /// variable is not set.
+    pub(crate) fn of(assay: &Path) -> Result<Option<Self>, Trouble> {
+        let Some(peer) = std::env::var_os("PEER_GRAPH500").filter(|path| !path.is_empty()) else {
+            return Ok(None);
+        };
+        let (peer, ours) = (PathBuf::from(peer), assay.with_file_name("assay-load"));
+        let builds = [
+            (&peer, "PEER_GRAPH500 names the program omp-csr of 2.1.4, built with -O3 -fopenmp"),
+            (&ours, "build it with `cargo build --release -p assay-load`"),
+        ];
+        for (program, remedy) in builds {
+            if !program.is_file() {
+                let program = program.display();
+                return Err(Trouble::Failed(format!("there is no {program}: {remedy}")));
+            }
+        }
+        Ok(Some(Self { ours, peer }))
+    }
+
+    /// Rounds of one run each, who comes first in turn.
+    pub(crate) fn measure(
+        &self,
+        folder: &Path,
+        scale: u32,
+        rounds: usize,
+    ) -> Result<Vec<Figure>, Trouble> {
+        let busy = quiet::wait()?;
+        let mut pairs = Vec::new();
+        for round in 0..rounds {
+            let first = if round % 2 == 0 { Some(self.ours(folder, scale)?) } else { None };
+            let peer = self.peer(folder, scale)?;
+            let ours = first.map_or_else(|| self.ours(folder, scale), Ok)?;
+            pairs.push((ours, peer));
+        }
+        let about = |figure: &mut Figure| {
+            figure.remarks.push(format!(
+                "SCALE {scale}, edgefactor {EDGEFACTOR}, {THREADS} threads, 64 searches a run, {rounds} rounds in turns"
+            ));
+            figure.remarks.extend(quiet::remark(busy));
+        };
+        let mut figures = vec![
+            speed(&pairs)?,
+            of_peer("graph500: peak memory", &pairs, 0.6, |found| found.peak)?,
+            of_peer("graph500: time of construction", &pairs, 1.0, |found| found.construction_s)?,
+            prediction(&pairs)?,
+        ];
+        figures.iter_mut().for_each(about);
+        Ok(figures)
+    }
+
+    fn ours(&self, folder: &Path, scale: u32) -> Result<Found, Trouble> {
+        let mut command = Command::new(&self.ours);
+        command.args(["graph500", "--json", "--threads", THREADS, "-e", EDGEFACTOR]);
+        command.arg("-s").arg(scale.to_string());
+        let (text, peak) = run(&mut command, folder, "graph500-ours")?;
+        let missing = || Trouble::Failed("assay-load graph500 --json lacks a number".to_owned());
+        let document: serde_json::Value = serde_json::from_str(&text).map_err(|_| missing())?;
+        let number = |pointer| document.pointer(pointer).and_then(serde_json::Value::as_f64);
+        let predicted = number("/footprint/predicted_bytes").ok_or_else(missing)?;
+        let measured = number("/footprint/measured_peak_bytes").ok_or_else(missing)?;
+        Ok(Found {
+            teps: number("/metrics/bfs_harmonic_mean_teps").ok_or_else(missing)?,
+            construction_s: number("/metrics/construction_s").ok_or_else(missing)?,
+            peak,
+            predicted: Some(predicted / measured),
+        })
+    }
+
+    fn peer(&self, folder: &Path, scale: u32) -> Result<Found, Trouble> {
+        let mut command = Command::new(&self.peer);
+        command.env("OMP_NUM_THREADS", THREADS).args(["-e", EDGEFACTOR]);
+        command.arg("-s").arg(scale.to_string());
+        let (text, peak) = run(&mut command, folder, "graph500-peer")?;
+        let keys = keys(&text);
+        let number = |key: &str| -> Result<f64, Trouble> {
+            let missing = || Trouble::Failed(format!("the peer's output has no {key}"));
+            keys.get(key).and_then(|value| value.parse().ok()).ok_or_else(missing)
+        };
+        Ok(Found {
+            teps: number("harmonic_mean_TEPS")?,
+            construction_s: number("construction_time")?,
+            peak,
+            predicted: None,
+        })
+    }
+}
+
+type Pair = (Found, Found);
+
+fn speed(pairs: &[Pair]) -> Result<Figure, Trouble> {
+    let name = "graph500: time per traversed edge";
+    let mut figure = of_peer(name, pairs, TIME_OF_PEER, |found| found.teps.recip())?;
+    let rates = |of: fn(&Pair) -> f64| Estimate::median(&pairs.iter().map(of).collect::<Vec<_>>());
+    if let (Some(ours), Some(peer)) = (rates(|(ours, _)| ours.teps), rates(|(_, peer)| peer.teps)) {
+        figure.remarks.push(format!(
+            "harmonic mean TEPS, medians of the rounds: ours {:.3e}, peer {:.3e}",
+            ours.value, peer.value
+        ));
+    }
+    Ok(figure)
+}
+
+/// A quantity of ours as a part of the peer's, with the interval of the ratio over the rounds.
+fn of_peer(
+    name: &str,
+    pairs: &[Pair],
+    at_most: f64,
+    of: impl Fn(&Found) -> f64,
+) -> Result<Figure, Trouble> {
+    let pairs: Vec<(f64, f64)> = pairs.iter().map(|(ours, peer)| (of(peer), of(ours))).collect();
+    let ratio = Estimate::ratio(&pairs, CONFIDENCE)
+        .ok_or_else(|| Trouble::Failed("too few rounds for an interval".to_owned()))?;
+    Ok(Figure::bound(name, ratio, at_most, &PART))
+}
+
+fn prediction(pairs: &[Pair]) -> Result<Figure, Trouble> {
+    let off: Vec<f64> =
+        pairs.iter().filter_map(|(ours, _)| Some((ours.predicted? - 1.0).abs())).collect();
+    let worst = Estimate::median(&off)
+        .ok_or_else(|| Trouble::Failed("no round has a predicted footprint".to_owned()))?;
+    Ok(Figure::bound("graph500: predicted footprint", worst, PREDICTED_WITHIN, &OFF))
+}
+
+/// The lines `key: value` of 2.1.4.
+fn keys(text: &str) -> BTreeMap<&str, &str> {
+    text.lines()
+        .filter_map(|line| line.split_once(':'))
+        .map(|(key, value)| (key.trim(), value.trim()))
+        .collect()
+}
+
+/// Runs a program to its end; its output, and its peak in bytes.
+fn run(command: &mut Command, folder: &Path, name: &str) -> Result<(String, f64), Trouble> {
+    let path = folder.join(name);
+    let failed = |cause| Trouble::Failed(format!("{command:?}: {cause}"));
+    let output = File::create(&path).map_err(failed)?;
+    command.stdin(Stdio::null()).stdout(output).stderr(Stdio::null());
+    let mut running =
+        command.spawn().map_err(|cause| Trouble::Failed(format!("{command:?}: {cause}")))?;
+    let (status, peak) = child::wait_with_peak(&mut running)?;
+    if !status.success() {
+        return Err(Trouble::Failed(format!("{command:?} ended with {status}")));
+    }
+    let text = std::fs::read_to_string(&path)
+        .map_err(|cause| Trouble::Failed(format!("cannot read {}: {cause}", path.display())))?;
+    Ok((text, peak as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::Reached;
+
+    fn found(teps: f64, peak: f64, predicted: f64) -> Found {
+        Found { teps, construction_s: 1.0, peak, predicted: Some(predicted) }
+    }
+
+    #[test]
+    fn three_times_the_speed_is_a_third_of_the_time() {
+        let pairs: Vec<Pair> = [(4.0, 1.0), (4.2, 1.0), (3.9, 1.0)]
+            .map(|(ours, peer)| (found(ours, 1.0, 1.0), found(peer, 2.0, 1.0)))
+            .into();
+        let figure = speed(&pairs).unwrap();
+        assert_eq!(figure.reached, Reached::Yes, "{figure:?}");
+        assert!(figure.remarks[0].contains("ours 4.000e0, peer 1.000e0"), "{figure:?}");
+        let memory = of_peer("memory", &pairs, 0.6, |found| found.peak).unwrap();
+        assert!(memory.measured.starts_with("0.500"), "{memory:?}");
+    }
+
+    #[test]
+    fn a_footprint_predicted_too_low_is_as_wrong_as_one_too_high() {
+        let pairs = |off: f64| vec![(found(1.0, 1.0, 1.0 + off), found(1.0, 1.0, 1.0))];
+        for (off, reached) in [(0.04, Reached::Yes), (-0.06, Reached::No), (0.06, Reached::No)] {
+            assert_eq!(prediction(&pairs(off)).unwrap().reached, reached, "{off}");
+        }
+    }
+
+    #[test]
+    fn lines_of_the_reference_are_keys_and_values() {
+        let keys = keys("SCALE: 16\nharmonic_mean_TEPS: 1.00102723088662103e+08\n");
+        assert_eq!(keys["SCALE"], "16");
+        assert_eq!(keys["harmonic_mean_TEPS"].parse::<f64>().unwrap(), 100_102_723.088_662_1);
+    }
+}

@@ -1,0 +1,118 @@
+//! The chase itself: warm, then samples of which the least counts, for each working set.
+
+use assay_kernel::pages::Pages;
+use assay_kernel::pointer_ring::{Arena, LINE, Ring};
+use assay_kernel::{Root, affinity, clock, signal};
+
+use super::Chase;
+use super::caches::{self, Cache};
+use super::knee::Point;
+use super::order::{self, Order, Room};
+use crate::arguments::Shared;
+use crate::failure::Failure;
+use crate::measured::Backing;
+use crate::talk::Talk;
+
+/// Until the processor runs at its full clock.
+const RAMP_NS: u64 = 100_000_000;
+/// A clock is read in some 30 ns, which is nothing beside this many loads.
+const LEAST_LOADS: u64 = 100_000;
+/// Seed of the orders.
+const SEED: u64 = 1;
+
+/// All curves of a run.
+#[derive(Debug)]
+pub(super) struct Chased {
+    pub(super) cpu: u16,
+    pub(super) caches: Vec<Cache>,
+    pub(super) curves: Vec<(Order, Vec<Point>)>,
+    /// The signal that ended it early.
+    pub(super) ended_by: Option<&'static str>,
+}
+
+pub(super) fn run(
+    options: &Chase,
+    sizes: &[u64],
+    shared: &Shared,
+    root: &Root,
+    talk: &dyn Talk,
+) -> Result<(Chased, Backing), Failure> {
+    signal::note_interruptions();
+    let allowed = affinity::of(std::process::id())?;
+    let cpu = match options.cpu {
+        Some(cpu) => cpu,
+        None => allowed.first().copied().unwrap_or(0),
+    };
+    affinity::bind_self(&[cpu])?;
+    let lines = sizes.last().map_or(0, |largest| *largest as usize / LINE);
+    let huge = shared.huge_pages.into();
+    let mut arena = Arena::new(lines, huge)?;
+    let mut room = Room { visits: Pages::zeroed(lines, huge)?, next: Pages::zeroed(lines, huge)? };
+    let orders: &[Order] = if options.order.is_empty() { &[Order::Random] } else { &options.order };
+    shared.ready()?;
+    let mut curves = Vec::new();
+    for order in orders {
+        let mut points = Vec::with_capacity(sizes.len());
+        for size in sizes {
+            if signal::interrupted_by().is_some() {
+                break;
+            }
+            let lines = *size as usize / LINE;
+            let (visits, next) = (&mut room.visits[..lines], &mut room.next[..lines]);
+            let seed = shared.seed.unwrap_or(SEED);
+            order::fill(*order, options.group as usize, seed, visits, next);
+            let mut ring = arena.link(next).ok_or_else(|| {
+                Failure::Wrong(format!("the order of {size} bytes does not close to a ring"))
+            })?;
+            points.push(point(&mut ring, *size, options));
+            talk.progress(order.name(), points.len(), sizes.len());
+        }
+        curves.push((*order, points));
+    }
+    let chased = Chased {
+        cpu,
+        caches: caches::of_cpu(root, cpu),
+        curves,
+        ended_by: signal::interrupted_by(),
+    };
+    Ok((chased, Backing::read(root)))
+}
+
+/// Measures one ring.
+fn point(ring: &mut Ring<'_>, bytes: u64, options: &Chase) -> Point {
+    let lines = bytes / LINE as u64;
+    warm(ring, lines);
+    let loads = calibrate(ring, lines, u64::from(options.sample_ms) * 1_000_000);
+    let mut samples: Vec<f64> = (0..options.samples).map(|_| sample(ring, loads)).collect();
+    samples.sort_by(f64::total_cmp);
+    let middle = samples.len() / 2;
+    let median_ns = if samples.len().is_multiple_of(2) {
+        f64::midpoint(samples[middle - 1], samples[middle])
+    } else {
+        samples[middle]
+    };
+    Point { bytes, least_ns: samples[0], median_ns }
+}
+
+/// Two laps, so that every cache holds what it can, and long enough for the clock to rise.
+fn warm(ring: &mut Ring<'_>, lines: u64) {
+    let began = clock::monotonic_ns();
+    ring.walk(2 * lines);
+    // Small rings only: the large ones have taken longer.
+    while clock::monotonic_ns() - began < RAMP_NS / 10 {
+        ring.walk(LEAST_LOADS);
+    }
+}
+
+/// How many loads take as long as a sample is to be, at least a lap.
+fn calibrate(ring: &mut Ring<'_>, lines: u64, least_ns: u64) -> u64 {
+    let tried = sample(ring, LEAST_LOADS);
+    ((least_ns as f64 / tried) as u64).max(LEAST_LOADS).max(lines)
+}
+
+/// Nanoseconds a load over at least `loads` of them.
+fn sample(ring: &mut Ring<'_>, loads: u64) -> f64 {
+    let began = clock::monotonic_ns();
+    let done = ring.walk(loads);
+    (clock::monotonic_ns() - began) as f64 / done as f64
+}

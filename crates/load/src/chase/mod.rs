@@ -1,0 +1,98 @@
+//! chase: dependent loads through more and more memory, until it is more than any cache holds.
+//! What is measured and how stands in docs/load/chase.md.
+
+mod caches;
+mod knee;
+mod ladder;
+mod measure;
+mod order;
+mod output;
+
+use assay_kernel::Root;
+use assay_units::Bytes;
+use clap::Args;
+
+use crate::arguments::Shared;
+use crate::failure::Failure;
+use crate::footprint::{Footprint, Phase};
+use crate::generator::{Finished, Generator};
+use crate::talk::Talk;
+use order::Order;
+
+/// Memory where no cache is known to end before it.
+const UNKNOWN_CACHES: u64 = 256 << 20;
+/// How far the ladder goes beyond the last cache.
+const BEYOND: u64 = 4;
+
+/// Arguments.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Chase {
+    /// In which order lines follow each other; may be repeated [default: random]
+    #[arg(long, value_enum)]
+    order: Vec<Order>,
+    /// The smallest working set
+    #[arg(long, value_name = "BYTES", default_value = "4KiB")]
+    from: Bytes,
+    /// The largest working set [default: four times the last cache]
+    #[arg(long, value_name = "BYTES")]
+    to: Option<Bytes>,
+    /// Working sets from one power of two to the next
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=16))]
+    points: u32,
+    /// Samples of each working set; the least counts
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    samples: u32,
+    /// Least length of a sample in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 20)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    sample_ms: u32,
+    /// Pages of 4 KiB that belong together in the order `groups`
+    #[arg(long, value_name = "PAGES", default_value_t = 64)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    group: u32,
+    /// The CPU to run on [default: the first that this process may use]
+    #[arg(long, value_name = "N")]
+    cpu: Option<u16>,
+}
+
+impl Chase {
+    /// The working sets in bytes, ascending.
+    fn sizes(&self, root: &Root) -> Result<Vec<u64>, Failure> {
+        let last = caches::of_cpu(root, self.cpu.unwrap_or(0)).last().map(|cache| cache.bytes);
+        let to = self.to.map_or(last.map_or(UNKNOWN_CACHES, |last| BEYOND * last), Bytes::get);
+        ladder::sizes(self.from.get(), to, self.points).ok_or_else(|| {
+            Failure::usage(format!(
+                "from {} to {to} bytes there is no working set; one is a multiple of 4096 bytes",
+                self.from
+            ))
+        })
+    }
+}
+
+impl Generator for Chase {
+    const NAME: &'static str = "chase";
+    const ABOUT: &'static str =
+        "Dependent loads through working sets from the first cache to memory";
+
+    fn footprint(&self, shared: &Shared) -> Result<Footprint, Failure> {
+        if shared.threads.is_some_and(|threads| threads > 1) {
+            return Err(Failure::usage("a chase is one thread; run several, each with its --cpu"));
+        }
+        let largest = self.sizes(&Root::real())?.last().copied().unwrap_or(0);
+        let parts =
+            vec![("lines", largest), ("order", order::bytes(largest)), ("program", PROGRAM)];
+        Ok(Footprint::of_phases(vec![Phase { name: "chase", parts }]))
+    }
+
+    fn run(&self, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure> {
+        let root = Root::real();
+        let sizes = self.sizes(&root)?;
+        let (chased, backing) = measure::run(self, &sizes, shared, &root, talk)?;
+        Ok(Finished { report: output::report(&chased), backing })
+    }
+}
+
+/// Code and data of the program that are touched only when it works.
+const PROGRAM: u64 = 96 << 10;

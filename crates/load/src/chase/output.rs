@@ -1,0 +1,182 @@
+//! The curve and what it says of the caches, as text and as JSON.
+
+use serde_json::{Value, json};
+
+use super::caches::Cache;
+use super::knee::{Knee, Plateau, Point, agrees, knees, plateaus};
+use super::measure::Chased;
+use crate::footprint::shown;
+use crate::generator::Report;
+
+/// The report of docs/load/chase.md.
+pub(super) fn report(chased: &Chased) -> Report {
+    let mut text = String::new();
+    let (mut curves, mut metrics) = (Vec::new(), serde_json::Map::new());
+    for (order, points) in &chased.curves {
+        text.push_str(&format!("order {}, CPU {}\n", order.name(), chased.cpu));
+        text.push_str(&format!("{:>12} {:>10} {:>10}\n", "bytes", "least ns", "median ns"));
+        for point in points {
+            let Point { bytes, least_ns, median_ns } = point;
+            text.push_str(&format!("{bytes:>12} {least_ns:>10.3} {median_ns:>10.3}\n"));
+        }
+        let (found, levels) = (knees(points), plateaus(points));
+        text.push_str(&levels_text(&found, &levels, &chased.caches));
+        text.push('\n');
+        curves.push(json!({
+            "order": order.name(),
+            "points": points.iter().map(point_json).collect::<Vec<_>>(),
+            "knees": found.iter().map(|knee| knee_json(knee, &chased.caches)).collect::<Vec<_>>(),
+            "memory_ns": memory(&found, &levels),
+        }));
+        for (name, ns) in served(points, &chased.caches) {
+            metrics.insert(format!("{}_{name}_ns", order.name()), json!(ns));
+        }
+    }
+    let caches: Vec<Value> = chased
+        .caches
+        .iter()
+        .map(|cache| json!({ "level": cache.level, "bytes": cache.bytes }))
+        .collect();
+    let mut json = json!({
+        "cpu": chased.cpu,
+        "caches": if caches.is_empty() {
+            json!({ "not_available": "the kernel knows of no caches (sysfs)" })
+        } else {
+            Value::Array(caches)
+        },
+        "curves": curves,
+        "metrics": metrics,
+    });
+    if let Some(signal) = chased.ended_by {
+        json["ended_by"] = signal.into();
+    }
+    Report { text, json }
+}
+
+/// The latency of a working set of half of each cache, and of the largest one: numbers that need
+/// no detection. A level without a measured working set of that kind has none.
+fn served(points: &[Point], caches: &[Cache]) -> Vec<(String, f64)> {
+    let mut served = Vec::new();
+    let mut below = 0;
+    for cache in caches {
+        let fits = |point: &&Point| point.bytes > below && point.bytes <= cache.bytes / 2;
+        if let Some(point) = points.iter().rev().find(fits) {
+            served.push((format!("l{}", cache.level), point.least_ns));
+        }
+        below = cache.bytes;
+    }
+    match points.last() {
+        Some(point) if below > 0 && point.bytes >= 2 * below => {
+            served.push(("memory".to_owned(), point.least_ns));
+        }
+        _ => {}
+    }
+    served
+}
+
+/// The cache that the kernel knows and a knee shows.
+fn known(knee: &Knee, caches: &[Cache]) -> Option<Cache> {
+    caches.iter().copied().find(|cache| agrees(knee.bytes, cache.bytes))
+}
+
+fn memory(knees: &[Knee], plateaus: &[Plateau]) -> Value {
+    match plateaus.last() {
+        Some(last) if plateaus.len() == knees.len() + 1 && !knees.is_empty() => json!(last.ns),
+        _ => json!({ "not_available": "the curve has no plateau behind its last knee" }),
+    }
+}
+
+fn levels_text(knees: &[Knee], plateaus: &[Plateau], caches: &[Cache]) -> String {
+    let mut text = String::new();
+    for knee in knees {
+        let beside = match known(knee, caches) {
+            Some(cache) => format!("L{} of {} in sysfs", cache.level, shown(cache.bytes)),
+            None => "no cache of that size in sysfs".to_owned(),
+        };
+        text.push_str(&format!(
+            "knee at {}: {:.2} ns a load up to it ({beside})\n",
+            shown(knee.bytes),
+            knee.ns
+        ));
+    }
+    for cache in caches.iter().filter(|cache| !knees.iter().any(|k| agrees(k.bytes, cache.bytes))) {
+        text.push_str(&format!(
+            "no knee at L{} of {} that sysfs has: the curve bends softly or elsewhere there\n",
+            cache.level,
+            shown(cache.bytes)
+        ));
+    }
+    if let Some(last) = plateaus.last().filter(|_| !knees.is_empty()) {
+        text.push_str(&format!("behind the last knee: {:.2} ns a load\n", last.ns));
+    }
+    text
+}
+
+fn point_json(point: &Point) -> Value {
+    json!({ "bytes": point.bytes, "least_ns": point.least_ns, "median_ns": point.median_ns })
+}
+
+fn knee_json(knee: &Knee, caches: &[Cache]) -> Value {
+    let cache = known(knee, caches).map_or_else(
+        || json!({ "not_available": "no cache of that size in sysfs" }),
+        |cache| json!({ "level": cache.level, "bytes": cache.bytes }),
+    );
+    json!({ "bytes": knee.bytes, "ns": knee.ns, "cache": cache })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chase::order::Order;
+
+    fn chased(ns: &[(u64, f64)], caches: &[(u32, u64)]) -> Chased {
+        let point =
+            |(bytes, ns): &(u64, f64)| Point { bytes: *bytes, least_ns: *ns, median_ns: *ns };
+        Chased {
+            cpu: 0,
+            caches: caches
+                .iter()
+                .map(|(level, bytes)| Cache { level: *level, bytes: *bytes })
+                .collect(),
+            curves: vec![(Order::Random, ns.iter().map(point).collect())],
+            ended_by: None,
+        }
+    }
+
+    /// Two levels: 32 KiB at 1 ns, then 10 ns.
+    const STEP: [(u64, f64); 6] = [
+        (8 << 10, 1.0),
+        (16 << 10, 1.0),
+        (32 << 10, 1.05),
+        (64 << 10, 6.0),
+        (128 << 10, 10.0),
+        (256 << 10, 10.1),
+    ];
+
+    #[test]
+    fn a_knee_is_set_beside_the_cache_that_the_kernel_knows() {
+        let report = report(&chased(&STEP, &[(1, 32 << 10)]));
+        assert!(report.text.contains("knee at 32.0 KiB: 1.00 ns"), "{}", report.text);
+        assert!(report.text.contains("L1 of 32.0 KiB in sysfs"), "{}", report.text);
+        let knee = &report.json["curves"][0]["knees"][0];
+        assert_eq!(knee["cache"]["level"], 1);
+        assert_eq!(report.json["curves"][0]["memory_ns"], 10.0);
+        assert_eq!(report.json["metrics"]["random_l1_ns"], 1.0);
+        assert_eq!(report.json["metrics"]["random_memory_ns"], 10.1);
+    }
+
+    #[test]
+    fn without_sysfs_knees_are_found_and_caches_are_said_to_be_unknown() {
+        let report = report(&chased(&STEP, &[]));
+        assert!(report.text.contains("no cache of that size in sysfs"), "{}", report.text);
+        assert!(report.json["caches"]["not_available"].is_string());
+        assert_eq!(report.json["metrics"], json!({}));
+    }
+
+    #[test]
+    fn a_cache_without_a_knee_is_said() {
+        let report = report(&chased(&STEP[..3], &[(1, 32 << 10), (2, 1 << 20)]));
+        assert!(report.text.contains("no knee at L2 of 1.00 MiB"), "{}", report.text);
+        assert!(report.json["curves"][0]["memory_ns"]["not_available"].is_string());
+    }
+}
