@@ -48,9 +48,12 @@ pub(super) fn plateaus(points: &[Point]) -> Vec<Plateau> {
             continue;
         }
         if at - first >= 2 {
-            let ns = points[first..at].iter().map(|point| point.least_ns).fold(f64::MAX, f64::min);
+            let ns = middle(&points[first..at]);
             match found.last_mut().filter(|before| ns < before.ns * SAME) {
-                Some(before) => before.last = at - 1,
+                Some(before) => {
+                    before.last = at - 1;
+                    before.ns = middle(&points[before.first..at]);
+                }
                 None => found.push(Plateau { ns, first, last: at - 1 }),
             }
         }
@@ -65,17 +68,29 @@ fn slope(from: &Point, to: &Point) -> f64 {
     (to.least_ns / from.least_ns).log2() / doublings
 }
 
-/// The ends of all plateaus but the last, which is memory.
+/// The median latency of some points.
+fn middle(points: &[Point]) -> f64 {
+    let mut sorted: Vec<f64> = points.iter().map(|point| point.least_ns).collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// The ends of all plateaus that the curve leaves for good. What comes next needs not be a plateau:
+/// with a few times the last cache, a good part of the loads still hits it.
 pub(super) fn knees(points: &[Point]) -> Vec<Knee> {
     let plateaus = plateaus(points);
-    let ends = plateaus.iter().zip(plateaus.iter().skip(1));
-    ends.map(|(plateau, next)| {
-        let stays = |point: &&Point| point.least_ns <= plateau.ns * LEFT;
-        let range = &points[plateau.first..next.first];
-        let last = range.iter().rev().find(stays).map_or(points[plateau.last].bytes, |p| p.bytes);
-        Knee { bytes: last, ns: plateau.ns }
-    })
-    .collect()
+    let nexts = plateaus.iter().skip(1).map(|next| next.first).chain([points.len()]);
+    plateaus
+        .iter()
+        .zip(nexts)
+        .filter_map(|(plateau, next)| {
+            let stays = |point: &&Point| point.least_ns <= plateau.ns * LEFT;
+            let bytes = points[plateau.first..next].iter().rev().find(stays)?.bytes;
+            // One slow working set at the end may be noise.
+            let beyond = points.iter().filter(|point| point.bytes > bytes).count();
+            (beyond >= 2).then_some(Knee { bytes, ns: plateau.ns })
+        })
+        .collect()
 }
 
 /// Whether a knee is where a cache of `bytes` would put it: within a factor of 0.5 to 1.5.

@@ -106,8 +106,8 @@ fn levels_text(knees: &[Knee], plateaus: &[Plateau], caches: &[Cache]) -> String
             shown(cache.bytes)
         ));
     }
-    if let Some(last) = plateaus.last().filter(|_| !knees.is_empty()) {
-        text.push_str(&format!("behind the last knee: {:.2} ns a load\n", last.ns));
+    if let Some(ns) = memory(knees, plateaus).as_f64() {
+        text.push_str(&format!("behind the last knee: {ns:.2} ns a load\n"));
     }
     text
 }
@@ -160,7 +160,7 @@ mod tests {
         assert!(report.text.contains("L1 of 32.0 KiB in sysfs"), "{}", report.text);
         let knee = &report.json["curves"][0]["knees"][0];
         assert_eq!(knee["cache"]["level"], 1);
-        assert_eq!(report.json["curves"][0]["memory_ns"], 10.0);
+        assert_eq!(report.json["curves"][0]["memory_ns"], 10.1);
         assert_eq!(report.json["metrics"]["random_l1_ns"], 1.0);
         assert_eq!(report.json["metrics"]["random_memory_ns"], 10.1);
     }
