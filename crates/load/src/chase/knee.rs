@@ -5,10 +5,12 @@
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Point {
     pub(super) bytes: u64,
-    /// Least of the samples, nanoseconds a load.
+    /// Least of the samples: nanoseconds a load in which the thread ran.
     pub(super) least_ns: f64,
     /// Their median.
     pub(super) median_ns: f64,
+    /// Median of the samples by the clock on the wall: more where others ran meanwhile.
+    pub(super) wall_ns: f64,
 }
 
 /// Working sets that are served at one speed.
@@ -120,7 +122,7 @@ mod tests {
                     before = here;
                 }
                 let ns = ns * (1.0 + noise * if at % 2 == 0 { 1.0 } else { -1.0 });
-                Point { bytes, least_ns: ns, median_ns: ns }
+                Point { bytes, least_ns: ns, median_ns: ns, wall_ns: ns }
             })
             .collect()
     }
@@ -141,8 +143,9 @@ mod tests {
 
     #[test]
     fn a_flat_curve_has_no_knee() {
-        let flat: Vec<Point> =
-            (0..8).map(|at| Point { bytes: 4096 << at, least_ns: 1.3, median_ns: 1.3 }).collect();
+        let flat: Vec<Point> = (0..8)
+            .map(|at| Point { bytes: 4096 << at, least_ns: 1.3, median_ns: 1.3, wall_ns: 1.3 })
+            .collect();
         assert_eq!(plateaus(&flat).len(), 1);
         assert!(knees(&flat).is_empty());
         assert!(knees(&[]).is_empty());

@@ -14,10 +14,12 @@ pub(super) fn report(chased: &Chased) -> Report {
     let (mut curves, mut metrics) = (Vec::new(), serde_json::Map::new());
     for (order, points) in &chased.curves {
         text.push_str(&format!("order {}, CPU {}\n", order.name(), chased.cpu));
-        text.push_str(&format!("{:>12} {:>10} {:>10}\n", "bytes", "least ns", "median ns"));
+        let headings = ["bytes", "least ns", "median ns", "wall ns"];
+        text.push_str(&row(headings.map(str::to_owned)));
         for point in points {
-            let Point { bytes, least_ns, median_ns } = point;
-            text.push_str(&format!("{bytes:>12} {least_ns:>10.3} {median_ns:>10.3}\n"));
+            let times = [point.least_ns, point.median_ns, point.wall_ns];
+            let [least, median, wall] = times.map(|ns| format!("{ns:.3}"));
+            text.push_str(&row([point.bytes.to_string(), least, median, wall]));
         }
         let (found, levels) = (knees(points), plateaus(points));
         text.push_str(&levels_text(&found, &levels, &chased.caches));
@@ -51,6 +53,10 @@ pub(super) fn report(chased: &Chased) -> Report {
         json["ended_by"] = signal.into();
     }
     Report { text, json }
+}
+
+fn row([bytes, least, median, wall]: [String; 4]) -> String {
+    format!("{bytes:>12} {least:>10} {median:>10} {wall:>10}\n")
 }
 
 /// The latency of a working set of half of each cache, and of the largest one: numbers that need
@@ -113,7 +119,12 @@ fn levels_text(knees: &[Knee], plateaus: &[Plateau], caches: &[Cache]) -> String
 }
 
 fn point_json(point: &Point) -> Value {
-    json!({ "bytes": point.bytes, "least_ns": point.least_ns, "median_ns": point.median_ns })
+    json!({
+        "bytes": point.bytes,
+        "least_ns": point.least_ns,
+        "median_ns": point.median_ns,
+        "wall_ns": point.wall_ns,
+    })
 }
 
 fn knee_json(knee: &Knee, caches: &[Cache]) -> Value {
@@ -130,8 +141,12 @@ mod tests {
     use crate::chase::order::Order;
 
     fn chased(ns: &[(u64, f64)], caches: &[(u32, u64)]) -> Chased {
-        let point =
-            |(bytes, ns): &(u64, f64)| Point { bytes: *bytes, least_ns: *ns, median_ns: *ns };
+        let point = |(bytes, ns): &(u64, f64)| Point {
+            bytes: *bytes,
+            least_ns: *ns,
+            median_ns: *ns,
+            wall_ns: *ns,
+        };
         Chased {
             cpu: 0,
             caches: caches
