@@ -9,9 +9,12 @@ mod footprint;
 mod generator;
 mod graph500;
 mod headroom;
+mod hog;
 mod measured;
 mod placement;
 mod registry;
+mod rest;
+mod spin;
 mod talk;
 mod team;
 

@@ -4,9 +4,12 @@
 use crate::chase::Chase;
 use crate::generator::Entry;
 use crate::graph500::Graph500;
+use crate::hog::Hog;
+use crate::spin::Spin;
 
 /// All generators, in the order of the help text.
-pub const GENERATORS: &[Entry] = &[Entry::of::<Graph500>(), Entry::of::<Chase>()];
+pub const GENERATORS: &[Entry] =
+    &[Entry::of::<Graph500>(), Entry::of::<Chase>(), Entry::of::<Spin>(), Entry::of::<Hog>()];
 
 #[cfg(test)]
 mod tests {
