@@ -69,6 +69,7 @@ impl Arena {
 impl Ring<'_> {
     /// Does at least `loads` loads, each at the address that the one before has read; goes on
     /// where the last walk has ended. Returns how many it did.
+    #[inline] // It is then compiled as its caller is: without optimisation it would time the stack.
     pub fn walk(&mut self, loads: u64) -> u64 {
         debug_assert!(self.arena.lines > 0, "a ring has lines");
         let rounds = loads.div_ceil(UNROLLED as u64);

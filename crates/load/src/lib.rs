@@ -9,10 +9,13 @@ mod footprint;
 mod generator;
 mod graph500;
 mod headroom;
+mod hog;
 mod measured;
 mod parsec;
 mod placement;
 mod registry;
+mod rest;
+mod spin;
 mod talk;
 mod team;
 

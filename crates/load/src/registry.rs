@@ -4,7 +4,9 @@
 use crate::chase::Chase;
 use crate::generator::Entry;
 use crate::graph500::Graph500;
+use crate::hog::Hog;
 use crate::parsec::{Blackscholes, Streamcluster};
+use crate::spin::Spin;
 
 /// All generators, in the order of the help text.
 pub const GENERATORS: &[Entry] = &[
@@ -12,6 +14,8 @@ pub const GENERATORS: &[Entry] = &[
     Entry::of::<Blackscholes>(),
     Entry::of::<Streamcluster>(),
     Entry::of::<Chase>(),
+    Entry::of::<Spin>(),
+    Entry::of::<Hog>(),
 ];
 
 #[cfg(test)]

@@ -5,10 +5,12 @@
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Point {
     pub(super) bytes: u64,
-    /// Least of the samples, nanoseconds a load.
+    /// Least of the samples: nanoseconds a load in which the thread ran.
     pub(super) least_ns: f64,
     /// Their median.
     pub(super) median_ns: f64,
+    /// Median of the samples by the clock on the wall: more where others ran meanwhile.
+    pub(super) wall_ns: f64,
 }
 
 /// Working sets that are served at one speed.
@@ -48,9 +50,12 @@ pub(super) fn plateaus(points: &[Point]) -> Vec<Plateau> {
             continue;
         }
         if at - first >= 2 {
-            let ns = points[first..at].iter().map(|point| point.least_ns).fold(f64::MAX, f64::min);
+            let ns = middle(&points[first..at]);
             match found.last_mut().filter(|before| ns < before.ns * SAME) {
-                Some(before) => before.last = at - 1,
+                Some(before) => {
+                    before.last = at - 1;
+                    before.ns = middle(&points[before.first..at]);
+                }
                 None => found.push(Plateau { ns, first, last: at - 1 }),
             }
         }
@@ -65,17 +70,29 @@ fn slope(from: &Point, to: &Point) -> f64 {
     (to.least_ns / from.least_ns).log2() / doublings
 }
 
-/// The ends of all plateaus but the last, which is memory.
+/// The median latency of some points.
+fn middle(points: &[Point]) -> f64 {
+    let mut sorted: Vec<f64> = points.iter().map(|point| point.least_ns).collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// The ends of all plateaus that the curve leaves for good. What comes next needs not be a plateau:
+/// with a few times the last cache, a good part of the loads still hits it.
 pub(super) fn knees(points: &[Point]) -> Vec<Knee> {
     let plateaus = plateaus(points);
-    let ends = plateaus.iter().zip(plateaus.iter().skip(1));
-    ends.map(|(plateau, next)| {
-        let stays = |point: &&Point| point.least_ns <= plateau.ns * LEFT;
-        let range = &points[plateau.first..next.first];
-        let last = range.iter().rev().find(stays).map_or(points[plateau.last].bytes, |p| p.bytes);
-        Knee { bytes: last, ns: plateau.ns }
-    })
-    .collect()
+    let nexts = plateaus.iter().skip(1).map(|next| next.first).chain([points.len()]);
+    plateaus
+        .iter()
+        .zip(nexts)
+        .filter_map(|(plateau, next)| {
+            let stays = |point: &&Point| point.least_ns <= plateau.ns * LEFT;
+            let bytes = points[plateau.first..next].iter().rev().find(stays)?.bytes;
+            // One slow working set at the end may be noise.
+            let beyond = points.iter().filter(|point| point.bytes > bytes).count();
+            (beyond >= 2).then_some(Knee { bytes, ns: plateau.ns })
+        })
+        .collect()
 }
 
 /// Whether a knee is where a cache of `bytes` would put it: within a factor of 0.5 to 1.5.
@@ -105,7 +122,7 @@ mod tests {
                     before = here;
                 }
                 let ns = ns * (1.0 + noise * if at % 2 == 0 { 1.0 } else { -1.0 });
-                Point { bytes, least_ns: ns, median_ns: ns }
+                Point { bytes, least_ns: ns, median_ns: ns, wall_ns: ns }
             })
             .collect()
     }
@@ -126,8 +143,9 @@ mod tests {
 
     #[test]
     fn a_flat_curve_has_no_knee() {
-        let flat: Vec<Point> =
-            (0..8).map(|at| Point { bytes: 4096 << at, least_ns: 1.3, median_ns: 1.3 }).collect();
+        let flat: Vec<Point> = (0..8)
+            .map(|at| Point { bytes: 4096 << at, least_ns: 1.3, median_ns: 1.3, wall_ns: 1.3 })
+            .collect();
         assert_eq!(plateaus(&flat).len(), 1);
         assert!(knees(&flat).is_empty());
         assert!(knees(&[]).is_empty());

@@ -83,15 +83,26 @@ fn point(ring: &mut Ring<'_>, bytes: u64, options: &Chase) -> Point {
     let lines = bytes / LINE as u64;
     warm(ring, lines);
     let loads = calibrate(ring, lines, u64::from(options.sample_ms) * 1_000_000);
-    let mut samples: Vec<f64> = (0..options.samples).map(|_| sample(ring, loads)).collect();
-    samples.sort_by(f64::total_cmp);
-    let middle = samples.len() / 2;
-    let median_ns = if samples.len().is_multiple_of(2) {
-        f64::midpoint(samples[middle - 1], samples[middle])
+    let samples: Vec<Sample> = (0..options.samples).map(|_| sample(ring, loads)).collect();
+    let (own, wall) =
+        (sorted(&samples, |sample| sample.own), sorted(&samples, |sample| sample.wall));
+    Point { bytes, least_ns: own[0], median_ns: middle(&own), wall_ns: middle(&wall) }
+}
+
+fn sorted(samples: &[Sample], of: impl Fn(&Sample) -> f64) -> Vec<f64> {
+    let mut values: Vec<f64> = samples.iter().map(of).collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// The median of at least one sorted value.
+fn middle(sorted: &[f64]) -> f64 {
+    let middle = sorted.len() / 2;
+    if sorted.len().is_multiple_of(2) {
+        f64::midpoint(sorted[middle - 1], sorted[middle])
     } else {
-        samples[middle]
-    };
-    Point { bytes, least_ns: samples[0], median_ns }
+        sorted[middle]
+    }
 }
 
 /// Two laps, so that every cache holds what it can, and long enough for the clock to rise.
@@ -107,12 +118,22 @@ fn warm(ring: &mut Ring<'_>, lines: u64) {
 /// How many loads take as long as a sample is to be, at least a lap.
 fn calibrate(ring: &mut Ring<'_>, lines: u64, least_ns: u64) -> u64 {
     let tried = sample(ring, LEAST_LOADS);
-    ((least_ns as f64 / tried) as u64).max(LEAST_LOADS).max(lines)
+    ((least_ns as f64 / tried.own) as u64).max(LEAST_LOADS).max(lines)
 }
 
-/// Nanoseconds a load over at least `loads` of them.
-fn sample(ring: &mut Ring<'_>, loads: u64) -> f64 {
-    let began = clock::monotonic_ns();
-    let done = ring.walk(loads);
-    (clock::monotonic_ns() - began) as f64 / done as f64
+/// Nanoseconds a load, by two clocks.
+struct Sample {
+    /// While the thread ran: what the machine needs for a load.
+    own: f64,
+    /// In all: what a program waits for it on a CPU that others use too.
+    wall: f64,
+}
+
+/// Does at least `loads` loads.
+fn sample(ring: &mut Ring<'_>, loads: u64) -> Sample {
+    let (wall, own) = (clock::monotonic_ns(), clock::thread_cpu_ns());
+    let done = ring.walk(loads) as f64;
+    let (own, wall) = (clock::thread_cpu_ns() - own, clock::monotonic_ns() - wall);
+    // A clock that did not move would make a load free.
+    Sample { own: own.max(1) as f64 / done, wall: wall.max(1) as f64 / done }
 }

@@ -14,10 +14,12 @@ pub(super) fn report(chased: &Chased) -> Report {
     let (mut curves, mut metrics) = (Vec::new(), serde_json::Map::new());
     for (order, points) in &chased.curves {
         text.push_str(&format!("order {}, CPU {}\n", order.name(), chased.cpu));
-        text.push_str(&format!("{:>12} {:>10} {:>10}\n", "bytes", "least ns", "median ns"));
+        let headings = ["bytes", "least ns", "median ns", "wall ns"];
+        text.push_str(&row(headings.map(str::to_owned)));
         for point in points {
-            let Point { bytes, least_ns, median_ns } = point;
-            text.push_str(&format!("{bytes:>12} {least_ns:>10.3} {median_ns:>10.3}\n"));
+            let times = [point.least_ns, point.median_ns, point.wall_ns];
+            let [least, median, wall] = times.map(|ns| format!("{ns:.3}"));
+            text.push_str(&row([point.bytes.to_string(), least, median, wall]));
         }
         let (found, levels) = (knees(points), plateaus(points));
         text.push_str(&levels_text(&found, &levels, &chased.caches));
@@ -51,6 +53,10 @@ pub(super) fn report(chased: &Chased) -> Report {
         json["ended_by"] = signal.into();
     }
     Report { text, json }
+}
+
+fn row([bytes, least, median, wall]: [String; 4]) -> String {
+    format!("{bytes:>12} {least:>10} {median:>10} {wall:>10}\n")
 }
 
 /// The latency of a working set of half of each cache, and of the largest one: numbers that need
@@ -106,14 +112,19 @@ fn levels_text(knees: &[Knee], plateaus: &[Plateau], caches: &[Cache]) -> String
             shown(cache.bytes)
         ));
     }
-    if let Some(last) = plateaus.last().filter(|_| !knees.is_empty()) {
-        text.push_str(&format!("behind the last knee: {:.2} ns a load\n", last.ns));
+    if let Some(ns) = memory(knees, plateaus).as_f64() {
+        text.push_str(&format!("behind the last knee: {ns:.2} ns a load\n"));
     }
     text
 }
 
 fn point_json(point: &Point) -> Value {
-    json!({ "bytes": point.bytes, "least_ns": point.least_ns, "median_ns": point.median_ns })
+    json!({
+        "bytes": point.bytes,
+        "least_ns": point.least_ns,
+        "median_ns": point.median_ns,
+        "wall_ns": point.wall_ns,
+    })
 }
 
 fn knee_json(knee: &Knee, caches: &[Cache]) -> Value {
@@ -130,8 +141,12 @@ mod tests {
     use crate::chase::order::Order;
 
     fn chased(ns: &[(u64, f64)], caches: &[(u32, u64)]) -> Chased {
-        let point =
-            |(bytes, ns): &(u64, f64)| Point { bytes: *bytes, least_ns: *ns, median_ns: *ns };
+        let point = |(bytes, ns): &(u64, f64)| Point {
+            bytes: *bytes,
+            least_ns: *ns,
+            median_ns: *ns,
+            wall_ns: *ns,
+        };
         Chased {
             cpu: 0,
             caches: caches
@@ -160,7 +175,7 @@ mod tests {
         assert!(report.text.contains("L1 of 32.0 KiB in sysfs"), "{}", report.text);
         let knee = &report.json["curves"][0]["knees"][0];
         assert_eq!(knee["cache"]["level"], 1);
-        assert_eq!(report.json["curves"][0]["memory_ns"], 10.0);
+        assert_eq!(report.json["curves"][0]["memory_ns"], 10.1);
         assert_eq!(report.json["metrics"]["random_l1_ns"], 1.0);
         assert_eq!(report.json["metrics"]["random_memory_ns"], 10.1);
     }
