@@ -4,6 +4,7 @@
 
 mod arguments;
 mod failure;
+mod filebench;
 mod footprint;
 mod generator;
 mod graph500;
