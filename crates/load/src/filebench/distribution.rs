@@ -60,6 +60,7 @@ pub(super) struct Trim {
 }
 
 impl Trim {
+    #[cfg(test)]
     pub(super) const NONE: Self = Self { offset: 0.0, round: 0.0, min: f64::MIN, max: f64::MAX };
 }
 

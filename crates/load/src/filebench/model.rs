@@ -114,8 +114,6 @@ pub(super) struct Thread {
     pub(super) instances: u64,
     /// Bytes of its buffer.
     pub(super) memory: u64,
-    /// I/O priority of the best-effort class, 0 to 7.
-    pub(super) ioprio: Option<u64>,
     pub(super) operations: Vec<Operation>,
     /// Its first line among [`Workload::lines`].
     pub(super) first_line: usize,

@@ -59,12 +59,6 @@ impl Parser {
         self.tokens.get(self.next).map(|spanned| spanned.place)
     }
 
-    fn advance(&mut self) -> Option<Token> {
-        let token = self.tokens.get(self.next).map(|spanned| spanned.token.clone());
-        self.next += 1;
-        token
-    }
-
     fn takes(&mut self, token: &Token) -> bool {
         let found = self.peek() == Some(token);
         self.next += usize::from(found);

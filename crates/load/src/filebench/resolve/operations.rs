@@ -60,7 +60,9 @@ impl<'s> Resolver<'s> {
         let mut fixed =
             |name: &str, default| self.amount_of(list, &[name]).map_or(default, |a| a.get());
         let (instances, memory) = (fixed("instances", 1), fixed("memsize", 0));
-        let ioprio = Some(fixed("ioprio", NO_PRIORITY)).filter(|level| *level < NO_PRIORITY);
+        if fixed("ioprio", NO_PRIORITY) < NO_PRIORITY {
+            self.note("ioprio: not supported, the priority of this process counts");
+        }
         if block.operations.is_empty() {
             self.mistake(block.place, "a thread without operations", "add flowop ...");
         }
@@ -74,7 +76,7 @@ impl<'s> Resolver<'s> {
                 wanted.thread = first_line..end;
             }
         }
-        Thread { name, instances, memory, ioprio, operations, first_line, lines: end - first_line }
+        Thread { name, instances, memory, operations, first_line, lines: end - first_line }
     }
 
     fn operation(&mut self, op: &'s FlowOp, scope: &Scope<'_>) -> Option<Operation> {
