@@ -4,6 +4,7 @@
 mod assay;
 mod child;
 mod figure;
+mod filebench;
 mod groups;
 mod observer;
 mod quiet;
@@ -56,6 +57,8 @@ enum Part {
     Observer,
     /// Making, setting, reading and removing groups
     Groups,
+    /// fileserver against filebench in PEER_FILEBENCH
+    Filebench,
 }
 
 /// How much is measured.
@@ -112,7 +115,22 @@ fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Trouble> {
     let assay = Assay::new(&arguments.assay, place.path())?;
     say("waiting for this host's turn to be measured");
     let _turn = Turn::take()?;
-    all(&assay, &Extent::of(arguments), place.path())
+    let mut figures = all(&assay, &Extent::of(arguments), place.path())?;
+    figures.extend(fileserver(arguments, place.path())?);
+    Ok(figures)
+}
+
+/// Only where the peer is given: it is never part of this project.
+fn fileserver(arguments: &Arguments, place: &Path) -> Result<Vec<Figure>, Trouble> {
+    if arguments.only.is_some_and(|only| only != Part::Filebench) {
+        return Ok(Vec::new());
+    }
+    let Some(contest) = filebench::Contest::of(&arguments.assay)? else {
+        say("fileserver: not measured, PEER_FILEBENCH is not set");
+        return Ok(Vec::new());
+    };
+    say("fileserver, ours and filebench in turns");
+    contest.measure(place, Extent::of(arguments).rounds)
 }
 
 fn all(assay: &Assay, extent: &Extent, place: &Path) -> Result<Vec<Figure>, Trouble> {

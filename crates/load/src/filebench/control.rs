@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use assay_kernel::pages::HugePages;
-use assay_kernel::{Root, clock};
+use assay_kernel::{Root, clock, signal};
 use serde_json::{Value, json};
 
 use super::files::prepare::{Draws, Ready, prepare};
@@ -164,6 +164,8 @@ impl Control<'_> {
         }
         let seed = self.options.seed.unwrap_or(0);
         let (options, talk) = (self.options, self.log.talk());
+        // From here on a Ctrl-C ends the run with what was measured; before, it ends the process.
+        signal::note_interruptions();
         let run = Run::new(self.workload, &ready, options.corrected, options.huge, seed, talk);
         let measured = run.carry_out(|run| self.watch(run, seconds, period))?;
         self.log.quiet("Shutting down processes");
@@ -247,6 +249,13 @@ impl Control<'_> {
         json["language"] = super::VERSION.into();
         json["threads"] = self.workload.thread_count().into();
         json["run_s"] = measured.took.into();
+        if let Some(signal) = signal::interrupted_by() {
+            json["ended_by"] = signal.into();
+        }
+        // Flat and with units, as scripts want them.
+        for name in ["ops_per_s", "reads_per_s", "writes_per_s", "mib_per_s", "latency_mean_ms"] {
+            json["metrics"][name] = json["summary"][name].clone();
+        }
         json["file_sets"] = sets.into();
         json["corrected"] = if corrected { json!(CORRECTED) } else { json!([]) };
         json["cpu_us_per_op"] = match measured.cpu_ns {

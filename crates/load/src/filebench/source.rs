@@ -23,7 +23,7 @@ fn script(path: &Path, depth: usize) -> Result<Script, Failure> {
     let text = text(path)?;
     let shown = path.display().to_string();
     let script = parse(&text).map_err(|mistakes| Failure::usage(listed(&shown, &mistakes)))?;
-    let mut whole = Script::default();
+    let mut whole = Script { statements: Vec::new(), unknown: script.unknown };
     for statement in script.statements {
         match &statement.command {
             Command::Load(name) if depth > 0 => {
@@ -31,7 +31,9 @@ fn script(path: &Path, depth: usize) -> Result<Script, Failure> {
                 if beside.extension().is_none() {
                     beside.set_extension("f");
                 }
-                whole.statements.extend(self::script(&beside, depth - 1)?.statements);
+                let loaded = self::script(&beside, depth - 1)?;
+                whole.statements.extend(loaded.statements);
+                whole.unknown.extend(loaded.unknown);
             }
             _ => whole.statements.push(statement),
         }

@@ -163,12 +163,14 @@ impl Drawing<'_> {
             }
             serial += 1;
         }
+        // filebench numbers from 1 again, so that its sets with files and leaf directories collide.
+        let used = serial - 1;
         serial = 1;
         while has_room(serial) && (self.layout.leafdirs.len() as u64) < self.set.leafdirs {
             if !top && is_leaf {
-                self.layout.leafdirs.push(Node { parent: own, serial, size: 0 });
+                self.layout.leafdirs.push(Node { parent: own, serial: used + serial, size: 0 });
             } else {
-                self.directory(Some(own), serial, depth);
+                self.directory(Some(own), used + serial, depth);
             }
             serial += 1;
         }

@@ -169,12 +169,12 @@ impl Maker<'_> {
     ) -> Result<(), Failure> {
         let next = AtomicUsize::new(0);
         let failed = Mutex::new(None);
+        let zeroes = vec![0; PIECE];
         let work = || {
-            let zeroes = vec![0; PIECE];
             loop {
                 let done = next.fetch_add(1, Ordering::Relaxed);
                 let Some(at) = order.get(done) else { return };
-                if let Err(failure) = self.file(*at, &zeroes) {
+                if let Err(failure) = self.file(*at, zeroes.as_slice()) {
                     // The others stop at their next file.
                     next.store(order.len(), Ordering::Relaxed);
                     if let Ok(mut first) = failed.lock() {

@@ -6,6 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use assay_kernel::pages::HugePages;
+use assay_kernel::signal;
 
 use super::super::files::prepare::Ready;
 use super::super::language::Quit;
@@ -20,6 +21,8 @@ use crate::talk::Talk;
 
 /// Stacks hold nothing large; 1024 threads of the usual 2 MiB would be address space for nothing.
 const STACK: usize = 256 << 10;
+/// How often a waiting run looks whether the user wants it to end.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Who a thread is.
 #[derive(Debug, Clone)]
@@ -194,22 +197,23 @@ impl<'w> Run<'w> {
         self.changed.notify_all();
     }
 
-    /// Waits until `until`, or until the run ends by itself. True when it has ended.
+    /// Waits until `until`, or until the run ends by itself or by the user. True when it has
+    /// ended.
     pub(in crate::filebench) fn wait(&self, until: Option<Instant>) -> bool {
         let mut gate = self.gate();
         loop {
-            if self.stopping() || gate.ended == self.places.len() {
+            let over = self.stopping() || gate.ended == self.places.len();
+            if over || signal::interrupted_by().is_some() {
                 return true;
             }
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            gate = match left {
-                Some(left) if left.is_zero() => return false,
-                Some(left) => {
-                    let waited = self.changed.wait_timeout(gate, left);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-                None => self.changed.wait(gate).unwrap_or_else(PoisonError::into_inner),
-            };
+            if left.is_some_and(|left| left.is_zero()) {
+                return false;
+            }
+            // A signal is only noted; nobody is woken by it.
+            let nap = left.unwrap_or(LOOK).min(LOOK);
+            let waited = self.changed.wait_timeout(gate, nap);
+            gate = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 

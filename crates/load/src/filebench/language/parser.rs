@@ -15,7 +15,7 @@ use super::script::{
 /// Reads a script, or says everything that is wrong with it.
 pub(in crate::filebench) fn parse(text: &str) -> Result<Script, Vec<Mistake>> {
     let (tokens, mistakes, end) = tokens(text);
-    let mut parser = Parser { tokens, next: 0, end, mistakes };
+    let mut parser = Parser { tokens, next: 0, end, mistakes, unknown: Vec::new() };
     let mut script = Script::default();
     while let Some(place) = parser.more() {
         match parser.command() {
@@ -23,8 +23,8 @@ pub(in crate::filebench) fn parse(text: &str) -> Result<Script, Vec<Mistake>> {
                 let last = matches!(command, Command::Run(_) | Command::PsRun(..) | Command::Quit);
                 script.statements.push(Statement { command, place });
                 if last {
-                    let cut = parser.place();
-                    parser.mistakes.retain(|mistake| mistake.place < cut);
+                    let last = parser.last_place();
+                    parser.mistakes.retain(|mistake| mistake.place < last);
                     break;
                 }
             }
@@ -34,7 +34,12 @@ pub(in crate::filebench) fn parse(text: &str) -> Result<Script, Vec<Mistake>> {
             }
         }
     }
-    if parser.mistakes.is_empty() { Ok(script) } else { Err(parser.mistakes) }
+    if parser.mistakes.is_empty() {
+        script.unknown = parser.unknown;
+        return Ok(script);
+    }
+    parser.mistakes.append(&mut parser.unknown);
+    Err(parser.mistakes)
 }
 
 struct Parser {
@@ -42,6 +47,8 @@ struct Parser {
     next: usize,
     end: Place,
     mistakes: Vec<Mistake>,
+    /// Attributes that are not known.
+    unknown: Vec<Mistake>,
 }
 
 type Parsed<T> = Result<T, Mistake>;
@@ -53,6 +60,11 @@ impl Parser {
 
     fn place(&self) -> Place {
         self.tokens.get(self.next).map_or(self.end, |spanned| spanned.place)
+    }
+
+    fn last_place(&self) -> Place {
+        let last = self.next.checked_sub(1).and_then(|last| self.tokens.get(last));
+        last.map_or(self.end, |spanned| spanned.place)
     }
 
     fn more(&self) -> Option<Place> {
@@ -90,7 +102,9 @@ impl Parser {
 
     fn skip_to(&mut self, words: &[&str]) {
         while let Some(token) = self.peek() {
-            let begins = matches!(token, Token::Word(word) if words.contains(&word.as_str()));
+            // A word in the first column is meant as a command, mistyped or not.
+            let begins = matches!(token, Token::Word(word)
+                if words.contains(&word.as_str()) || self.place().column == 1);
             let before = self.next.checked_sub(1).and_then(|before| self.tokens.get(before));
             // A word behind `=` or `,` is a value or an attribute, whatever it says.
             let inside = before.is_some_and(|t| matches!(t.token, Token::Assign | Token::Comma));
@@ -366,7 +380,7 @@ impl Parser {
             if !known.contains(&name.as_str()) && !name.starts_with('$') {
                 // Said and read on: the rest of the list may hold more.
                 let what = format!("`{name}` is no attribute here");
-                self.mistakes.push(Mistake::new(place, what, suggestion(&name, known)));
+                self.unknown.push(Mistake::new(place, what, suggestion(&name, known)));
             }
             list.push(Attribute { name, value, place });
             if !self.takes(&Token::Comma) {

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::mistake::Place;
+use super::mistake::{Mistake, Place};
 
 /// A part of a quoted text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,6 +106,8 @@ pub(in crate::filebench) struct Statement {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::filebench) struct Script {
     pub(in crate::filebench) statements: Vec<Statement>,
+    /// Attributes that nothing knows; what is wrong with the rest can be found all the same.
+    pub(in crate::filebench) unknown: Vec<Mistake>,
 }
 
 fn quoted(pieces: &[Piece]) -> String {

@@ -49,7 +49,8 @@ fn what_stands_behind_the_run_is_not_read() {
 
 #[test]
 fn words_of_commands_are_values_too() {
-    let text = "define process name=run { thread name=set { flowop read name=list,target=create } }";
+    let text =
+        "define process name=run { thread name=set { flowop read name=list,target=create } }";
     assert_eq!(read(text).statements.len(), 1);
 }
 
@@ -96,9 +97,8 @@ fn name() -> impl Strategy<Value = String> {
 
 fn pieces() -> impl Strategy<Value = Vec<Piece>> {
     let literal = "[ -~\n]{1,12}".prop_map(Piece::Literal);
-    (literal, name(), "[ -~]{1,6}").prop_map(|(first, name, last)| {
-        vec![first, Piece::Variable(name), Piece::Literal(last)]
-    })
+    (literal, name(), "[ -~]{1,6}")
+        .prop_map(|(first, name, last)| vec![first, Piece::Variable(name), Piece::Literal(last)])
 }
 
 fn value() -> impl Strategy<Value = Value> {
@@ -111,7 +111,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-fn attributes(names: &'static [&'static str]) -> impl Strategy<Value = Vec<Attribute>> {
+fn listed_of(names: &'static [&'static str]) -> impl Strategy<Value = Vec<Attribute>> {
     let one = (prop::sample::select(names), prop::option::of(value())).prop_map(|(name, value)| {
         Attribute { name: name.to_owned(), value, place: Place::default() }
     });
@@ -119,23 +119,27 @@ fn attributes(names: &'static [&'static str]) -> impl Strategy<Value = Vec<Attri
 }
 
 fn operations() -> impl Strategy<Value = Vec<FlowOp>> {
-    let one = (word(), attributes(super::attributes::FLOW_OP))
-        .prop_map(|(kind, attributes)| FlowOp { kind, attributes, place: Place::default() });
+    let one = (word(), listed_of(attributes::FLOW_OP)).prop_map(|(kind, attributes)| FlowOp {
+        kind,
+        attributes,
+        place: Place::default(),
+    });
     prop::collection::vec(one, 1..5)
 }
 
 fn command() -> impl Strategy<Value = Command> {
-    let thread = (attributes(super::attributes::THREAD), operations()).prop_map(
-        |(attributes, operations)| ThreadBlock { attributes, operations, place: Place::default() },
-    );
+    let thread =
+        (listed_of(attributes::THREAD), operations()).prop_map(|(attributes, operations)| {
+            ThreadBlock { attributes, operations, place: Place::default() }
+        });
     prop_oneof![
         (name(), value()).prop_map(|(name, value)| Command::Set(name, value)),
-        (name(), attributes(super::attributes::CUSTOM)).prop_map(|(n, l)| Command::SetCustom(n, l)),
-        attributes(super::attributes::FILE_SET).prop_map(Command::FileSet),
-        attributes(super::attributes::FILE).prop_map(Command::File),
-        (attributes(super::attributes::PROCESS), prop::collection::vec(thread, 1..3))
+        (name(), listed_of(attributes::CUSTOM)).prop_map(|(n, l)| Command::SetCustom(n, l)),
+        listed_of(attributes::FILE_SET).prop_map(Command::FileSet),
+        listed_of(attributes::FILE).prop_map(Command::File),
+        (listed_of(attributes::PROCESS), prop::collection::vec(thread, 1..3))
             .prop_map(|(list, threads)| Command::Process(list, threads)),
-        (attributes(super::attributes::COMPOSITE), operations())
+        (listed_of(attributes::COMPOSITE), operations())
             .prop_map(|(list, inner)| Command::Composite(list, inner)),
         pieces().prop_map(Command::Echo),
         pieces().prop_map(Command::System),
@@ -153,7 +157,7 @@ proptest! {
     fn a_printed_script_reads_as_the_same(commands in prop::collection::vec(command(), 0..8)) {
         let place = Place::default();
         let statements = commands.into_iter().map(|command| Statement { command, place }).collect();
-        let printed = Script { statements }.to_string();
+        let printed = Script { statements, unknown: Vec::new() }.to_string();
         let again = parse(&printed);
         prop_assert!(again.is_ok(), "{}\n{:?}", printed, again);
         prop_assert_eq!(again.unwrap().to_string(), printed);

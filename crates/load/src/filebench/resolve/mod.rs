@@ -36,6 +36,7 @@ pub(super) struct Overrides {
 /// Finds everything that is wrong with the meaning of a script.
 pub(super) fn resolve(script: &Script, overrides: &Overrides) -> Result<Workload, Vec<Mistake>> {
     let mut resolver = Resolver::new(overrides);
+    resolver.mistakes.extend(script.unknown.iter().cloned());
     // Values are looked up when something runs, so that a later `set` counts (filebench keeps
     // references to variables); `set` and texts take effect in their order.
     for statement in &script.statements {

@@ -1,5 +1,7 @@
 //! What scripts mean, and what is said of those that mean nothing.
 
+use std::path::PathBuf;
+
 use super::super::language::{listed, parse};
 use super::super::{classic, flow::kind::Kind};
 use super::*;
@@ -45,7 +47,10 @@ fn the_classics_have_the_published_parameters() {
 #[test]
 fn a_variable_of_the_command_line_is_kept_whatever_the_script_sets() {
     let overrides = Overrides {
-        variables: vec![("nfiles".to_owned(), "2k".to_owned()), ("dir".to_owned(), "/mnt".to_owned())],
+        variables: vec![
+            ("nfiles".to_owned(), "2k".to_owned()),
+            ("dir".to_owned(), "/mnt".to_owned()),
+        ],
         run: Some(7),
         seed: None,
     };
@@ -55,11 +60,12 @@ fn a_variable_of_the_command_line_is_kept_whatever_the_script_sets() {
     assert_eq!(workload.steps.last(), Some(&Step::Run { seconds: 7, period: None }));
 }
 
-use std::path::PathBuf;
-
 #[test]
 fn a_later_set_counts_as_values_are_looked_up_when_something_runs() {
-    let text = format!("set $n=1\n{}", thread("flowop hog name=h,value=$n").replace("run 1", "set $n=9\nrun 1"));
+    let text = format!(
+        "set $n=1\n{}",
+        thread("flowop hog name=h,value=$n").replace("run 1", "set $n=9\nrun 1")
+    );
     assert_eq!(workload(&text).processes[0].threads[0].operations[0].value.get(), 9);
 }
 
@@ -83,7 +89,8 @@ fn composite_operations_unfold_with_their_locals() {
 
 #[test]
 fn targets_are_found_by_name() {
-    let text = thread("flowop block name=b flowop wakeup name=w,target=b flowop opslimit name=l,target=w");
+    let text =
+        thread("flowop block name=b flowop wakeup name=w,target=b flowop opslimit name=l,target=w");
     let workload = workload(&text);
     let operations = &workload.processes[0].threads[0].operations;
     assert_eq!((&operations[1].targets, &operations[2].targets), (&vec![0], &vec![1]));
@@ -91,7 +98,9 @@ fn targets_are_found_by_name() {
 
 #[test]
 fn prealloc_is_a_percentage_or_true() {
-    for (given, percent) in [("prealloc=80", 80), ("prealloc", 100), ("prealloc=true", 100), ("paralloc", 0)] {
+    for (given, percent) in
+        [("prealloc=80", 80), ("prealloc", 100), ("prealloc=true", 100), ("paralloc", 0)]
+    {
         let text = format!("define fileset name=s,path=/tmp,entries=1,dirwidth=2,{given}");
         assert_eq!(workload(&text).sets[0].prealloc, percent, "{given}");
     }
@@ -114,28 +123,44 @@ fn a_run_has_a_time_unless_it_ends_by_itself() {
 #[test]
 fn what_has_no_meaning_is_told_with_place_and_remedy() {
     for (text, place, what) in [
-        (thread("flowop raed name=r"), "2:40", "did you mean `read`?"),
-        (thread("flowop openfile name=o,filesetname=t"), "2:61", "there is no file set `t`"),
-        (thread("flowop openfile name=o,fd=1"), "2:40", "`o` has no file set"),
-        (thread("flowop fsync name=f,fd=128"), "2:58", "0 to 127"),
-        (thread("flowop read name=r,filesetname=s"), "2:40", "moves 0 bytes"),
-        (thread("flowop read name=r,filesetname=s,iosize=$io"), "2:73", "$io has no value"),
-        (thread("flowop hog value=3"), "2:40", "`name` is missing"),
-        (thread("flowop wakeup name=w,target=x"), "2:59", "no operation here is called `x`"),
-        (thread("flowop hog name=h,value=many"), "2:58", "cannot be `many`"),
+        (thread("flowop raed name=r"), "2:41", "did you mean `read`?"),
+        (thread("flowop openfile name=o,filesetname=t"), "2:64", "there is no file set `t`"),
+        (thread("flowop openfile name=o,fd=1"), "2:41", "`o` has no file set"),
+        (thread("flowop fsync name=f,fd=128"), "2:61", "0 to 127"),
+        (thread("flowop read name=r,filesetname=s"), "2:41", "moves 0 bytes"),
+        (thread("flowop read name=r,filesetname=s,iosize=$io"), "2:74", "$io has no value"),
+        (thread("flowop hog value=3"), "2:41", "`name` is missing"),
+        (thread("flowop wakeup name=w,target=x"), "2:62", "no operation here is called `x`"),
+        (thread("flowop hog name=h,value=many"), "2:59", "cannot be `many`"),
         ("define fileset name=a,path=/tmp,entries=3".to_owned(), "1:1", "write dirwidth=20"),
         ("define fileset name=a,path=/tmp,dirwidth=3".to_owned(), "1:1", "no files"),
         ("define fileset path=/tmp,entries=1,dirwidth=3".to_owned(), "1:1", "`name` is missing"),
         ("define file name=\"../a\",path=/tmp".to_owned(), "1:1", "no name of a file set"),
         ("set $x=cvar(type=cvar-gama)".to_owned(), "1:13", "did you mean `cvar-gamma`?"),
-        ("set $x=cvar(type=cvar-gamma,parameters=men:3)".to_owned(), "1:29", "did you mean `mean`?"),
+        (
+            "set $x=cvar(type=cvar-gamma,parameters=men:3)".to_owned(),
+            "1:29",
+            "did you mean `mean`?",
+        ),
         ("set $x=randvar(type=tabular,randtable={{50,1,2}})".to_owned(), "1:29", "totals 50 %"),
         ("enable multi master=a,client=b".to_owned(), "1:1", "not supported"),
         ("echo \"$nope\"".to_owned(), "1:1", "$nope has no value"),
     ] {
         let found = mistakes(&text);
-        assert!(found.contains(&format!("x.f:{place}: ")) && found.contains(what), "{text}\n{found}");
+        assert!(
+            found.contains(&format!("x.f:{place}: ")) && found.contains(what),
+            "{text}\n{found}"
+        );
     }
+}
+
+#[test]
+fn unknown_attributes_do_not_hide_what_else_is_wrong() {
+    let found = mistakes(&thread("flowop raed name=r flowop hog name=h,valeu=3"));
+    assert!(
+        found.contains("did you mean `read`?") && found.contains("did you mean `value`?"),
+        "{found}"
+    );
 }
 
 #[test]
