@@ -108,7 +108,7 @@ impl Own {
     pub(super) fn below(&mut self, max: u64, round: u64) -> u64 {
         let unit = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
         let drawn = (unit * max.saturating_sub(round) as f64) as u64;
-        if round == 0 { drawn } else { drawn / round * round }
+        drawn.checked_div(round).map_or(drawn, |whole| whole * round)
     }
 }
 
@@ -136,7 +136,7 @@ mod tests {
         let mut own = Own::seeded(7);
         for _ in 0..10_000 {
             let offset = own.below(10 << 20, 1 << 20);
-            assert!(offset % (1 << 20) == 0 && offset <= 9 << 20, "{offset}");
+            assert!(offset.is_multiple_of(1 << 20) && offset <= 9 << 20, "{offset}");
             assert!(own.below(16 << 10, 1) < 16 << 10);
         }
         assert_eq!(own.below(4096, 4096), 0);

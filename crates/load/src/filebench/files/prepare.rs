@@ -182,7 +182,7 @@ impl Maker<'_> {
                     }
                     return;
                 }
-                if done % 256 == 0 {
+                if done.is_multiple_of(256) {
                     progress(done, order.len());
                 }
             }

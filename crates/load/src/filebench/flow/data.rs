@@ -202,7 +202,7 @@ impl Worker<'_> {
 }
 
 /// Pieces of a whole file. filebench computes the next piece from where the last one began, so
-/// that a file longer than a piece gets one piece too much; `corrected` does not.
+/// that a file longer than a piece is filled up to whole pieces; `corrected` does not.
 fn write_pieces(
     size: u64,
     piece: u64,
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_longer_than_a_piece_gets_one_too_much_as_in_filebench() {
+    fn a_file_longer_than_a_piece_is_filled_up_to_whole_pieces_as_in_filebench() {
         assert_eq!(written(3 * MIB / 2, MIB, false), 2 * MIB);
         assert_eq!(written(5 * MIB / 2, MIB, false), 3 * MIB);
         assert_eq!(written(100_000, MIB, false), 100_000);

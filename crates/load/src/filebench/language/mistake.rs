@@ -56,20 +56,23 @@ pub(in crate::filebench) fn suggestion(word: &str, known: &[&str]) -> String {
     }
 }
 
-/// Levenshtein's distance in characters.
+/// Characters to add, remove, replace or swap with the next one.
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = replaced.min(row[j - 1] + 1).min(rows[i - 1][j] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(best);
         }
+        rows.push(row);
     }
-    row[b.len()]
+    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]
@@ -80,6 +83,7 @@ mod tests {
     fn a_mistyped_word_gets_its_nearest() {
         let known = ["filesetname", "iosize", "iters"];
         assert_eq!(suggestion("iosiez", &known), "did you mean `iosize`?");
+        assert_eq!(suggestion("rnu", &["set", "run", "quit"]), "did you mean `run`?");
         assert!(suggestion("zzz", &known).starts_with("known here: "));
     }
 
