@@ -4,6 +4,7 @@
 mod assay;
 mod child;
 mod figure;
+mod filebench;
 mod graph500;
 mod groups;
 mod observer;
@@ -59,6 +60,8 @@ enum Part {
     Groups,
     /// graph500 against the reference code in PEER_GRAPH500
     Graph500,
+    /// fileserver against filebench in PEER_FILEBENCH
+    Filebench,
 }
 
 /// How much is measured.
@@ -135,7 +138,22 @@ fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Trouble> {
     let assay = Assay::new(&arguments.assay, place.path())?;
     say("waiting for this host's turn to be measured");
     let _turn = Turn::take()?;
-    all(&assay, &Extent::of(arguments), place.path())
+    let mut figures = all(&assay, &Extent::of(arguments), place.path())?;
+    figures.extend(fileserver(arguments, place.path())?);
+    Ok(figures)
+}
+
+/// Only where the peer is given: it is never part of this project.
+fn fileserver(arguments: &Arguments, place: &Path) -> Result<Vec<Figure>, Trouble> {
+    if arguments.only.is_some_and(|only| only != Part::Filebench) {
+        return Ok(Vec::new());
+    }
+    let Some(contest) = filebench::Contest::of(&arguments.assay)? else {
+        say("fileserver: not measured, PEER_FILEBENCH is not set");
+        return Ok(Vec::new());
+    };
+    say("fileserver, ours and filebench in turns");
+    contest.measure(place, Extent::of(arguments).rounds)
 }
 
 fn all(assay: &Assay, extent: &Extent, place: &Path) -> Result<Vec<Figure>, Trouble> {

@@ -28,6 +28,7 @@ pub enum HugePages {
 mod plain {
     /// Types for which all bits zero is a value and which own nothing.
     pub trait Plain: Copy + Send + Sync + 'static {}
+    impl Plain for u8 {}
     impl Plain for u32 {}
     impl Plain for u64 {}
     impl Plain for f32 {}

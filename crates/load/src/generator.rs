@@ -23,6 +23,11 @@ pub trait Generator: Args {
     /// Checks the arguments and says how much memory a run will touch. Allocates nothing.
     fn footprint(&self, shared: &Shared) -> Result<Footprint, Failure>;
 
+    /// Room that it will take on disk, for `--predict`: none where it makes no files.
+    fn storage(&self, _: &Shared) -> Result<Option<Value>, Failure> {
+        Ok(None)
+    }
+
     /// Runs the load to its end and validates it.
     fn run(&self, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure>;
 }
@@ -76,7 +81,12 @@ fn start<G: Generator>(
     let footprint = generator.footprint(&shared)?.on_top_of(measured::resident(root));
     let headroom = Headroom::read(root);
     if shared.predict {
-        return Ok(prediction(G::NAME, &footprint, &headroom));
+        let mut report = prediction(G::NAME, &footprint, &headroom);
+        if let Some(storage) = generator.storage(&shared)? {
+            report.text.push_str(&format!("storage: {storage}\n"));
+            report.json["storage"] = storage;
+        }
+        return Ok(report);
     }
     talk.say(&format!("footprint: {} predicted, {headroom}", shown(footprint.peak())));
     if !shared.anyway {

@@ -5,6 +5,7 @@
 mod arguments;
 mod chase;
 mod failure;
+mod filebench;
 mod footprint;
 mod generator;
 mod graph500;

@@ -2,6 +2,7 @@
 //! docs/load.
 
 use crate::chase::Chase;
+use crate::filebench::Filebench;
 use crate::generator::Entry;
 use crate::graph500::Graph500;
 use crate::hog::Hog;
@@ -11,6 +12,7 @@ use crate::spin::Spin;
 /// All generators, in the order of the help text.
 pub const GENERATORS: &[Entry] = &[
     Entry::of::<Graph500>(),
+    Entry::of::<Filebench>(),
     Entry::of::<Blackscholes>(),
     Entry::of::<Streamcluster>(),
     Entry::of::<Chase>(),

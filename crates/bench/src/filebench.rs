@@ -1,0 +1,194 @@
+//! fileserver: ours against filebench 1.5, the same script on the same file system, in turns.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use assay_kernel::Root;
+
+use crate::assay::write;
+use crate::figure::{Figure, Shown};
+use crate::quiet;
+use crate::statistics::Estimate;
+use crate::trouble::Trouble;
+
+const CONFIDENCE: f64 = 0.95;
+const FILES: u32 = 2000;
+const THREADS: u32 = 16;
+/// Long enough that making the files, which is in the CPU time of both, weighs little.
+const SECONDS: u32 = 20;
+
+/// As many operations a second as the peer at least: at most its time for one.
+const TIME_OF_PEER: f64 = 1.0;
+const CPU_OF_PEER: f64 = 0.7;
+const PART: Shown = Shown { factor: 1.0, unit: "of the peer's", decimals: 3 };
+
+/// Both programs.
+pub(crate) struct Contest {
+    ours: PathBuf,
+    peer: PathBuf,
+}
+
+/// What one run has found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Found {
+    ops: f64,
+    ops_per_s: f64,
+    cpu_s: f64,
+}
+
+impl Contest {
+    /// The peer is the program in `PEER_FILEBENCH`, ours lies beside `assay`. `None` where the
+    /// variable is not set.
+    pub(crate) fn of(assay: &Path) -> Result<Option<Self>, Trouble> {
+        let Some(peer) = std::env::var_os("PEER_FILEBENCH").filter(|path| !path.is_empty()) else {
+            return Ok(None);
+        };
+        let (peer, ours) = (PathBuf::from(peer), assay.with_file_name("assay-load"));
+        for (program, remedy) in [
+            (&peer, "PEER_FILEBENCH names the program filebench of 1.5"),
+            (&ours, "build it with `cargo build --release -p assay-load`"),
+        ] {
+            if !program.is_file() {
+                let program = program.display();
+                return Err(Trouble::Failed(format!("there is no {program}: {remedy}")));
+            }
+        }
+        Ok(Some(Self { ours, peer }))
+    }
+
+    /// Rounds of one run each, who comes first in turn. Files are made below `folder`, so that
+    /// both are measured on its file system.
+    pub(crate) fn measure(&self, folder: &Path, rounds: usize) -> Result<Vec<Figure>, Trouble> {
+        let busy = quiet::wait()?;
+        let script = folder.join("fileserver.f");
+        write(&script, &fileserver(folder))?;
+        let mut pairs = Vec::new();
+        for round in 0..rounds {
+            let first = if round % 2 == 0 { Some(self.ours(&script)?) } else { None };
+            let peer = self.peer(&script)?;
+            let ours = first.map_or_else(|| self.ours(&script), Ok)?;
+            pairs.push((ours, peer));
+        }
+        let mut figures = vec![
+            of_peer("fileserver: time per operation", &pairs, TIME_OF_PEER, |found| {
+                found.ops_per_s.recip()
+            })?,
+            of_peer("fileserver: CPU per operation", &pairs, CPU_OF_PEER, |found| {
+                found.cpu_s / found.ops
+            })?,
+        ];
+        for figure in &mut figures {
+            figure.remarks.push(format!(
+                "{FILES} files, {THREADS} threads, {SECONDS} s a run, {rounds} rounds in turns"
+            ));
+            figure.remarks.extend(quiet::remark(busy));
+        }
+        Ok(figures)
+    }
+
+    fn ours(&self, script: &Path) -> Result<Found, Trouble> {
+        run(Command::new(&self.ours).arg("filebench").arg(script))
+    }
+
+    /// Its processes must find a shared segment at one address, which randomisation moves.
+    fn peer(&self, script: &Path) -> Result<Found, Trouble> {
+        run(Command::new("setarch").arg("-R").arg(&self.peer).arg("-f").arg(script))
+    }
+}
+
+type Pair = (Found, Found);
+
+/// A quantity of ours as a part of the peer's, with the interval of the ratio over the rounds.
+fn of_peer(
+    name: &str,
+    pairs: &[Pair],
+    at_most: f64,
+    of: impl Fn(&Found) -> f64,
+) -> Result<Figure, Trouble> {
+    let pairs: Vec<(f64, f64)> = pairs.iter().map(|(ours, peer)| (of(peer), of(ours))).collect();
+    let ratio = Estimate::ratio(&pairs, CONFIDENCE)
+        .ok_or_else(|| Trouble::Failed("too few rounds for an interval".to_owned()))?;
+    Ok(Figure::bound(name, ratio, at_most, &PART))
+}
+
+/// The published operations of fileserver.
+fn fileserver(folder: &Path) -> String {
+    let set = "filesetname=files";
+    let path = folder.display();
+    format!(
+        "define fileset name=files,path=\"{path}\",size=128k,entries={FILES},dirwidth=20,prealloc=80\n\
+         define process name=p,instances=1\n{{\n  thread name=t,memsize=10m,instances={THREADS}\n  {{\n\
+         flowop createfile name=create,{set},fd=1\n\
+         flowop writewholefile name=write,srcfd=1,fd=1,iosize=1m\n\
+         flowop closefile name=close1,fd=1\n\
+         flowop openfile name=open1,{set},fd=1\n\
+         flowop appendfilerand name=append,iosize=16k,fd=1\n\
+         flowop closefile name=close2,fd=1\n\
+         flowop openfile name=open2,{set},fd=1\n\
+         flowop readwholefile name=read,fd=1,iosize=1m\n\
+         flowop closefile name=close3,fd=1\n\
+         flowop deletefile name=delete,{set}\n\
+         flowop statfile name=stat,{set}\n  }}\n}}\nrun {SECONDS}\n"
+    )
+}
+
+fn run(command: &mut Command) -> Result<Found, Trouble> {
+    let before = cpu_of_children()?;
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|cause| Trouble::Failed(format!("cannot start {command:?}: {cause}")))?;
+    let cpu_s = cpu_of_children()? - before;
+    let text = String::from_utf8_lossy(&output.stdout);
+    match summary(&text) {
+        Some((ops, ops_per_s)) if output.status.success() => Ok(Found { ops, ops_per_s, cpu_s }),
+        _ => Err(Trouble::Failed(format!("{command:?} ended with {}", output.status))),
+    }
+}
+
+/// Operations, and operations a second, of "IO Summary:  9460 ops 9441.862 ops/s ...".
+fn summary(text: &str) -> Option<(f64, f64)> {
+    let (_, rest) = text.rsplit_once("IO Summary:")?;
+    let mut words = rest.split_whitespace();
+    let ops = words.next()?.parse().ok()?;
+    let rate = words.nth(1)?.parse().ok()?;
+    Some((ops, rate))
+}
+
+/// CPU seconds of all children that have been waited for, and of theirs (`cutime` and `cstime` of
+/// proc_pid_stat(5)).
+fn cpu_of_children() -> Result<f64, Trouble> {
+    let text =
+        Root::real().read("/proc/self/stat").map_err(|error| Trouble::Failed(error.to_string()))?;
+    let ticks = ticks_of_children(&text)
+        .ok_or_else(|| Trouble::Failed("/proc/self/stat lacks cutime".to_owned()))?;
+    Ok(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
+}
+
+fn ticks_of_children(stat: &str) -> Option<u64> {
+    // The name may hold spaces and parentheses; fields are counted behind the last one.
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace().skip(13);
+    let user: u64 = fields.next()?.parse().ok()?;
+    let system: u64 = fields.next()?.parse().ok()?;
+    Some(user + system)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_summary_counts() {
+        let text = "2.088: IO Summary:  9460 ops 9441.862 ops/s 1451/1454 rd/wr  33.0mb/s 0.382ms/op\n\
+            4.092: IO Summary: 49034 ops 16313.475 ops/s 2510/2511 rd/wr  59.5mb/s 0.216ms/op\n";
+        assert_eq!(summary(text), Some((49034.0, 16313.475)));
+        assert_eq!(summary("NO VALID RESULTS!"), None);
+    }
+
+    #[test]
+    fn time_of_children_is_in_the_fields_behind_the_name() {
+        let stat = "7 (a b) c) S 1 7 7 0 -1 0 10 20 30 40 5 6 700 80 20 0 1 0";
+        assert_eq!(ticks_of_children(stat), Some(780));
+    }
+}

@@ -1,0 +1,79 @@
+//! `aiowrite` and `aiowait`: writes that a helper does while the thread goes on, as the library's
+//! asynchronous I/O does them (aio(7)). The data are a helper's own zeroes: nobody reads them.
+
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use assay_kernel::pages::{HugePages, Pages};
+use rustix::io::Errno;
+
+/// A write to be done.
+struct Request {
+    file: OwnedFd,
+    offset: u64,
+    bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    open: usize,
+    error: Option<Errno>,
+}
+
+#[derive(Debug, Default)]
+struct Progress {
+    state: Mutex<State>,
+    done: Condvar,
+}
+
+/// A thread's end of its helper. Dropped, it ends the helper when all is written.
+pub(super) struct Aio {
+    requests: Sender<Request>,
+    progress: Arc<Progress>,
+}
+
+impl Aio {
+    /// A helper; the second part is its work, for a thread of its own.
+    pub(super) fn start() -> (Self, impl FnOnce() + Send) {
+        let (requests, receiver) = channel();
+        let progress = Arc::new(Progress::default());
+        let own = Arc::clone(&progress);
+        (Self { requests, progress }, move || help(&receiver, &own))
+    }
+
+    /// Begins a write to a copy of the descriptor, so that the file may be closed meanwhile.
+    pub(super) fn write(&self, file: OwnedFd, offset: u64, bytes: usize) {
+        self.progress.state.lock().unwrap_or_else(PoisonError::into_inner).open += 1;
+        // The helper lives as long as this end does.
+        let _ = self.requests.send(Request { file, offset, bytes });
+    }
+
+    /// Waits until all writes are done, and says whether one of them failed.
+    pub(super) fn wait(&self) -> Result<(), Errno> {
+        let mut state = self.progress.state.lock().unwrap_or_else(PoisonError::into_inner);
+        while state.open > 0 {
+            state = self.progress.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.error.take().map_or(Ok(()), Err)
+    }
+}
+
+fn help(requests: &Receiver<Request>, progress: &Progress) {
+    let mut zeroes: Option<Pages<u8>> = None;
+    for Request { file, offset, bytes } in requests {
+        if zeroes.as_ref().is_none_or(|zeroes| zeroes.len() < bytes) {
+            zeroes = Pages::zeroed(bytes, HugePages::System).ok();
+        }
+        let written = match zeroes.as_deref().and_then(|zeroes| zeroes.get(..bytes)) {
+            Some(zeroes) => rustix::io::pwrite(&file, zeroes, offset).map(|_| ()),
+            None => Err(Errno::NOMEM),
+        };
+        let mut state = progress.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.open -= 1;
+        if let Err(errno) = written {
+            state.error.get_or_insert(errno);
+        }
+        progress.done.notify_all();
+    }
+}

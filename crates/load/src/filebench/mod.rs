@@ -1,0 +1,114 @@
+//! `filebench`: an interpreter of filebench's workload language, which runs the scripts of the
+//! original unchanged. What it does as the original does and what it does not is told in
+//! docs/load/filebench.md. A run: the text becomes a script (`language`), the script a workload
+//! (`resolve`, `model`), the workload's file sets are made on disk (`files`), and its threads
+//! carry out its operations (`flow`) under `control`.
+
+mod classic;
+mod control;
+mod distribution;
+mod files;
+mod flow;
+mod language;
+mod log;
+mod model;
+mod output;
+mod resolve;
+mod size;
+mod source;
+mod trouble;
+mod uniform;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::Value;
+
+use crate::arguments::Shared;
+use crate::failure::Failure;
+use crate::footprint::Footprint;
+use crate::generator::{Finished, Generator};
+use crate::talk::Talk;
+use model::Workload;
+use resolve::Overrides;
+
+/// The version of filebench whose language and output these are.
+const VERSION: &str = "1.5-alpha3";
+
+/// Arguments.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Filebench {
+    /// A script in the workload language, or fileserver, varmail, webserver, webproxy
+    #[arg(value_name = "SCRIPT", required_unless_present = "file")]
+    script: Option<PathBuf>,
+    /// The same, as filebench wants it
+    #[arg(short, value_name = "SCRIPT", conflicts_with = "script")]
+    file: Option<PathBuf>,
+    /// Give a variable this value, whatever the script sets it to: dir=/mnt, nfiles=1000
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
+    variables: Vec<(String, String)>,
+    /// Run so many seconds, whatever the script says, and where it has no run command
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    run: Option<u64>,
+    /// Leave out the known mistakes of the original; the output says so
+    #[arg(long)]
+    corrected: bool,
+}
+
+/// `name=value`, with or without the dollar sign.
+fn assignment(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE, as in dir=/mnt")?;
+    let name = name.trim_start_matches('$');
+    if name.is_empty() {
+        return Err("write NAME=VALUE, as in dir=/mnt".to_owned());
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+impl Filebench {
+    fn path(&self) -> PathBuf {
+        self.script.clone().or_else(|| self.file.clone()).unwrap_or_default()
+    }
+
+    fn overrides(&self, shared: &Shared) -> Overrides {
+        let mut variables = self.variables.clone();
+        if let Some(threads) = shared.threads {
+            variables.push(("nthreads".to_owned(), threads.to_string()));
+        }
+        Overrides { variables, run: self.run, seed: shared.seed }
+    }
+
+    /// The workload, or all that is wrong with its script.
+    fn workload(&self, shared: &Shared) -> Result<Workload, Failure> {
+        source::workload(&self.path(), &self.overrides(shared))
+    }
+}
+
+impl Generator for Filebench {
+    const NAME: &'static str = "filebench";
+    const ABOUT: &'static str =
+        "File server, mail and web loads, or any script in filebench's workload language";
+
+    fn footprint(&self, shared: &Shared) -> Result<Footprint, Failure> {
+        Ok(size::footprint(&self.workload(shared)?))
+    }
+
+    fn storage(&self, shared: &Shared) -> Result<Option<Value>, Failure> {
+        Ok(Some(size::storage_json(&self.workload(shared)?)))
+    }
+
+    fn run(&self, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure> {
+        let workload = self.workload(shared)?;
+        let options = control::Options {
+            corrected: self.corrected,
+            anyway: shared.anyway,
+            huge: shared.huge_pages.into(),
+            seed: shared.seed,
+            script: self.path().display().to_string(),
+        };
+        control::run(&workload, &options, talk)
+    }
+}
+
+#[cfg(test)]
+mod tests;

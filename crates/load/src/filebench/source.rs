@@ -1,0 +1,64 @@
+//! Where a script comes from: a file, with those that it loads, or the four classics by name.
+
+use std::fs;
+use std::path::Path;
+
+use super::classic;
+use super::language::{Command, Script, listed, parse};
+use super::model::Workload;
+use super::resolve::{Overrides, resolve};
+use crate::failure::Failure;
+
+/// `load` within `load`.
+const DEEPEST: usize = 8;
+
+/// Reads a script and resolves it; a mistake is told with file, line, column and remedy.
+pub(super) fn workload(path: &Path, overrides: &Overrides) -> Result<Workload, Failure> {
+    let script = script(path, DEEPEST)?;
+    let shown = path.display().to_string();
+    resolve(&script, overrides).map_err(|mistakes| Failure::usage(listed(&shown, &mistakes)))
+}
+
+fn script(path: &Path, depth: usize) -> Result<Script, Failure> {
+    let text = text(path)?;
+    let shown = path.display().to_string();
+    let script = parse(&text).map_err(|mistakes| Failure::usage(listed(&shown, &mistakes)))?;
+    let mut whole = Script { statements: Vec::new(), unknown: script.unknown };
+    for statement in script.statements {
+        match &statement.command {
+            Command::Load(name) if depth > 0 => {
+                let mut beside = path.with_file_name(name);
+                if beside.extension().is_none() {
+                    beside.set_extension("f");
+                }
+                let loaded = self::script(&beside, depth - 1)?;
+                whole.statements.extend(loaded.statements);
+                whole.unknown.extend(loaded.unknown);
+            }
+            _ => whole.statements.push(statement),
+        }
+    }
+    Ok(whole)
+}
+
+fn text(path: &Path) -> Result<String, Failure> {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            return path.to_str().and_then(classic::text).ok_or_else(|| {
+                Failure::usage(format!(
+                    "cannot read {}: {error}\n  hint: give the path of a .f file, or one of {}",
+                    path.display(),
+                    classic::NAMES.join(", ")
+                ))
+            });
+        }
+    };
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::usage(format!(
+            "{} is no text: byte {at} is not UTF-8\n  hint: give a .f file",
+            path.display()
+        ))
+    })
+}
