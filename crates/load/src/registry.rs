@@ -3,6 +3,7 @@
 
 use crate::generator::Entry;
 use crate::graph500::Graph500;
+use crate::ycsb::Ycsb;
 
 /// All generators, in the order of the help text.
-pub const GENERATORS: &[Entry] = &[Entry::of::<Graph500>()];
+pub const GENERATORS: &[Entry] = &[Entry::of::<Graph500>(), Entry::of::<Ycsb>()];
