@@ -27,9 +27,7 @@ pub use talk::Talk;
 /// Arguments with the spellings of the founders' own command lines replaced by those that
 /// [`command`] knows: `-threads` of YCSB has one dash.
 #[must_use]
-pub fn spelled(
-    arguments: impl IntoIterator<Item = std::ffi::OsString>,
-) -> Vec<std::ffi::OsString> {
+pub fn spelled(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Vec<std::ffi::OsString> {
     ycsb::spelled(arguments)
 }
 

@@ -254,8 +254,7 @@ impl<'r, S: Session> Client<'r, S> {
         let (status, found) = self.session.scan(&self.key, length);
         let end = self.note(Operation::Scan, Some(status), start);
         // YCSB divides by nothing here when nothing was found, and ends.
-        if found > 0 {
-            let each = (end - start) / found;
+        if let Some(each) = (end - start).checked_div(found) {
             let times = (start, start + each);
             self.desk.book().add_plain(self.rules(), Operation::ScanPerRecord, None, times);
         }

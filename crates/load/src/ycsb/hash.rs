@@ -14,7 +14,7 @@ pub(super) fn fnv64(value: u64) -> u64 {
 
 /// `String.hashCode` of Java, over UTF-16 units.
 pub(super) fn java_string(text: &str) -> i32 {
-    text.encode_utf16().fold(0, |hash, unit| java_step(hash, unit))
+    text.encode_utf16().fold(0, java_step)
 }
 
 /// One step of [`java_string`], for text that grows.

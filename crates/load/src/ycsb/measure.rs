@@ -7,8 +7,7 @@ mod raw;
 mod series;
 mod timeline;
 
-pub(super) use hdr::Hdr;
-pub(super) use series::{Kind, Line, Number, Presentation, Series};
+pub(super) use series::{Kind, Number, Presentation, Series};
 
 use super::hash::{concurrent_map_order, java_string};
 use super::store::Status;
@@ -247,8 +246,11 @@ fn metric_name(operation: Operation, outcome: usize) -> String {
 }
 
 fn returns(counts: &[u64]) -> Vec<(Status, u64)> {
-    let found: Vec<(Status, u64)> =
-        Status::ALL.into_iter().zip(counts.iter().copied()).filter(|(_, count)| *count > 0).collect();
+    let found: Vec<(Status, u64)> = Status::ALL
+        .into_iter()
+        .zip(counts.iter().copied())
+        .filter(|(_, count)| *count > 0)
+        .collect();
     let codes: Vec<i32> = found.iter().map(|(status, _)| status.java_code()).collect();
     concurrent_map_order(&codes).into_iter().map(|index| found[index]).collect()
 }

@@ -94,7 +94,9 @@ impl Generator for Ycsb {
         let (settings, warnings) = self.settings(shared)?;
         warnings.iter().for_each(|warning| talk.say(warning));
         if settings.operations == 0 && settings.max_seconds == 0 {
-            talk.say("there is no operationcount and no maxexecutiontime: it runs until it is ended");
+            talk.say(
+                "there is no operationcount and no maxexecutiontime: it runs until it is ended",
+            );
         }
         let (outcome, backing) = execute(&settings, shared.seed, talk)?;
         finish(&settings, &outcome, backing, talk)
@@ -121,15 +123,13 @@ fn finish(
 ) -> Result<Finished, Failure> {
     let measuring = &settings.measuring;
     let mut text = outcome.status_lines.iter().map(|line| format!("{line}\n")).collect();
-    place(output::raw(outcome, measuring, began_ms(outcome)), measuring.raw_file.as_deref(), &mut text)?;
+    place(
+        output::raw(outcome, measuring, began_ms(outcome)),
+        measuring.raw_file.as_deref(),
+        &mut text,
+    )?;
     place(output::exported(outcome, measuring), measuring.export_file.as_deref(), &mut text)?;
-    let refuse = |trouble: &str| match &settings.target {
-        Target::RocksDb(location) => {
-            rocksdb::wrong(rocksdb::Doing::Working, &location.directory, trouble)
-        }
-        Target::Basic => Failure::Wrong(trouble.to_owned()),
-    };
-    if let Err(failure) = outcome.check(refuse) {
+    if let Err(failure) = outcome.check() {
         // The lines are no result any more, but they say how far it came.
         text.lines().for_each(|line| talk.say(line));
         return Err(failure);

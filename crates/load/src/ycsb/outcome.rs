@@ -1,6 +1,7 @@
 //! What a run has found.
 
 use super::measure::Book;
+use super::rocksdb::remedy;
 use super::store::Status;
 use crate::failure::Failure;
 
@@ -20,6 +21,8 @@ pub(super) struct Outcome {
     pub(super) book: Book,
     /// The first error of the store, in its words.
     pub(super) trouble: Option<String>,
+    /// The signal that ended it early.
+    pub(super) ended_by: Option<&'static str>,
     /// Status lines that belong on stdout too.
     pub(super) status_lines: Vec<String>,
 }
@@ -38,21 +41,19 @@ impl Outcome {
     }
 
     /// The result is worth nothing when operations failed.
-    pub(super) fn check(&self, refuse: impl FnOnce(&str) -> Failure) -> Result<(), Failure> {
+    pub(super) fn check(&self) -> Result<(), Failure> {
         let failed = self.failed();
-        match &self.trouble {
-            _ if failed == 0 => Ok(()),
-            Some(text) if is_full(text) => Err(refuse(text)),
-            Some(text) => {
-                Err(Failure::Wrong(format!("{failed} operations failed; the first: {text}")))
-            }
-            None => Err(Failure::Wrong(format!(
-                "{failed} records were not as they were written (VERIFY)"
-            ))),
+        if failed == 0 {
+            return Ok(());
         }
+        Err(Failure::Wrong(match &self.trouble {
+            Some(text) => {
+                format!("{failed} operations failed; the first: {text}\n  hint: {}", remedy(text))
+            }
+            None => format!(
+                "{failed} records were not as they were written (VERIFY)\n  hint: load them with \
+                 dataintegrity=true and the same fieldlength"
+            ),
+        }))
     }
-}
-
-fn is_full(text: &str) -> bool {
-    text.contains("No space left on device") || text.contains("Disk quota exceeded")
 }

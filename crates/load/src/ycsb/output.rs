@@ -96,8 +96,14 @@ pub(super) fn raw(outcome: &Outcome, measuring: &Measuring, epoch_ms: u64) -> St
 }
 
 /// Percentiles of the document for scripts, whatever the text shows.
-const ALL_PERCENTILES: [(&str, f64); 6] =
-    [("p50", 50.0), ("p90", 90.0), ("p95", 95.0), ("p99", 99.0), ("p99.9", 99.9), ("p99.99", 99.99)];
+const ALL_PERCENTILES: [(&str, f64); 6] = [
+    ("p50", 50.0),
+    ("p90", 90.0),
+    ("p95", 95.0),
+    ("p99", 99.0),
+    ("p99.9", 99.9),
+    ("p99.99", 99.99),
+];
 
 /// How the text is shown where nothing was asked for, for the document.
 fn plain() -> Presentation {

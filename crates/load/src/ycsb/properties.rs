@@ -119,8 +119,7 @@ impl Properties {
     ) -> Result<T, Failure> {
         let word = self.text(key, default);
         choices.iter().find(|(name, _)| *name == word).map(|(_, choice)| *choice).ok_or_else(|| {
-            let names: Vec<String> =
-                choices.iter().map(|(name, _)| format!("`{name}`")).collect();
+            let names: Vec<String> = choices.iter().map(|(name, _)| format!("`{name}`")).collect();
             self.refuse(key, &format!("expected one of {}", names.join(", ")))
         })
     }

@@ -75,8 +75,7 @@ mod tests {
         for _ in 0..100_000 {
             parts[(random.unit() * 10.0) as usize] += 1;
         }
-        let chi: f64 =
-            parts.iter().map(|&found| (f64::from(found) - 1e4).powi(2) / 1e4).sum();
+        let chi: f64 = parts.iter().map(|&found| (f64::from(found) - 1e4).powi(2) / 1e4).sum();
         assert!(chi < 27.9, "chi-square {chi} with 9 degrees of freedom, p < 0.001");
     }
 }

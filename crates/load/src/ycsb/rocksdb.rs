@@ -14,7 +14,8 @@ use std::sync::{Arc, OnceLock};
 
 pub(super) use session::RocksSession;
 
-pub(super) use self::error::{Doing, wrong};
+pub(super) use self::error::remedy;
+use self::error::{Doing, wrong};
 use self::ffi::{Api, Database, Family};
 use self::options::Plan;
 use super::store::Store;
@@ -89,7 +90,6 @@ impl RocksDb {
     fn note(&self, text: String) {
         let _ = self.trouble.set(text);
     }
-
 }
 
 impl Store for RocksDb {
@@ -113,4 +113,4 @@ impl Store for RocksDb {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use assay_kernel::Root;
 use assay_kernel::clock::{monotonic_ns, process_cpu_ns};
+use assay_kernel::signal;
 
 use super::client::{Client, Desk, Shared};
 use super::outcome::Outcome;
@@ -22,7 +23,7 @@ use crate::talk::Talk;
 /// A seed of our own where none is given: runs repeat, which those of YCSB do not.
 const SEED: u64 = 0x7963_7362;
 
-/// A thread that waits for its turn looks this often whether the run is over.
+/// Whoever waits looks this often whether the run is over.
 const PATIENCE_NS: u64 = 100_000_000;
 
 const MILLISECOND: u64 = 1_000_000;
@@ -44,6 +45,8 @@ pub(super) fn run<S: Store>(
     open: impl FnOnce() -> Result<S, Failure>,
     talk: &dyn Talk,
 ) -> Result<(Outcome, Backing), Failure> {
+    // The data directory is to be closed even when the user ends the run.
+    signal::note_interruptions();
     let began = monotonic_ns();
     let cpu_before = process_cpu_ns(std::process::id());
     let mut settings = settings.clone();
@@ -72,6 +75,7 @@ pub(super) fn run<S: Store>(
         cpu_ns: cpu.zip(cpu_before).map(|(after, before)| after - before),
         book,
         trouble,
+        ended_by: signal::interrupted_by(),
         status_lines,
     };
     Ok((outcome, backing))
@@ -181,9 +185,13 @@ fn watch(settings: &Settings, course: &Course, reporter: &mut Reporter<'_>, talk
         talk.say(&format!("Maximum execution time specified as: {seconds} secs"));
     }
     loop {
-        let next = next_line.into_iter().chain(end).min();
+        let patience = monotonic_ns() + PATIENCE_NS;
+        let next = next_line.into_iter().chain(end).fold(patience, u64::min);
         if wait_for_threads(course, next) {
             return;
+        }
+        if signal::interrupted_by().is_some() {
+            course.stop.store(true, Ordering::Relaxed);
         }
         let now = monotonic_ns();
         if let (Some(at), Some(interval)) = (next_line, interval)
@@ -202,19 +210,15 @@ fn watch(settings: &Settings, course: &Course, reporter: &mut Reporter<'_>, talk
 }
 
 /// Whether all threads were done before `deadline`.
-fn wait_for_threads(course: &Course, deadline: Option<u64>) -> bool {
+fn wait_for_threads(course: &Course, deadline: u64) -> bool {
     let mut left = course.left.lock().unwrap_or_else(PoisonError::into_inner);
     while *left > 0 {
-        let patience = match deadline.map(|deadline| deadline.saturating_sub(monotonic_ns())) {
-            Some(0) => return false,
-            Some(rest) => Duration::from_nanos(rest),
-            None => Duration::from_secs(3600),
-        };
-        left = course
-            .changed
-            .wait_timeout(left, patience)
-            .unwrap_or_else(PoisonError::into_inner)
-            .0;
+        let rest = deadline.saturating_sub(monotonic_ns());
+        if rest == 0 {
+            return false;
+        }
+        let waited = course.changed.wait_timeout(left, Duration::from_nanos(rest));
+        left = waited.unwrap_or_else(PoisonError::into_inner).0;
     }
     true
 }

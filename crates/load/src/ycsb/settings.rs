@@ -93,7 +93,8 @@ fn tick(per_second: u64, threads: usize) -> u64 {
 /// Only the core workload is built in, under its names of now and before 0.15.
 fn class_of(properties: &Properties) -> Result<(), Failure> {
     let class = properties.text("workload", "site.ycsb.workloads.CoreWorkload").trim();
-    if ["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload"].contains(&class)
+    if ["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload"]
+        .contains(&class)
     {
         return Ok(());
     }

@@ -18,7 +18,12 @@ pub(in crate::ycsb) struct Hotspot {
 impl Hotspot {
     /// `hot_data` of the records `low..=high` get `hot_share` of the operations; `None` when one
     /// of the two parts is empty and yet drawn from.
-    pub(in crate::ycsb) fn over(low: u64, high: u64, hot_data: f64, hot_share: f64) -> Option<Self> {
+    pub(in crate::ycsb) fn over(
+        low: u64,
+        high: u64,
+        hot_data: f64,
+        hot_share: f64,
+    ) -> Option<Self> {
         let all = (high + 1).saturating_sub(low);
         let hot = (all as f64 * hot_data) as u64;
         let cold = all - hot.min(all);

@@ -65,7 +65,8 @@ impl Buckets {
             ("MinLatency(us)".to_owned(), end(|(min, _)| min)),
             ("MaxLatency(us)".to_owned(), end(|(_, max)| max)),
         ];
-        for (name, part) in [("95thPercentileLatency(us)", 0.95), ("99thPercentileLatency(us)", 0.99)]
+        for (name, part) in
+            [("95thPercentileLatency(us)", 0.95), ("99thPercentileLatency(us)", 0.99)]
         {
             // A percentile beyond the last bucket is left out.
             if let Some(bucket) = self.bucket_at(part) {
@@ -74,7 +75,8 @@ impl Buckets {
         }
         let mut cells: Vec<Line> = Vec::new();
         if how.verbose {
-            cells = self.counts.iter().zip(0u64..).map(|(n, i)| (i.to_string(), (*n).into())).collect();
+            cells =
+                self.counts.iter().zip(0u64..).map(|(n, i)| (i.to_string(), (*n).into())).collect();
             cells.push((format!(">{}", self.counts.len()), self.beyond.into()));
         }
         (lines, cells)

@@ -156,8 +156,10 @@ impl Series {
             Self::Raw(raw) => raw.summary(name),
             Self::Two(first, second) => {
                 let second_name = &self.parts()[1].0;
-                let (first, second) =
-                    (first.summary(&format!("Hdr{name}")), second.summary(&format!("{second_name}{name}")));
+                let (first, second) = (
+                    first.summary(&format!("Hdr{name}")),
+                    second.summary(&format!("{second_name}{name}")),
+                );
                 format!("{first}\n{second}")
             }
         }

@@ -1,5 +1,6 @@
 //! Metrics by name, order and kind.
 
+use super::series::Line;
 use super::*;
 
 fn rules(kind: Kind, interval: Interval) -> Rules {
@@ -70,8 +71,8 @@ fn books_add_up_and_leave_nothing_behind() {
     assert_eq!(all.metrics(&rules)[0].series.unwrap().hdr().unwrap().count(), 3);
 }
 
-fn lines_of(kind: Kind, latencies: &[u64]) -> (Vec<Line>, Vec<Line>) {
-    let mut series = Series::new(&kind);
+fn lines_of(kind: &Kind, latencies: &[u64]) -> (Vec<Line>, Vec<Line>) {
+    let mut series = Series::new(kind);
     for (latency, index) in latencies.iter().zip(0u64..) {
         series.record(*latency, index * 600_000_000);
     }
@@ -85,22 +86,22 @@ fn value(lines: &[Line], name: &str) -> Number {
 #[test]
 fn every_kind_gives_the_lines_of_ycsb() {
     let latencies = [100, 2300, 4500, 1_500_000];
-    let (hdr, _) = lines_of(Kind::Hdr, &latencies);
+    let (hdr, _) = lines_of(&Kind::Hdr, &latencies);
     assert_eq!(value(&hdr, "50thPercentileLatency(us)"), Number::Whole(2301));
     assert_eq!(hdr.last().unwrap().0, "99.9PercentileLatency(us)");
 
-    let (buckets, _) = lines_of(Kind::Buckets(1000), &latencies);
+    let (buckets, _) = lines_of(&Kind::Buckets(1000), &latencies);
     assert_eq!(value(&buckets, "MaxLatency(us)"), Number::Whole(1_500_000));
     assert!(!buckets.iter().any(|(name, _)| name == "95thPercentileLatency(us)"), "out of range");
-    let (buckets, _) = lines_of(Kind::Buckets(1000), &latencies[..3]);
+    let (buckets, _) = lines_of(&Kind::Buckets(1000), &latencies[..3]);
     assert_eq!(value(&buckets, "95thPercentileLatency(us)"), Number::Whole(4000));
     assert_eq!(value(&buckets, "AverageLatency(us)"), Number::Double(2300.0));
 
-    let (raw, _) = lines_of(Kind::Raw, &latencies);
+    let (raw, _) = lines_of(&Kind::Raw, &latencies);
     assert_eq!(value(&raw, "Total Operations"), Number::Whole(4));
     assert_eq!(value(&raw, "p50"), Number::Whole(4500));
 
-    let (_, spans) = lines_of(Kind::Timeline { granularity: 1000, start: 0 }, &latencies);
+    let (_, spans) = lines_of(&Kind::Timeline { granularity: 1000, start: 0 }, &latencies);
     let expected =
         [("0".to_owned(), Number::Double(1200.0)), ("1000".to_owned(), Number::Double(752_250.0))];
     assert_eq!(spans, expected);

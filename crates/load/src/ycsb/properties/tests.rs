@@ -24,7 +24,11 @@ fn lines_are_split_as_java_splits_them() {
         ("cheeses", "cheeses", ""),
         ("a\\:b\\=c\\ d=e", "a:b=c d", "e"),
         ("a=\\u0041\\t\\q\\\\", "a", "A\tq\\"),
-        ("fruits  apple, banana, \\\n   pear, \\\r\n  mango", "fruits", "apple, banana, pear, mango"),
+        (
+            "fruits  apple, banana, \\\n   pear, \\\r\n  mango",
+            "fruits",
+            "apple, banana, pear, mango",
+        ),
         ("a=b\\", "a", "b"),
         ("a=1\\\n#2", "a", "1#2"),
         ("a=b\\\\\nc=d", "a", "b\\"),

@@ -7,12 +7,11 @@ use crate::failure::Failure;
 
 /// What was tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::ycsb) enum Doing {
+pub(super) enum Doing {
     Making,
     Opening,
     Naming,
     Reading,
-    Working,
 }
 
 impl Doing {
@@ -22,20 +21,20 @@ impl Doing {
             Self::Opening => "open the data directory",
             Self::Naming => "write CF_NAMES in",
             Self::Reading => "read",
-            Self::Working => "read or write records in",
         }
     }
 }
 
 /// The failure for an error text.
-pub(in crate::ycsb) fn wrong(doing: Doing, path: &Path, text: &str) -> Failure {
+pub(super) fn wrong(doing: Doing, path: &Path, text: &str) -> Failure {
     Failure::Unable {
         what: format!("cannot {} {}: {text}", doing.words(), path.display()),
         remedy: remedy(text).to_owned(),
     }
 }
 
-fn remedy(text: &str) -> &'static str {
+/// What can be done about an error text.
+pub(in crate::ycsb) fn remedy(text: &str) -> &'static str {
     let has = |part: &str| text.contains(part);
     if has("No space left on device") || has("Disk quota exceeded") {
         "the disk is full: free space, or load fewer or smaller records (1000000 of the default \

@@ -29,8 +29,10 @@ pub(super) fn of(api: &'static Api, directory: &Path) -> Vec<String> {
 /// Writes `CF_NAMES`, whole or not at all.
 pub(super) fn write(directory: &Path, names: &[String]) -> io::Result<()> {
     let others = names.iter().filter(|name| *name != DEFAULT);
-    let text: String =
-        std::iter::once(DEFAULT).chain(others.map(String::as_str)).map(|name| format!("{name}\n")).collect();
+    let text: String = std::iter::once(DEFAULT)
+        .chain(others.map(String::as_str))
+        .map(|name| format!("{name}\n"))
+        .collect();
     let new = directory.join("CF_NAMES.new");
     std::fs::write(&new, text)?;
     std::fs::rename(new, directory.join(FILE))

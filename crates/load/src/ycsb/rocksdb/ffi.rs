@@ -55,7 +55,7 @@ impl Api {
         loaded.as_ref().map_err(Clone::clone)
     }
 
-    fn try_names(names: &[&str]) -> Result<Self, Failure> {
+    pub(super) fn try_names(names: &[&str]) -> Result<Self, Failure> {
         let mut reason = String::new();
         for name in names {
             // SAFETY: the initialisers of RocksDB set up its own objects and nothing else.
@@ -68,9 +68,10 @@ impl Api {
         }
         Err(Failure::Unable {
             what: format!("the RocksDB library cannot be loaded: {reason}"),
-            remedy: "apt install librocksdb7.8 (Debian 12; librocksdb-dev brings it everywhere), or \
+            remedy:
+                "apt install librocksdb7.8 (Debian 12; librocksdb-dev brings it everywhere), or \
                      name the file with -p rocksdb.library=PATH; the binding `basic` needs none"
-                .to_owned(),
+                    .to_owned(),
         })
     }
 

@@ -50,6 +50,9 @@ impl Session for RocksSession<'_> {
 
     fn scan(&mut self, key: &[u8], count: u64) -> (Status, u64) {
         let mut found = 0;
+        if count == 0 {
+            return (Status::Ok, found);
+        }
         let mut whole = true;
         let scanned = self.store.database.scan(&self.store.table, key, |record| {
             whole &= is_whole(record);
@@ -70,10 +73,12 @@ impl Session for RocksSession<'_> {
             .database
             .get(&self.store.table, key, |record| replace(record, values, changed).is_ok());
         match read {
-            Ok(Some(true)) => match self.store.database.put(&self.store.table, key, &self.changed) {
-                Ok(()) => Status::Ok,
-                Err(text) => self.failed(text),
-            },
+            Ok(Some(true)) => {
+                match self.store.database.put(&self.store.table, key, &self.changed) {
+                    Ok(()) => Status::Ok,
+                    Err(text) => self.failed(text),
+                }
+            }
             Ok(Some(false)) => self.malformed(key),
             Ok(None) => Status::NotFound,
             Err(text) => self.failed(text),

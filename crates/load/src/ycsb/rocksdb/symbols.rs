@@ -1,7 +1,7 @@
 //! The functions of RocksDB's C interface that are used, as `rocksdb/c.h` declares them (7.8, and
 //! unchanged since 6.8), and the names under which the library is installed.
 
-use std::ffi::{c_char, c_int, c_uchar, c_void};
+use std::ffi::{c_char, c_void};
 
 /// An object of RocksDB; which one, its name says.
 pub(super) type Object = *mut c_void;

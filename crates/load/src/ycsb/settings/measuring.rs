@@ -79,7 +79,8 @@ fn kind(properties: &Properties) -> Result<Kind, Failure> {
         ("raw", Kind::Raw),
         ("timeseries", Kind::Timeline { granularity, start: 0 }),
     ];
-    let choices: Vec<(&str, usize)> = kinds.iter().zip(0..).map(|((name, _), at)| (*name, at)).collect();
+    let choices: Vec<(&str, usize)> =
+        kinds.iter().zip(0..).map(|((name, _), at)| (*name, at)).collect();
     let chosen = properties.choice("measurementtype", "hdrhistogram", &choices)?;
     Ok(kinds[chosen].1.clone())
 }

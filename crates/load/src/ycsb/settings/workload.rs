@@ -69,7 +69,8 @@ impl Workload {
             retries: Retries {
                 limit: properties.number("core_workload_insertion_retry_limit", 0)?,
                 seconds: properties.number("core_workload_insertion_retry_interval", 3)?,
-                keep_going: properties.flag("core_workload_insertion_keep_going_on_error", false)?,
+                keep_going: properties
+                    .flag("core_workload_insertion_keep_going_on_error", false)?,
             },
         })
     }
@@ -121,8 +122,7 @@ fn shape(properties: &Properties) -> Result<Shape, Failure> {
 fn field_lengths(properties: &Properties) -> Result<Lengths, Failure> {
     let length = properties.number("fieldlength", 100)?;
     let min = properties.number("minfieldlength", 1)?;
-    let choices =
-        [("constant", 'c'), ("uniform", 'u'), ("zipfian", 'z'), ("histogram", 'h')];
+    let choices = [("constant", 'c'), ("uniform", 'u'), ("zipfian", 'z'), ("histogram", 'h')];
     match properties.choice("fieldlengthdistribution", "constant", &choices)? {
         'c' => Ok(Lengths::Constant(length)),
         'h' => histogram(properties).map(Lengths::Histogram),
