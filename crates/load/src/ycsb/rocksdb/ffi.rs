@@ -108,7 +108,7 @@ impl Api {
     }
 
     /// The options in the latest options file of a folder: those of the database, and those of
-    /// each family. Options that this version does not know are left out.
+    /// each family. Options that this version does not know are left out if a newer one wrote them.
     pub(super) fn load_options(
         &'static self,
         folder: &Path,
@@ -246,6 +246,13 @@ impl Options {
     pub(super) fn info_log_level(&self, level: i32) {
         // SAFETY: as above.
         unsafe { (self.api.options_set_info_log_level)(self.object, level) }
+    }
+
+    /// Compression of each level, by the numbers of `rocksdb/c.h`.
+    pub(super) fn compression(&self, levels: &[i32]) {
+        let set = self.api.options_set_compression_per_level;
+        // SAFETY: as above; the levels are copied.
+        unsafe { set(self.object, levels.as_ptr(), levels.len()) }
     }
 
     /// Tables of blocks in this format, and levels of fixed size as they were before RocksDB 8.4.

@@ -40,6 +40,7 @@ macro_rules! functions {
             options_set_info_log_level(Object, c_int);
             options_set_level_compaction_dynamic_level_bytes(Object, c_uchar);
             options_set_block_based_table_factory(Object, Object);
+            options_set_compression_per_level(Object, *const i32, usize);
             block_based_options_create() -> Object;
             block_based_options_destroy(Object);
             block_based_options_set_format_version(Object, c_int);

@@ -180,8 +180,7 @@ fn an_options_file_decides_over_the_options() {
     drop(RocksDb::open(&location).unwrap());
     let file = place.path().join("my-options.ini");
     let changed = latest_options(&location.directory)
-        .replace("write_buffer_size=134217728", "write_buffer_size=1048576")
-        .replace("[DBOptions]", "[DBOptions]\n  an_option_of_another_version=1");
+        .replace("write_buffer_size=134217728", "write_buffer_size=1048576");
     std::fs::write(&file, changed).unwrap();
     location.options_file = Some(file.clone());
     let store = RocksDb::open(&location).unwrap();
