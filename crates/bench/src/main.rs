@@ -14,6 +14,7 @@ mod statistics;
 mod study;
 mod synthetic;
 mod trouble;
+mod ycsb;
 
 use std::io::{Write, stderr, stdout};
 use std::path::{Path, PathBuf};
@@ -56,6 +57,8 @@ enum Part {
     Observer,
     /// Making, setting, reading and removing groups
     Groups,
+    /// ycsb beside the Java client that PEER_YCSB names
+    Ycsb,
 }
 
 /// How much is measured.
@@ -66,6 +69,7 @@ struct Extent {
     pairs: usize,
     made: usize,
     rounds: usize,
+    records: u64,
     only: Option<Part>,
 }
 
@@ -73,9 +77,27 @@ impl Extent {
     fn of(arguments: &Arguments) -> Self {
         let only = arguments.only;
         let extent = if arguments.quick {
-            Self { groups: 32, repeats: 3, reports: 3, pairs: 3, made: 200, rounds: 3, only }
+            Self {
+                groups: 32,
+                repeats: 3,
+                reports: 3,
+                pairs: 3,
+                made: 200,
+                rounds: 3,
+                records: 100_000,
+                only,
+            }
         } else {
-            Self { groups: 128, repeats: 7, reports: 5, pairs: 8, made: 1000, rounds: 5, only }
+            Self {
+                groups: 128,
+                repeats: 7,
+                reports: 5,
+                pairs: 8,
+                made: 1000,
+                rounds: 5,
+                records: 1_000_000,
+                only,
+            }
         };
         match arguments.pairs {
             Some(pairs) => Self { pairs: pairs as usize, ..extent },
@@ -112,10 +134,15 @@ fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Trouble> {
     let assay = Assay::new(&arguments.assay, place.path())?;
     say("waiting for this host's turn to be measured");
     let _turn = Turn::take()?;
-    all(&assay, &Extent::of(arguments), place.path())
+    all(&assay, &arguments.assay, &Extent::of(arguments), place.path())
 }
 
-fn all(assay: &Assay, extent: &Extent, place: &Path) -> Result<Vec<Figure>, Trouble> {
+fn all(
+    assay: &Assay,
+    program: &Path,
+    extent: &Extent,
+    place: &Path,
+) -> Result<Vec<Figure>, Trouble> {
     let wanted = |part| extent.only.is_none_or(|only| only == part);
     let mut figures = Vec::new();
     if wanted(Part::Runs) {
@@ -133,7 +160,23 @@ fn all(assay: &Assay, extent: &Extent, place: &Path) -> Result<Vec<Figure>, Trou
         say(&format!("{} groups made and removed, {} rounds", extent.made, extent.rounds));
         figures.extend(groups::measure(place, extent.made, extent.rounds)?);
     }
+    if wanted(Part::Ycsb) {
+        figures.extend(ycsb_beside_its_peer(program, extent, place)?);
+    }
     Ok(figures)
+}
+
+/// Nothing where no peer is named.
+fn ycsb_beside_its_peer(
+    program: &Path,
+    extent: &Extent,
+    place: &Path,
+) -> Result<Vec<Figure>, Trouble> {
+    let Some(contest) = ycsb::Contest::of(program, place, extent.records)? else {
+        return Ok(Vec::new());
+    };
+    say(&format!("ycsb beside its peer, {} records, {} rounds", extent.records, extent.rounds));
+    contest.measure(extent.rounds)
 }
 
 fn say(text: &str) {
