@@ -75,8 +75,8 @@ impl RocksDb {
             families,
             trouble: OnceLock::new(),
         };
-        // The Java binding writes it when it closes. Written now as well, a run that is killed
-        // leaves a directory that the Java binding can open.
+        // The Java binding writes it when it closes. Written now, a run that is killed leaves a
+        // directory that the Java binding can open.
         store.write_families()?;
         Ok(store)
     }
@@ -99,12 +99,11 @@ impl Store for RocksDb {
         RocksSession::of(self)
     }
 
+    /// The last reference closes it by being dropped. There is nothing to write: on a full disk
+    /// even `CF_NAMES` would fail, and the result with it.
     fn release(store: Arc<Self>) -> Result<(), Failure> {
-        match Arc::into_inner(store) {
-            // Dropping it closes it.
-            Some(store) => store.write_families(),
-            None => Ok(()),
-        }
+        drop(store);
+        Ok(())
     }
 
     fn trouble(&self) -> Option<String> {
