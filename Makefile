@@ -22,10 +22,12 @@ check: setup
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 
-# PEER_GRAPH500=PATH: the reference's omp-csr, built with -O3, to be compared with.
+# Peers to be compared with, each where it is given: PEER_GRAPH500=omp-csr PEER_FILEBENCH=filebench
+# PEER_YCSB=bin/ycsb PEER_PARSEC=FOLDER (docs/performance.md).
 bench: build
 	cargo build --release -p assay-bench
-	@$(AS_ROOT) env PEER_GRAPH500="$(PEER_GRAPH500)" target/release/assay-bench $(ASSAY)
+	@$(AS_ROOT) env PEER_GRAPH500="$(PEER_GRAPH500)" PEER_FILEBENCH="$(PEER_FILEBENCH)" \
+		PEER_YCSB="$(PEER_YCSB)" PEER_PARSEC="$(PEER_PARSEC)" target/release/assay-bench $(ASSAY)
 
 # docs/conformance.md: this host, and guests with other kernels and layouts.
 conformance: build

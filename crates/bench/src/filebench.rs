@@ -7,6 +7,7 @@ use assay_kernel::Root;
 
 use crate::assay::write;
 use crate::figure::{Figure, Shown};
+use crate::peers::Programs;
 use crate::quiet;
 use crate::statistics::Estimate;
 use crate::trouble::Trouble;
@@ -40,20 +41,8 @@ impl Contest {
     /// The peer is the program in `PEER_FILEBENCH`, ours lies beside `assay`. `None` where the
     /// variable is not set.
     pub(crate) fn of(assay: &Path) -> Result<Option<Self>, Trouble> {
-        let Some(peer) = std::env::var_os("PEER_FILEBENCH").filter(|path| !path.is_empty()) else {
-            return Ok(None);
-        };
-        let (peer, ours) = (PathBuf::from(peer), assay.with_file_name("assay-load"));
-        for (program, remedy) in [
-            (&peer, "PEER_FILEBENCH names the program filebench of 1.5"),
-            (&ours, "build it with `cargo build --release -p assay-load`"),
-        ] {
-            if !program.is_file() {
-                let program = program.display();
-                return Err(Trouble::Failed(format!("there is no {program}: {remedy}")));
-            }
-        }
-        Ok(Some(Self { ours, peer }))
+        let programs = Programs::program("PEER_FILEBENCH", "the program filebench of 1.5", assay)?;
+        Ok(programs.map(|Programs { ours, peer }| Self { ours, peer }))
     }
 
     /// Rounds of one run each, who comes first in turn. Files are made below `folder`, so that

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::child;
 use crate::figure::{Figure, Shown};
+use crate::peers::Programs;
 use crate::quiet;
 use crate::statistics::Estimate;
 use crate::trouble::Trouble;
@@ -44,21 +45,12 @@ impl Contest {
     /// The peer is the program in `PEER_GRAPH500`, ours lies beside `assay`. `None` where the
     /// variable is not set.
     pub(crate) fn of(assay: &Path) -> Result<Option<Self>, Trouble> {
-        let Some(peer) = std::env::var_os("PEER_GRAPH500").filter(|path| !path.is_empty()) else {
-            return Ok(None);
-        };
-        let (peer, ours) = (PathBuf::from(peer), assay.with_file_name("assay-load"));
-        let builds = [
-            (&peer, "PEER_GRAPH500 names the program omp-csr of 2.1.4, built with -O3 -fopenmp"),
-            (&ours, "build it with `cargo build --release -p assay-load`"),
-        ];
-        for (program, remedy) in builds {
-            if !program.is_file() {
-                let program = program.display();
-                return Err(Trouble::Failed(format!("there is no {program}: {remedy}")));
-            }
-        }
-        Ok(Some(Self { ours, peer }))
+        let programs = Programs::program(
+            "PEER_GRAPH500",
+            "the program omp-csr of 2.1.4, built with -O3 -fopenmp",
+            assay,
+        )?;
+        Ok(programs.map(|Programs { ours, peer }| Self { ours, peer }))
     }
 
     /// Rounds of one run each, who comes first in turn.

@@ -8,6 +8,8 @@ mod filebench;
 mod graph500;
 mod groups;
 mod observer;
+mod parsec;
+mod peers;
 mod quiet;
 mod report_time;
 mod shape;
@@ -16,6 +18,7 @@ mod statistics;
 mod study;
 mod synthetic;
 mod trouble;
+mod ycsb;
 
 use std::io::{Write, stderr, stdout};
 use std::path::{Path, PathBuf};
@@ -62,6 +65,10 @@ enum Part {
     Graph500,
     /// fileserver against filebench in PEER_FILEBENCH
     Filebench,
+    /// ycsb beside the Java client that PEER_YCSB names
+    Ycsb,
+    /// blackscholes and streamcluster beside PARSEC's in PEER_PARSEC
+    Parsec,
 }
 
 /// How much is measured.
@@ -74,6 +81,7 @@ struct Extent {
     rounds: usize,
     /// SCALE of the graphs.
     scale: u32,
+    records: u64,
     only: Option<Part>,
 }
 
@@ -89,6 +97,7 @@ impl Extent {
                 made: 200,
                 rounds: 3,
                 scale: 16,
+                records: 100_000,
                 only,
             }
         } else {
@@ -100,6 +109,7 @@ impl Extent {
                 made: 1000,
                 rounds: 5,
                 scale: 20,
+                records: 1_000_000,
                 only,
             }
         };
@@ -138,25 +148,15 @@ fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Trouble> {
     let assay = Assay::new(&arguments.assay, place.path())?;
     say("waiting for this host's turn to be measured");
     let _turn = Turn::take()?;
-    let mut figures = all(&assay, &Extent::of(arguments), place.path())?;
-    figures.extend(fileserver(arguments, place.path())?);
-    Ok(figures)
+    all(&assay, &arguments.assay, &Extent::of(arguments), place.path())
 }
 
-/// Only where the peer is given: it is never part of this project.
-fn fileserver(arguments: &Arguments, place: &Path) -> Result<Vec<Figure>, Trouble> {
-    if arguments.only.is_some_and(|only| only != Part::Filebench) {
-        return Ok(Vec::new());
-    }
-    let Some(contest) = filebench::Contest::of(&arguments.assay)? else {
-        say("fileserver: not measured, PEER_FILEBENCH is not set");
-        return Ok(Vec::new());
-    };
-    say("fileserver, ours and filebench in turns");
-    contest.measure(place, Extent::of(arguments).rounds)
-}
-
-fn all(assay: &Assay, extent: &Extent, place: &Path) -> Result<Vec<Figure>, Trouble> {
+fn all(
+    assay: &Assay,
+    program: &Path,
+    extent: &Extent,
+    place: &Path,
+) -> Result<Vec<Figure>, Trouble> {
     let wanted = |part| extent.only.is_none_or(|only| only == part);
     let mut figures = Vec::new();
     if wanted(Part::Runs) {
@@ -174,15 +174,7 @@ fn all(assay: &Assay, extent: &Extent, place: &Path) -> Result<Vec<Figure>, Trou
         say(&format!("{} groups made and removed, {} rounds", extent.made, extent.rounds));
         figures.extend(groups::measure(place, extent.made, extent.rounds)?);
     }
-    if wanted(Part::Graph500) {
-        match graph500::Contest::of(assay.program())? {
-            Some(contest) => {
-                say(&format!("graph500, SCALE {}, {} rounds", extent.scale, extent.rounds));
-                figures.extend(contest.measure(place, extent.scale, extent.rounds)?);
-            }
-            None => say("graph500: not compared: PEER_GRAPH500 names no program"),
-        }
-    }
+    figures.extend(peers::measure(program, extent, place)?);
     Ok(figures)
 }
 

@@ -19,6 +19,7 @@ mod rest;
 mod spin;
 mod talk;
 mod team;
+mod ycsb;
 
 pub use arguments::command;
 pub use failure::Failure;
@@ -28,6 +29,13 @@ pub use headroom::{GroupRoom, Headroom};
 pub use measured::Backing;
 pub use registry::GENERATORS;
 pub use talk::Talk;
+
+/// Arguments with the spellings of the founders' own command lines replaced by those that
+/// [`command`] knows: `-threads` of YCSB has one dash.
+#[must_use]
+pub fn spelled(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Vec<std::ffi::OsString> {
+    ycsb::spelled(arguments)
+}
 
 /// Runs the generator that the arguments name (`matches` of [`command`]) and returns what it has
 /// to say. `json` in the arguments decides nothing here: a report has both forms.

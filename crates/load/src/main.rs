@@ -8,10 +8,10 @@ use std::io::{IsTerminal, Write, stderr, stdout};
 use std::process::ExitCode;
 use std::sync::Mutex;
 
-use assay_load::{Talk, command, run};
+use assay_load::{Talk, command, run, spelled};
 
 fn main() -> ExitCode {
-    let matches = match command().try_get_matches() {
+    let matches = match command().try_get_matches_from(spelled(std::env::args_os())) {
         Ok(matches) => matches,
         Err(error) => {
             // clap knows which of its messages are help (stdout, 0) and which are errors (2).

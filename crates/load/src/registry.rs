@@ -8,11 +8,13 @@ use crate::graph500::Graph500;
 use crate::hog::Hog;
 use crate::parsec::{Blackscholes, Streamcluster};
 use crate::spin::Spin;
+use crate::ycsb::Ycsb;
 
 /// All generators, in the order of the help text.
 pub const GENERATORS: &[Entry] = &[
     Entry::of::<Graph500>(),
     Entry::of::<Filebench>(),
+    Entry::of::<Ycsb>(),
     Entry::of::<Blackscholes>(),
     Entry::of::<Streamcluster>(),
     Entry::of::<Chase>(),

@@ -1,0 +1,182 @@
+//! ycsb: ours against the Java client with its RocksDB binding, on data directories of the same
+//! records that each has loaded itself, in turns within one run.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use assay_kernel::{clock, process, signal};
+use rustix::process::Signal;
+
+use crate::assay::write;
+use crate::figure::{Figure, Shown};
+use crate::peers::Programs;
+use crate::quiet;
+use crate::statistics::Estimate;
+use crate::trouble::Trouble;
+
+const CONFIDENCE: f64 = 0.95;
+/// Ours may take this part of the peer's time and of its CPU time for an operation.
+const PART_OF_PEER: f64 = 0.5;
+const PART: Shown = Shown { factor: 1.0, unit: "of the peer's", decimals: 3 };
+
+/// Workload, read and update proportion.
+const WORKLOADS: [(&str, &str, &str); 2] = [("c", "1", "0"), ("a", "0.5", "0.5")];
+const THREADS: [&str; 2] = ["1", "2"];
+
+/// Both programs, and where they store.
+pub(crate) struct Contest {
+    ours: PathBuf,
+    peer: PathBuf,
+    folder: PathBuf,
+    records: u64,
+}
+
+/// One run: seconds and seconds of CPU for an operation.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    time: f64,
+    cpu: f64,
+}
+
+impl Contest {
+    /// The peer is the program in `PEER_YCSB`, which is called as `bin/ycsb` of YCSB is; ours lies
+    /// beside `assay`. `None` where the variable is not set.
+    pub(crate) fn of(assay: &Path, folder: &Path, records: u64) -> Result<Option<Self>, Trouble> {
+        let programs = Programs::program(
+            "PEER_YCSB",
+            "a program that takes the arguments of YCSB's bin/ycsb",
+            assay,
+        )?;
+        Ok(programs.map(|Programs { ours, peer }| Self {
+            ours,
+            peer,
+            folder: folder.to_owned(),
+            records,
+        }))
+    }
+
+    /// Both load, then both run in turns, who comes first changing from round to round.
+    pub(crate) fn measure(&self, rounds: usize) -> Result<Vec<Figure>, Trouble> {
+        let busy = quiet::wait()?;
+        for (workload, read, update) in WORKLOADS {
+            let properties = format!(
+                "recordcount={0}\noperationcount={0}\n\
+                 workload=site.ycsb.workloads.CoreWorkload\nreadallfields=true\n\
+                 readproportion={read}\nupdateproportion={update}\nscanproportion=0\n\
+                 insertproportion=0\nrequestdistribution=zipfian\n",
+                self.records
+            );
+            write(&self.file(workload), &properties)?;
+        }
+        for (name, program) in self.programs() {
+            self.go(name, program, "load", WORKLOADS[0].0, THREADS[0])?;
+        }
+        let mut figures = Vec::new();
+        for (workload, _, _) in WORKLOADS {
+            for threads in THREADS {
+                let pairs = self.rounds(workload, threads, rounds)?;
+                for mut figure in of(workload, threads, &pairs)? {
+                    figure.remarks.push(format!(
+                        "{} records and operations, {rounds} rounds in turns",
+                        self.records
+                    ));
+                    figure.remarks.extend(quiet::remark(busy));
+                    figures.push(figure);
+                }
+            }
+        }
+        Ok(figures)
+    }
+
+    fn programs(&self) -> [(&'static str, &Path); 2] {
+        [("ours", &self.ours), ("peer", &self.peer)]
+    }
+
+    fn file(&self, workload: &str) -> PathBuf {
+        self.folder.join(format!("ycsb-{workload}"))
+    }
+
+    /// Peer and ours of each round.
+    fn rounds(
+        &self,
+        workload: &str,
+        threads: &str,
+        rounds: usize,
+    ) -> Result<Vec<(Found, Found)>, Trouble> {
+        let run = |index: usize| {
+            let (name, program) = self.programs()[index];
+            self.go(name, program, "run", workload, threads)
+        };
+        (0..rounds)
+            .map(|round| {
+                let first = run(round % 2)?;
+                let second = run(1 - round % 2)?;
+                Ok(if round % 2 == 0 { (second, first) } else { (first, second) })
+            })
+            .collect()
+    }
+
+    fn go(
+        &self,
+        name: &str,
+        program: &Path,
+        phase: &str,
+        workload: &str,
+        threads: &str,
+    ) -> Result<Found, Trouble> {
+        let wrong = |cause: std::io::Error| Trouble::Failed(format!("{name}: {cause}"));
+        let output = self.folder.join(format!("ycsb-{name}.out"));
+        let data = self.folder.join(format!("ycsb-{name}"));
+        let mut command = Command::new(program);
+        if name == "ours" {
+            command.arg("ycsb");
+        }
+        command.args([phase, "rocksdb", "-threads", threads, "-P"]).arg(self.file(workload));
+        command.arg("-p").arg(format!("rocksdb.dir={}", data.display()));
+        command.stdin(Stdio::null()).stderr(Stdio::null());
+        command.stdout(File::create(&output).map_err(wrong)?);
+        let cpu = cpu_of(&mut command).map_err(wrong)??;
+        let text = std::fs::read_to_string(&output).map_err(wrong)?;
+        let line =
+            text.lines().find_map(|line| line.strip_prefix("[OVERALL], Throughput(ops/sec), "));
+        let rate: Option<f64> = line.and_then(|rate| rate.parse().ok());
+        match rate.filter(|rate| *rate > 0.0) {
+            Some(rate) => Ok(Found { time: rate.recip(), cpu: cpu / self.records as f64 }),
+            None => Err(Trouble::Failed(format!("{name}: the {phase} has no throughput: {text}"))),
+        }
+    }
+}
+
+/// Runs it to its end; seconds of CPU of all its threads, as last seen before it ended.
+fn cpu_of(command: &mut Command) -> std::io::Result<Result<f64, Trouble>> {
+    let mut child = command.spawn()?;
+    let mut cpu = 0;
+    loop {
+        cpu = clock::process_cpu_ns(child.id()).unwrap_or(cpu);
+        if child.try_wait()?.is_some() {
+            return Ok(match signal::interrupted_by() {
+                Some(name) => Err(Trouble::Interrupted(name)),
+                None => Ok(cpu as f64 / 1e9),
+            });
+        }
+        if signal::interrupted_by().is_some() {
+            // One that has just ended needs no signal.
+            let _ = process::send(child.id(), Signal::TERM);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn of(workload: &str, threads: &str, pairs: &[(Found, Found)]) -> Result<Vec<Figure>, Trouble> {
+    let figure = |what: &str, value: fn(&Found) -> f64| -> Result<Figure, Trouble> {
+        let name = format!("ycsb {workload}, {threads} threads: {what} per operation");
+        let values: Vec<(f64, f64)> =
+            pairs.iter().map(|(peer, ours)| (value(peer), value(ours))).collect();
+        let estimate = Estimate::ratio(&values, CONFIDENCE)
+            .ok_or_else(|| Trouble::Failed("a ratio needs two rounds".to_owned()))?;
+        Ok(Figure::bound(&name, estimate, PART_OF_PEER, &PART))
+    };
+    Ok(vec![figure("time", |found| found.time)?, figure("CPU time", |found| found.cpu)?])
+}

@@ -1,0 +1,89 @@
+//! What chooses keys, lengths and operations. Each is a plan that is made once, with everything
+//! expensive in it, and copied to every thread.
+
+mod histogram;
+mod keys;
+mod zipfian;
+
+pub(super) use histogram::Histogram;
+pub(super) use keys::{Hotspot, Keys};
+pub(super) use zipfian::{Latest, Scrambled, Zipfian};
+
+use super::random::Random;
+
+/// Uniform in `low..=high`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Uniform {
+    pub(super) low: u64,
+    pub(super) high: u64,
+}
+
+impl Uniform {
+    pub(super) fn draw(self, random: &mut Random) -> u64 {
+        self.low + random.below((self.high + 1).saturating_sub(self.low))
+    }
+}
+
+/// A length of a field or of a scan.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Lengths {
+    Constant(u64),
+    Uniform(Uniform),
+    Zipfian(Zipfian),
+    Histogram(Histogram),
+}
+
+impl Lengths {
+    pub(super) fn draw(&self, random: &mut Random) -> u64 {
+        match self {
+            Self::Constant(length) => *length,
+            Self::Uniform(uniform) => uniform.draw(random),
+            Self::Zipfian(zipfian) => zipfian.draw(random),
+            Self::Histogram(histogram) => histogram.draw(random),
+        }
+    }
+
+    /// The mean, for the prediction of memory.
+    pub(super) fn mean(&self) -> f64 {
+        match self {
+            Self::Constant(length) => *length as f64,
+            Self::Uniform(uniform) => (uniform.low + uniform.high) as f64 / 2.0,
+            Self::Zipfian(zipfian) => zipfian.mean(),
+            Self::Histogram(histogram) => histogram.mean(),
+        }
+    }
+}
+
+/// A choice by weight, in the order given (YCSB's `DiscreteGenerator`).
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Weighted<T> {
+    choices: Vec<(f64, T)>,
+}
+
+impl<T: Copy> Weighted<T> {
+    /// Choices without weight are left out; `None` when none is left.
+    pub(super) fn of(choices: &[(f64, T)]) -> Option<Self> {
+        let sum: f64 = choices.iter().map(|(weight, _)| weight).sum();
+        let choices: Vec<(f64, T)> = choices
+            .iter()
+            .filter(|(weight, _)| *weight > 0.0)
+            .map(|(weight, choice)| (weight / sum, *choice))
+            .collect();
+        (!choices.is_empty()).then_some(Self { choices })
+    }
+
+    pub(super) fn draw(&self, random: &mut Random) -> T {
+        let mut left = random.unit();
+        for (weight, choice) in &self.choices {
+            if left < *weight {
+                return *choice;
+            }
+            left -= weight;
+        }
+        // The weights add up to one but for rounding.
+        self.choices[self.choices.len() - 1].1
+    }
+}
+
+#[cfg(test)]
+mod tests;

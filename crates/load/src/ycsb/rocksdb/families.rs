@@ -1,0 +1,39 @@
+//! Names of column families: what the data directory has, and the file `CF_NAMES` in which the
+//! Java binding keeps them.
+
+use std::io;
+use std::path::Path;
+
+use super::ffi::Api;
+
+const FILE: &str = "CF_NAMES";
+/// Every database has it.
+pub(super) const DEFAULT: &str = "default";
+
+/// The families of a directory: those of `CF_NAMES`, and those that RocksDB knows of, which a run
+/// that was killed has not written down. Empty when there is no database yet.
+pub(super) fn of(api: &'static Api, directory: &Path) -> Vec<String> {
+    let written = std::fs::read_to_string(directory.join(FILE)).unwrap_or_default();
+    // A directory without a database is no error here: opening it tells.
+    let known = api.list_families(directory).unwrap_or_default();
+    // The Java binding writes `default` once more each time it closes.
+    let mut names: Vec<String> = Vec::new();
+    for name in known.into_iter().chain(written.lines().map(str::to_owned)) {
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Writes `CF_NAMES`, whole or not at all.
+pub(super) fn write(directory: &Path, names: &[String]) -> io::Result<()> {
+    let others = names.iter().filter(|name| *name != DEFAULT);
+    let text: String = std::iter::once(DEFAULT)
+        .chain(others.map(String::as_str))
+        .map(|name| format!("{name}\n"))
+        .collect();
+    let new = directory.join("CF_NAMES.new");
+    std::fs::write(&new, text)?;
+    std::fs::rename(new, directory.join(FILE))
+}
