@@ -31,11 +31,6 @@ impl Assay {
         Ok(Self { program, place: place.to_owned() })
     }
 
-    /// The binary; the others of the project lie beside it.
-    pub(crate) fn program(&self) -> &Path {
-        &self.program
-    }
-
     /// Runs a study of this text and returns its run folder with its manifest.
     pub(crate) fn run(&self, name: &str, study: &str) -> Result<(PathBuf, Manifest), Trouble> {
         let file = self.place.join(format!("{name}.toml"));

@@ -33,10 +33,11 @@ pub(super) struct Options {
 const CORRECTED: [&str; 2] =
     ["writewholefile writes no more than the file", "minimum latency ignores idle instances"];
 
-/// Carries a workload out.
+/// Carries a workload out; `ready` is called once, when files and processes are.
 pub(super) fn run(
     workload: &Workload,
     options: &Options,
+    ready: &dyn Fn() -> Result<u64, Failure>,
     talk: &dyn Talk,
 ) -> Result<Finished, Failure> {
     let mut control =
@@ -49,7 +50,7 @@ pub(super) fn run(
     }
     for step in &workload.steps {
         if let Some((seconds, period)) = control.step(step)? {
-            return control.load(seconds, period);
+            return control.load(seconds, period, ready);
         }
     }
     control.log.line("Warning: no run command in the WML script! (--run SECONDS runs it)");
@@ -157,7 +158,12 @@ impl Control<'_> {
         Ok(())
     }
 
-    fn load(mut self, seconds: u64, period: Option<Period>) -> Result<Finished, Failure> {
+    fn load(
+        mut self,
+        seconds: u64,
+        period: Option<Period>,
+        gate: &dyn Fn() -> Result<u64, Failure>,
+    ) -> Result<Finished, Failure> {
         let ready = self.ready.take().unwrap_or_default();
         for process in &self.workload.processes {
             self.log.line(&format!("Starting {} {} instances", process.instances, process.name));
@@ -167,6 +173,7 @@ impl Control<'_> {
         // From here on a Ctrl-C ends the run with what was measured; before, it ends the process.
         signal::note_interruptions();
         let run = Run::new(self.workload, &ready, options.corrected, options.huge, seed, talk);
+        gate()?;
         let measured = run.carry_out(|run| self.watch(run, seconds, period))?;
         self.log.quiet("Shutting down processes");
         validate(&ready)?;

@@ -106,7 +106,7 @@ impl Generator for Filebench {
             seed: shared.seed,
             script: self.path().display().to_string(),
         };
-        control::run(&workload, &options, talk)
+        control::run(&workload, &options, &|| shared.ready(), talk)
     }
 }
 

@@ -98,19 +98,22 @@ impl Generator for Ycsb {
                 "there is no operationcount and no maxexecutiontime: it runs until it is ended",
             );
         }
-        let (outcome, backing) = execute(&settings, shared.seed, talk)?;
+        let (outcome, backing) = execute(&settings, shared, talk)?;
         finish(&settings, &outcome, backing, talk)
     }
 }
 
 fn execute(
     settings: &Settings,
-    seed: Option<u64>,
+    shared: &Shared,
     talk: &dyn Talk,
 ) -> Result<(Outcome, Backing), Failure> {
+    let (seed, ready) = (shared.seed, || shared.ready());
     match &settings.target {
-        Target::Basic => run::run(settings, seed, || Ok(Basic), talk),
-        Target::RocksDb(location) => run::run(settings, seed, || RocksDb::open(location), talk),
+        Target::Basic => run::run(settings, seed, || Ok(Basic), ready, talk),
+        Target::RocksDb(location) => {
+            run::run(settings, seed, || RocksDb::open(location), ready, talk)
+        }
     }
 }
 

@@ -37,23 +37,27 @@ struct Course {
     changed: Condvar,
 }
 
-/// Runs the settings on the store that `open` opens. Opening and closing are part of the run's
+/// Runs the settings on the store that `open` opens, from the moment that `ready` returns. Opening and closing are part of the run's
 /// time, as in YCSB, where the first and the last thread do it.
 pub(super) fn run<S: Store>(
     settings: &Settings,
     seed: Option<u64>,
     open: impl FnOnce() -> Result<S, Failure>,
+    ready: impl FnOnce() -> Result<u64, Failure>,
     talk: &dyn Talk,
 ) -> Result<(Outcome, Backing), Failure> {
     // The data directory is to be closed even when the user ends the run.
     signal::note_interruptions();
-    let began = monotonic_ns();
+    let came = monotonic_ns();
     let cpu_before = process_cpu_ns(std::process::id());
+    let store = Arc::new(open()?);
+    let opened = monotonic_ns();
+    let opening_ns = opened - came;
+    // What is spent at a gate, where others are waited for, belongs to nobody's time.
+    let began = came + (ready()? - opened);
     let mut settings = settings.clone();
     settings.measuring.rules.kind.begin(began);
     let settings = &settings;
-    let store = Arc::new(open()?);
-    let opening_ns = monotonic_ns() - began;
 
     let desks: Vec<Desk> = (0..settings.threads).map(|_| Desk::new()).collect();
     let mut reporter = Reporter::new(settings, &desks, began);

@@ -321,7 +321,7 @@ fn no_thread(started: usize, wanted: usize, error: &std::io::Error) -> Failure {
 }
 
 fn stopped_early(what: &str) -> Failure {
-    Failure::Unable {
+    Failure::Ended {
         what: format!("Run stopped early: {what}"),
         remedy: "reduce runtime, increase fileset entries ($nfiles), or switch modes (set mode \
                  quit firstdone ends such a run normally)"

@@ -21,7 +21,7 @@ fn run(place: &Path, text: &str, corrected: bool) -> Result<Report, Failure> {
         resolve(&script, &overrides).unwrap_or_else(|found| panic!("{}", listed("x", &found)));
     let (huge, script) = (HugePages::System, "test.f".to_owned());
     let options = Options { corrected, anyway: false, huge, seed: Some(1), script };
-    control::run(&workload, &options, &Silence).map(|finished| finished.report)
+    control::run(&workload, &options, &|| Ok(0), &Silence).map(|finished| finished.report)
 }
 
 /// One thread that does these operations on 10 files of 3000 bytes, once.
@@ -174,7 +174,7 @@ fn what_cannot_go_on_is_told() {
     ] {
         let failure = run(place.path(), &text, false).unwrap_err();
         assert!(failure.to_string().contains(what), "{failure}\n{text}");
-        assert_eq!(failure.exit_code(), 4);
+        assert_eq!(failure.exit_code(), 5);
     }
 }
 

@@ -190,7 +190,7 @@ impl<'r> Worker<'r> {
 
     pub(super) fn wrong(&self, operation: &Operation, what: &str, remedy: &str) -> Stop {
         let what = format!("{} {what}", self.called(operation));
-        Stop::Failed(Failure::Unable { what, remedy: remedy.to_owned() })
+        Stop::Failed(Failure::Ended { what, remedy: remedy.to_owned() })
     }
 
     pub(super) fn refused(
@@ -201,7 +201,7 @@ impl<'r> Worker<'r> {
         errno: Errno,
     ) -> Stop {
         match refused(verb, path, errno) {
-            Failure::Unable { what, remedy } => Stop::Failed(Failure::Unable {
+            Failure::Unable { what, remedy } => Stop::Failed(Failure::Ended {
                 what: format!("{} {what}", self.called(operation)),
                 remedy,
             }),
