@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_facts::{Available, CgroupLayout, Hierarchy};
-use assay_kernel::parse::keyed;
+use assay_facts::{Available, CORE, CgroupLayout, Hierarchy};
+use assay_kernel::parse::{cgroups, keyed};
 use assay_kernel::{Root, filesystem};
 
 use super::system;
@@ -57,7 +57,21 @@ pub(super) fn with_bases(root: &Root, mut layout: CgroupLayout) -> CgroupLayout 
         let base = if is_v2 { place.on_v2(name) } else { place.on_v1(name) };
         layout.bases.insert(name.clone(), base);
     }
+    if let Some(base) = base_on_v2(root, &layout) {
+        layout.bases.insert(CORE.to_owned(), base);
+    }
     layout
+}
+
+/// Where groups may be made on cgroup2 whatever controllers it serves: also one that serves none
+/// counts CPU time and pressure. `None` where that is the mount itself.
+fn base_on_v2(root: &Root, layout: &CgroupLayout) -> Option<Available<PathBuf>> {
+    let mount = layout.v2_mount.as_ref()?;
+    let places = cgroups::places(&root.read("/proc/self/cgroup").unwrap_or_default());
+    let own = places.iter().find(|place| place.controllers.is_empty());
+    let place = Place { root, mount, own: own.map_or("/", |place| &place.group) };
+    let free = place.takes_groups(mount) && !place.has_rule(mount);
+    (root.exists(mount) && !free).then(|| place.on_v2(CORE))
 }
 
 /// A hierarchy as this process sees it.
@@ -112,7 +126,9 @@ impl Place<'_> {
             });
         };
         let offered = self.root.read(base.join("cgroup.controllers")).unwrap_or_default();
-        if controller == "perf_event" || offered.split_whitespace().any(|name| name == controller) {
+        if [CORE, "perf_event"].contains(&controller)
+            || offered.split_whitespace().any(|name| name == controller)
+        {
             return Available::Value(base.clone());
         }
         Available::NotAvailable(format!(
