@@ -22,6 +22,7 @@ check: setup
 	cargo clippy --workspace --all-targets -- -D warnings
 
 bench: build
+	@scripts/setup bench
 	cargo build --release -p assay-bench
 	@$(AS_ROOT) target/release/assay-bench $(ASSAY)
 

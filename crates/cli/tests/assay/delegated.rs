@@ -14,10 +14,10 @@ use rustix::process::Signal;
 use crate::bench::Bench;
 use crate::running::{Running, json};
 
-const NOBODY: u32 = 65_534;
+pub(crate) const NOBODY: u32 = 65_534;
 
 /// Groups on cgroup v1 that belong to nobody, one in each of these hierarchies.
-struct Delegated(Vec<PathBuf>);
+pub(crate) struct Delegated(Vec<PathBuf>);
 
 impl Delegated {
     fn make(controllers: &[&str]) -> Option<Self> {
@@ -51,7 +51,7 @@ impl Drop for Delegated {
 }
 
 /// The program as nobody, with everything that it may write in `home`.
-fn as_nobody(bench: &Bench) -> Command {
+pub(crate) fn as_nobody(bench: &Bench) -> Command {
     let home = bench.path("home");
     if !home.exists() {
         fs::create_dir(&home).unwrap();
@@ -86,7 +86,7 @@ fn study(bench: &Bench, knobs: &str) -> PathBuf {
 
 const KNOBS: &str = "\"pids.max\" = 50, \"memory.max\" = \"64M\", \"cpu.weight\" = [100, 300]";
 
-fn delegated(test: &str, controllers: &[&str]) -> Option<(Bench, Delegated)> {
+pub(crate) fn delegated(test: &str, controllers: &[&str]) -> Option<(Bench, Delegated)> {
     let bench = Bench::on_host(test)?;
     let delegated = Delegated::make(controllers);
     if delegated.is_none() {
