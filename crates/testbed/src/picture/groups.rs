@@ -59,11 +59,14 @@ impl Picture {
 pub(super) fn is_of_a_living_other(path: &str) -> bool {
     path.split(['/', '\n']).filter(|name| name.starts_with("assay-")).any(|name| {
         let pid = name.rsplit('-').next().and_then(|text| text.parse::<u32>().ok());
-        pid.is_some_and(|pid| {
-            let command = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-            pid != std::process::id() && command.trim_end() == "assay"
-        })
+        pid.is_some_and(|pid| pid != std::process::id() && lives(pid))
     })
+}
+
+/// Whether there is such a process, whatever its name: Assay also runs inside other programs,
+/// such as the tests of its crates.
+fn lives(pid: u32) -> bool {
+    !super::has_ended(Path::new(&format!("/proc/{pid}")))
 }
 
 fn is_setting(path: &Path) -> bool {
