@@ -1,9 +1,8 @@
 //! From the settings asked for to files and texts of this host, before anything is changed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-use assay_facts::{CgroupLayout, Disk, Home, HostFacts};
+use assay_facts::{CORE, CgroupLayout, Disk, Home, HostFacts};
 use assay_knob::{DiskQueue, Translation, translate};
 use serde::Serialize;
 
@@ -126,22 +125,13 @@ fn homes(layout: &CgroupLayout, planned: &[Planned]) -> (Vec<Home>, BTreeMap<Str
         wanted.remove("cpuacct");
     }
     wanted.extend(planned.iter().map(|planned| planned.translation.controller.as_str()));
-    let (mut homes, absent) = layout.homes(wanted);
-    if let Some(mount) = &layout.v2_mount
-        && !homes.iter().any(|home| home.is_v2)
-    {
-        homes.push(bare(mount));
+    let (mut homes, mut absent) = layout.homes(wanted);
+    if !homes.iter().any(|home| home.is_v2) {
+        let (bare, why_none) = layout.homes([CORE]);
+        homes.extend(bare);
+        absent.extend(why_none);
     }
     (homes, absent)
-}
-
-fn bare(mount: &Path) -> Home {
-    Home {
-        is_v2: true,
-        mount: mount.to_path_buf(),
-        base: mount.to_path_buf(),
-        controllers: BTreeSet::new(),
-    }
 }
 
 #[cfg(test)]
@@ -186,7 +176,7 @@ mod tests {
         let (homes, absent) = homes(&layout(), &[]);
         let v2: Vec<&Home> = homes.iter().filter(|home| home.is_v2).collect();
         assert_eq!(v2.len(), 1);
-        assert!(v2[0].controllers.is_empty());
+        assert_eq!(v2[0].enabled().count(), 0);
         assert_eq!(homes.len(), 3);
         assert_eq!(absent["pids"], "not built in");
     }
