@@ -1,6 +1,5 @@
 //! What a case needs of the host, and why it is not there.
 
-
 use assay_facts::{Available, CORE, Hierarchy, Home, HostFacts};
 
 /// Something that a case cannot do without.

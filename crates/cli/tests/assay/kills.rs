@@ -8,6 +8,7 @@
 mod draw;
 mod progress;
 mod studies;
+mod theirs;
 mod works;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ use crate::halt::image_of;
 use crate::kills::draw::{Draw, Round, Victims, When};
 use crate::kills::progress::{Phase, Progress};
 use crate::kills::studies::Changes;
+use crate::kills::theirs::Theirs;
 use crate::kills::works::Work;
 use crate::running::{Running, end_processes_in, processes_in};
 
@@ -33,6 +35,7 @@ struct Kills {
     bench: Bench,
     work: Work,
     data: PathBuf,
+    theirs: Theirs,
     before: Picture,
     record: File,
     seed: u64,
@@ -117,11 +120,12 @@ impl Kills {
         fs::write(data.join("theirs"), "of the user").unwrap();
         let ledgers = bench.path("state/ledger");
         fs::create_dir_all(&ledgers).unwrap();
+        let theirs = Theirs::make();
         let before = Picture::take_with(&[&data, &ledgers]);
         let name = format!("kills-{}.txt", work.name());
         let mut record = File::create(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)).unwrap();
         writeln!(record, "ASSAY_TEST_SEED={seed}").unwrap();
-        Self { bench, work, data, before, record, seed, restores: BTreeMap::new() }
+        Self { bench, work, data, theirs, before, record, seed, restores: BTreeMap::new() }
     }
 
     fn start(&self, out: &Path) -> Running {
@@ -169,6 +173,7 @@ impl Kills {
         let restored = self.bench.assay(["restore"]);
         assert_eq!(restored.status.code(), Some(0), "{when}\n{}", restored.stderr);
         Picture::assert_same(&self.before, &when);
+        self.theirs.assert_untouched(&when);
         self.assert_folder_is_clean(&out, &when);
         let _ = fs::remove_dir_all(&out);
         (ended.status.code().is_none()).then_some(phase)
@@ -202,7 +207,7 @@ impl Kills {
                     if run.has_ended() {
                         return false;
                     }
-                    sleep(Duration::from_micros(200));
+                    sleep(Duration::from_micros(50));
                 }
                 *pause
             }

@@ -1,6 +1,6 @@
-//! Random instants: a third of them anywhere in the time that a whole work takes, the others
-//! between two marks of its progress, so that phases that pass quickly are met as often as long
-//! ones.
+//! Random instants: a third of them anywhere in the time that a whole work takes, some before its
+//! ledger, the others between two marks of its progress, so that phases that pass quickly are met
+//! as often as long ones.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -58,7 +58,11 @@ impl Draw {
     }
 
     pub(super) fn round(&mut self) -> Round {
-        let when = if self.random.random_bool(0.33) { self.by_time() } else { self.by_mark() };
+        let when = match self.random.random_range(0..12) {
+            0 => self.before(0, 1.0),
+            1..=4 => self.before(self.times.len() - 1, 0.97),
+            _ => self.by_mark(),
+        };
         let victims = match self.random.random_bool(0.25) {
             true => Victims::AllThatItStarted,
             false => Victims::Program,
@@ -68,9 +72,9 @@ impl Draw {
         Round { when, victims, restore_killed }
     }
 
-    fn by_time(&mut self) -> When {
-        let whole = self.times[self.times.len() - 1];
-        When::Time(whole.mul_f64(self.random.random_range(0.0..0.97)))
+    /// Anywhere in this part of the time before a mark.
+    fn before(&mut self, mark: usize, part: f64) -> When {
+        When::Time(self.times[mark].mul_f64(self.random.random_range(0.0..part)))
     }
 
     fn by_mark(&mut self) -> When {
@@ -84,7 +88,7 @@ impl Draw {
         let pause = Duration::from_micros(self.random.random_range(0..2_000));
         match self.random.random_bool(0.25) {
             true => When::Time(pause * 15),
-            false => When::After { marks: self.random.random_range(1..8), pause: pause / 4 },
+            false => When::After { marks: self.random.random_range(0..4), pause: pause / 10 },
         }
     }
 }
