@@ -1,9 +1,6 @@
 //! What a case needs of the host, and why it is not there.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
-
-use assay_facts::{Available, Hierarchy, Home, HostFacts};
+use assay_facts::{Available, CORE, Hierarchy, Home, HostFacts};
 
 /// Something that a case cannot do without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,21 +41,24 @@ pub enum Need {
 }
 
 impl Need {
-    /// Why the host lacks it, as a sentence fragment; `None` where it has it. [`Need::File`] and
-    /// [`Need::Loop`] are looked for when the case's groups are there, and taken for met here.
+    /// Why the host lacks it, as a sentence fragment; `None` where it has it. [`Need::File`] is
+    /// looked for when the case's groups are there, and taken for met here; of [`Need::Loop`]
+    /// only the right is looked at.
     #[must_use]
     pub fn lacking(self, facts: &HostFacts) -> Option<String> {
         match self {
             Self::Controller(name) => absent(facts, name),
             Self::OnV2(name) => absent(facts, name).or_else(|| on_other(facts, name, true)),
             Self::OnV1(name) => absent(facts, name).or_else(|| on_other(facts, name, false)),
-            Self::AnyOnV2(names) => first_on_v2(facts, names)
-                .is_none()
-                .then(|| format!("none of {} is on cgroup v2", names.join(", "))),
-            Self::AnyV1 => first_v1(facts)
-                .is_none()
-                .then(|| "no cgroup v1 hierarchy with a controller is mounted".to_owned()),
-            Self::V2 => facts.cgroup.v2_mount.is_none().then(|| "no cgroup2 is mounted".to_owned()),
+            Self::AnyOnV2(names) => match first_on_v2(facts, names) {
+                Some(name) => absent(facts, name),
+                None => Some(format!("none of {} is on cgroup v2", names.join(", "))),
+            },
+            Self::AnyV1 => match first_v1(facts) {
+                Some(name) => absent(facts, name),
+                None => Some("no cgroup v1 hierarchy with a controller is mounted".to_owned()),
+            },
+            Self::V2 => facts.cgroup.homes([CORE]).1.remove(CORE),
             Self::Kernel(major, minor) => (version(&facts.kernel) < (major, minor))
                 .then(|| format!("since Linux {major}.{minor}, this is {}", facts.kernel)),
             Self::Cpus(count) => fewer(facts.cpus.allowed.len(), count, "CPU"),
@@ -72,7 +72,13 @@ impl Need {
                 .then(|| "needs root, because it changes what only root may".to_owned()),
             Self::Swap => (facts.swap.get() == 0)
                 .then(|| "this host has no swap space, and a case never makes any".to_owned()),
-            Self::File(_) | Self::FileBy(..) | Self::Loop => None,
+            Self::Loop => facts.root.reason().map(|why| {
+                format!(
+                    "needs root, because the kernel attaches images to loop devices only for \
+                     CAP_SYS_ADMIN; {why}"
+                )
+            }),
+            Self::File(_) | Self::FileBy(..) => None,
         }
     }
 }
@@ -88,14 +94,26 @@ fn on_other(facts: &HostFacts, name: &str, wants_v2: bool) -> Option<String> {
 }
 
 fn first_on_v2<'n>(facts: &HostFacts, names: &[&'n str]) -> Option<&'n str> {
-    names.iter().copied().find(|name| facts.cgroup.is_on_v2(name))
+    first_with_groups(facts, names.iter().copied().filter(|name| facts.cgroup.is_on_v2(name)))
 }
 
 fn first_v1(facts: &HostFacts) -> Option<&str> {
-    let mut known = facts.cgroup.controllers.iter();
-    known
-        .find(|(name, found)| *name != "cpuset" && matches!(found.hierarchy, Hierarchy::V1(_)))
-        .map(|(name, _)| name.as_str())
+    let on_v1 =
+        facts.cgroup.controllers.iter().filter(|(name, found)| {
+            *name != "cpuset" && matches!(found.hierarchy, Hierarchy::V1(_))
+        });
+    first_with_groups(facts, on_v1.map(|(name, _)| name.as_str()))
+}
+
+/// Of these controllers the first in whose hierarchy this process may make groups; where it may
+/// in none, the first, for the reason why not.
+fn first_with_groups<'n>(
+    facts: &HostFacts,
+    names: impl Iterator<Item = &'n str>,
+) -> Option<&'n str> {
+    let names: Vec<&str> = names.collect();
+    let may = |name: &&&str| absent(facts, name).is_none();
+    names.iter().find(may).or(names.first()).copied()
 }
 
 fn fewer(found: usize, wanted: usize, what: &str) -> Option<String> {
@@ -131,7 +149,7 @@ pub(crate) fn homes(needs: &[Need], facts: &HostFacts) -> Vec<Home> {
                 }
             }
             Need::V2 => {
-                if let Some(home) = v2_home(facts) {
+                for home in facts.cgroup.homes([CORE]).0 {
                     add(&mut found, home);
                 }
             }
@@ -146,11 +164,6 @@ fn add(homes: &mut Vec<Home>, home: Home) {
         Some(known) => known.controllers.extend(home.controllers),
         None => homes.push(home),
     }
-}
-
-fn v2_home(facts: &HostFacts) -> Option<Home> {
-    let mount: PathBuf = facts.cgroup.v2_mount.clone()?;
-    Some(Home { is_v2: true, base: mount.clone(), mount, controllers: BTreeSet::new() })
 }
 
 #[cfg(test)]

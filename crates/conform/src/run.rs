@@ -7,6 +7,7 @@ use assay_cgroup::Tree;
 use assay_facts::{HostFacts, Layout};
 use assay_host::Ledger;
 use assay_kernel::{Error, Root, signal};
+use rustix::io::Errno;
 
 use crate::case::Case;
 use crate::document::{CaseRecord, Document, SCHEMA};
@@ -121,7 +122,7 @@ fn attempt(request: &Request, root: &Root, ledger: &mut Ledger, case: &Case) -> 
     let top = format!("assay-conform-{}", request.id);
     let tree = match Tree::create(root, ledger, &homes, &top) {
         Ok(tree) => tree,
-        Err(error) => return Outcome::void(error.to_string()),
+        Err(error) => return failed(&request.facts, &error),
     };
     let mut ground = Ground {
         root,
@@ -142,7 +143,18 @@ fn attempt(request: &Request, root: &Root, ledger: &mut Ledger, case: &Case) -> 
     match (watchdog.stop(), outcome) {
         (true, _) => Outcome::void(format!("it hung for {limit:?}; its processes were killed")),
         (false, Ok(outcome)) => outcome,
-        (false, Err(error)) => Outcome::void(error.to_string()),
+        (false, Err(error)) => failed(&request.facts, &error),
+    }
+}
+
+/// A case that could not be carried out. What a user may not do says nothing about the kernel.
+fn failed(facts: &HostFacts, error: &Error) -> Outcome {
+    let forbidden = error.is(Errno::ACCESS) || error.is(Errno::PERM);
+    match facts.root.reason() {
+        Some(why) if forbidden => {
+            Outcome::not_available(format!("needs root, because of this: {error}; {why}"))
+        }
+        _ => Outcome::void(error.to_string()),
     }
 }
 

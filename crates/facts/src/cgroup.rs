@@ -53,7 +53,8 @@ pub struct CgroupLayout {
     /// v1's `cpuacct` is listed under its own name.
     pub controllers: BTreeMap<String, Controller>,
     /// Where this process may make groups, by controller, when that is not the mount itself: a
-    /// group that was delegated to its user, or why there is none.
+    /// group that was delegated to its user, or why there is none. [`CORE`] stands for cgroup2
+    /// whatever controllers it has.
     #[serde(default)]
     pub bases: BTreeMap<String, Available<PathBuf>>,
 }

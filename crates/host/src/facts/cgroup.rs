@@ -42,6 +42,13 @@ pub(super) fn layout(root: &Root) -> CgroupLayout {
     }
 }
 
+/// This process's group below the cgroup2 mount, whichever controllers that has; `/` without one.
+pub(super) fn v2_group(root: &Root) -> String {
+    let seen = Seen::gather(root);
+    let group = |mount| seen.own_group(mount, |place| place.controllers.is_empty());
+    seen.v2.as_ref().map_or_else(|| "/".to_owned(), group)
+}
+
 /// The name of a controller on cgroup2: `blkio` became `io`, all others kept theirs.
 fn v2_name(name: &str) -> &str {
     if name == "blkio" { "io" } else { name }

@@ -1,18 +1,19 @@
-//! Random instants: half of them anywhere in the time that a whole run takes, half of them
-//! between two events of the run, so that phases that pass quickly are met as often as long ones.
+//! Random instants: a third of them anywhere in the time that a whole work takes, some before its
+//! ledger, the others between two marks of its progress, so that phases that pass quickly are met
+//! as often as long ones.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-/// When a run is killed.
+/// When a work is killed.
 #[derive(Debug, Clone)]
 pub(super) enum When {
     /// This long after its start.
     Time(Duration),
-    /// This long after so many events were written.
-    After { events: usize, pause: Duration },
+    /// This long after so many marks were seen (`progress.rs`).
+    After { marks: usize, pause: Duration },
 }
 
 /// Who is killed.
@@ -29,14 +30,14 @@ pub(super) enum Victims {
 pub(super) struct Round {
     pub(super) when: When,
     pub(super) victims: Victims,
-    /// How long a first restore lives, where that is killed too.
-    pub(super) restore_killed_after: Option<Duration>,
+    /// When a first restore is killed, where that is killed too; its marks count from its start.
+    pub(super) restore_killed: Option<When>,
 }
 
-/// Draws rounds for a study.
+/// Draws rounds for a work.
 pub(super) struct Draw {
     random: SmallRng,
-    /// When the events of a whole run came, and its end.
+    /// When the marks of a whole work came, and its end.
     times: Vec<Duration>,
 }
 
@@ -57,24 +58,37 @@ impl Draw {
     }
 
     pub(super) fn round(&mut self) -> Round {
-        let when = if self.random.random_bool(0.5) { self.by_time() } else { self.by_event() };
+        let when = match self.random.random_range(0..12) {
+            0 => self.before(0, 1.0),
+            1..=4 => self.before(self.times.len() - 1, 0.97),
+            _ => self.by_mark(),
+        };
         let victims = match self.random.random_bool(0.25) {
             true => Victims::AllThatItStarted,
             false => Victims::Program,
         };
-        let dies_too = self.random.random_bool(0.3);
-        let pause = Duration::from_micros(self.random.random_range(1_000..60_000));
-        Round { when, victims, restore_killed_after: dies_too.then_some(pause) }
+        let dies_too = self.random.random_bool(0.4);
+        let restore_killed = dies_too.then(|| self.of_restore());
+        Round { when, victims, restore_killed }
     }
 
-    fn by_time(&mut self) -> When {
-        let whole = self.times[self.times.len() - 1];
-        When::Time(whole.mul_f64(self.random.random_range(0.0..0.97)))
+    /// Anywhere in this part of the time before a mark.
+    fn before(&mut self, mark: usize, part: f64) -> When {
+        When::Time(self.times[mark].mul_f64(self.random.random_range(0.0..part)))
     }
 
-    fn by_event(&mut self) -> When {
-        let events = self.random.random_range(1..self.times.len());
-        let length = self.times[events].saturating_sub(self.times[events - 1]);
-        When::After { events, pause: length.mul_f64(self.random.random_range(0.0..1.0)) }
+    fn by_mark(&mut self) -> When {
+        let marks = self.random.random_range(1..self.times.len());
+        let length = self.times[marks].saturating_sub(self.times[marks - 1]);
+        When::After { marks, pause: length.mul_f64(self.random.random_range(0.0..1.0)) }
+    }
+
+    /// A restore takes some milliseconds, so most are killed by what they have done.
+    fn of_restore(&mut self) -> When {
+        let pause = Duration::from_micros(self.random.random_range(0..2_000));
+        match self.random.random_bool(0.25) {
+            true => When::Time(pause * 15),
+            false => When::After { marks: self.random.random_range(0..4), pause: pause / 10 },
+        }
     }
 }
