@@ -17,7 +17,7 @@ use crate::outcome::Outcome;
 use crate::watchdog::Watchdog;
 
 /// How long a case may take before its processes are killed.
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(40);
 
 /// What is to be run, where and how.
 #[derive(Debug)]

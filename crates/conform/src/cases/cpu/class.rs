@@ -14,6 +14,7 @@ use crate::windows::Window;
 const NICE: [(&str, f64); 2] = [("0", 1024.0), ("5", 335.0)];
 
 pub(super) fn by_nice(ground: &mut Ground) -> Result<Outcome, Error> {
+    ground.go_first()?;
     let mut probes = Vec::new();
     for (nice, _) in NICE {
         let name = format!("n{nice}");
@@ -25,6 +26,7 @@ pub(super) fn by_nice(ground: &mut Ground) -> Result<Outcome, Error> {
 }
 
 pub(super) fn idle_beside_busy(ground: &mut Ground) -> Result<Outcome, Error> {
+    ground.go_first()?;
     let mut probes = Vec::new();
     for (name, idle) in [("idle", "1"), ("busy", "0")] {
         ground.make(name)?;
@@ -56,6 +58,7 @@ fn judge_idle(windows: &[Window]) -> Outcome {
 }
 
 pub(super) fn idle_alone(ground: &mut Ground) -> Result<Outcome, Error> {
+    ground.go_first()?;
     ground.make("idle")?;
     ground.write("idle", "cpu.idle", "1")?;
     let probes = [ground.start("idle", &format!("spin cpu={}", ground.cpu()))?];
