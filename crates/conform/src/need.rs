@@ -85,7 +85,13 @@ impl Need {
 }
 
 fn absent(facts: &HostFacts, name: &str) -> Option<String> {
-    facts.cgroup.homes([name]).1.remove(name).map(|why| format!("controller {name}: {why}"))
+    let why = facts.cgroup.homes([name]).1.remove(name)?;
+    let option = match name {
+        "memory" if version(&facts.kernel) >= (6, 11) => "CONFIG_MEMCG_V1",
+        "cpuset" if version(&facts.kernel) >= (6, 12) => "CONFIG_CPUSETS_V1",
+        _ => return Some(format!("controller {name}: {why}")),
+    };
+    Some(format!("controller {name}: {why}; cgroup v1 has it only in kernels with {option}"))
 }
 
 /// The controller for which the case has to mount a hierarchy, if there is one.
