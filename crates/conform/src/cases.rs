@@ -10,8 +10,11 @@ mod freezer;
 mod hugetlb;
 mod io;
 mod memory;
+mod misc;
+mod net;
 mod perf_event;
 mod pids;
+mod rdma;
 
 use crate::case::Case;
 
@@ -27,6 +30,9 @@ const TABLES: &[&[Case]] = &[
     freezer::CASES,
     hugetlb::CASES,
     perf_event::CASES,
+    net::CASES,
+    rdma::CASES,
+    misc::CASES,
 ];
 
 /// Every case, controller by controller.

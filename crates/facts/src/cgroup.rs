@@ -21,6 +21,10 @@ pub enum Layout {
     None,
 }
 
+/// Why a controller is absent that only v1 has and that no hierarchy holds, so that one may be
+/// mounted for it.
+pub const ONLY_ON_V1: &str = "only a cgroup v1 hierarchy serves it, and none is mounted";
+
 /// Where a controller lives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -12,6 +12,7 @@ mod make;
 mod queue;
 mod undo;
 mod unfinished;
+mod v1_mount;
 
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use assay_facts::{CgroupLayout, Controller, Hierarchy, Layout};
+use assay_facts::{CgroupLayout, Controller, Hierarchy, Layout, ONLY_ON_V1};
 use assay_kernel::Root;
 use assay_kernel::parse::cgroups::{self, Place, Subsystem};
 use assay_kernel::parse::mountinfo::{self, Mount};
@@ -111,12 +111,10 @@ impl Seen {
         match self.subsystem(name) {
             None => "not built into this kernel".to_owned(),
             Some(found) if !found.enabled => "disabled at boot (cgroup_disable=)".to_owned(),
-            Some(_) if ONLY_V1.contains(&name) => {
-                "only a cgroup v1 hierarchy serves it, and none is mounted".to_owned()
-            }
             Some(found) if found.hierarchy != 0 => {
                 "on a cgroup v1 hierarchy that is not mounted here".to_owned()
             }
+            Some(_) if ONLY_V1.contains(&name) => ONLY_ON_V1.to_owned(),
             Some(_) => "on no mounted hierarchy".to_owned(),
         }
     }

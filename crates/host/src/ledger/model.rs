@@ -27,7 +27,7 @@ pub(super) struct Host {
 pub(super) type Image = BTreeMap<PathBuf, Option<Vec<u8>>>;
 
 /// Every kind of change as the ledger spells it. `kind` keeps this list whole.
-pub(super) const KINDS: [&str; 13] = [
+pub(super) const KINDS: [&str; 14] = [
     "write_file",
     "request",
     "keep_queue",
@@ -39,6 +39,7 @@ pub(super) const KINDS: [&str; 13] = [
     "attach_loop",
     "add_partition",
     "mount",
+    "mount_v1",
     "null_blk",
     "write_signatures",
 ];
@@ -57,8 +58,9 @@ const fn kind(change: &Change) -> usize {
         Change::AttachLoop { .. } => 8,
         Change::AddPartition { .. } => 9,
         Change::Mount { .. } => 10,
-        Change::NullBlk { .. } => 11,
-        Change::WriteSignatures { .. } => 12,
+        Change::MountV1 { .. } => 11,
+        Change::NullBlk { .. } => 12,
+        Change::WriteSignatures { .. } => 13,
     }
 }
 
@@ -155,6 +157,7 @@ impl Host {
         let root = self.root();
         let mut ledger = Ledger::begin(self.state(), "crash")?;
         self.loop_disk(&mut ledger, &root)?;
+        self.hierarchy(&mut ledger, &root)?;
         self.named_disk(&mut ledger, &root)?;
         self.directory_and_null_block(&mut ledger, &root)?;
         self.queue(&mut ledger, &root)?;
@@ -184,6 +187,14 @@ impl Host {
         ledger.make_dir(root, target)?;
         let change = Change::Mount { target: target.to_owned() };
         ledger.record(change, || fake::mount(root, Path::new("/dev/loop9p1"), target))
+    }
+
+    fn hierarchy(&self, ledger: &mut Ledger, root: &Root) -> Result<(), Error> {
+        let target = Path::new("/run/assay/net_cls");
+        ledger.make_dir(root, target)?;
+        let controller = "net_cls".to_owned();
+        let change = Change::MountV1 { controller, target: target.to_owned() };
+        ledger.record(change, || fake::mount(root, Path::new("none"), target))
     }
 
     fn named_disk(&self, ledger: &mut Ledger, root: &Root) -> Result<(), Error> {

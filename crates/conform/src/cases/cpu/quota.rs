@@ -38,9 +38,10 @@ fn use_of(
     group: &str,
     judge: impl Fn(&[Window]) -> Outcome,
 ) -> Result<Outcome, Error> {
+    ground.go_first()?;
     let probes = [ground.start(group, &format!("spin cpu={}", ground.cpu()))?];
     ground.pause(0.2)?;
-    ground.settle(6, &[0.3, 0.6, 1.2], || cpu_times(&probes), judge)
+    ground.settle(6, &[0.3, 1.2], || cpu_times(&probes), judge)
 }
 
 pub(super) fn caps(ground: &mut Ground) -> Result<Outcome, Error> {
@@ -74,6 +75,7 @@ fn judge_count(count: u64, seconds: f64) -> Outcome {
 
 pub(super) fn far_above(ground: &mut Ground) -> Result<Outcome, Error> {
     ground.make("a")?;
+    ground.go_first()?;
     set(ground, "a", 10 * PERIOD)?;
     let probes = [ground.start("a", &format!("spin cpu={}", ground.cpu()))?];
     let windows = ground.windows(6, 0.3, || cpu_times(&probes))?;
@@ -113,6 +115,7 @@ pub(super) fn of_child(ground: &mut Ground) -> Result<Outcome, Error> {
 /// Work of 36 ms in every 300 ms, against a quota of 20 ms in 100 ms.
 pub(super) fn burst(ground: &mut Ground) -> Result<Outcome, Error> {
     let mut counts = Vec::new();
+    ground.go_first()?;
     for (name, burst) in [("plain", 0), ("burst", 20_000)] {
         ground.make(name)?;
         set(ground, name, 20_000)?;
