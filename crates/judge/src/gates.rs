@@ -103,6 +103,12 @@ impl Finding {
         Self { ok, evidence: evidence.into() }
     }
 
+    /// Both conditions, where there is a second one.
+    fn and(self, other: Option<Self>) -> Self {
+        let Some(other) = other else { return self };
+        Self::new(self.ok && other.ok, format!("{}; {}", self.evidence, other.evidence))
+    }
+
     /// The evidence is missing, and without it the number cannot be believed.
     fn missing(why: &str) -> Self {
         Self::new(false, format!("not available: {why}"))
