@@ -6,7 +6,7 @@
 
 use assay_record::WorkloadResult;
 
-use super::{Evidence, Finding, Gate, Scope, of_each_repeat};
+use super::{Evidence, Finding, Gate, Scope, held_back, of_each_repeat};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
 use crate::wording::{percent, some_of};
@@ -16,13 +16,6 @@ const LEAST_PART: f64 = 0.5;
 
 /// At most this part of the readings may show a short queue.
 const MOST_SHORT: f64 = 0.05;
-
-/// Where requests are held back before the queue, the device must have been busy this long.
-const LEAST_BUSY: f64 = 0.9;
-
-/// Of what a workload keeps outstanding where requests are held back before the queue, at least
-/// this part must wait there; what is less may be the workload's own time between two requests.
-const LEAST_HELD: f64 = 0.1;
 
 /// A disk whose queue cannot be seen fails the gate: nothing shows that the groups competed.
 pub(super) fn gate(evidence: &Evidence<'_>) -> Gate {
@@ -46,64 +39,14 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
         .iter()
         .map(|queue| match queue {
             Err(why) => Finding::missing(why),
-            Ok(queue) if held_back(evidence) => {
-                busy(queue).and(all_held(queue, queues.len(), &repeat.record.workloads))
+            Ok(queue) if held_back::applies(evidence) => {
+                held_back::find(evidence, queue, queues.len(), &repeat.record.workloads)
             }
             Ok(queue) => of_queue(queue),
         })
         .collect();
     let texts: Vec<String> = findings.iter().map(|finding| finding.evidence.clone()).collect();
     Finding::new(findings.iter().all(|finding| finding.ok), some_of(&texts, "; "))
-}
-
-/// iocost holds requests back before they enter the queue, and keeps the queue short on purpose.
-fn held_back(evidence: &Evidence<'_>) -> bool {
-    let knobs = evidence.trial.groups.iter().flat_map(|group| &group.knobs);
-    knobs.into_iter().any(|knob| knob.obeyed_by.as_deref() == Some("iocost"))
-}
-
-fn busy(queue: &Queue) -> Finding {
-    match queue.busy {
-        None => Finding::missing(&format!("`io_ms` of {} was not recorded", queue.device)),
-        Some(part) => Finding::new(
-            part >= LEAST_BUSY,
-            format!(
-                "{} was busy {} of the time (at least {} needed; iocost holds requests back \
-                 before the queue, so its length says nothing)",
-                queue.device,
-                percent(part),
-                percent(LEAST_BUSY)
-            ),
-        ),
-    }
-}
-
-/// Whether every workload had requests that were held back. One whose requests are all with the
-/// device gets what its own depth brings, whatever its weight. `None` where nothing tells: more
-/// than one disk, or no latencies.
-fn all_held(queue: &Queue, disks: usize, results: &[WorkloadResult]) -> Option<Finding> {
-    let mean_queue = queue.mean_queue.as_ref().ok().filter(|_| disks == 1)?;
-    let rate: f64 = results.iter().filter_map(requests_per_second).sum();
-    let held: Vec<(f64, &str, String)> = results
-        .iter()
-        .filter_map(|result| {
-            let kept = outstanding(result)?;
-            let inside = mean_queue * requests_per_second(result)? / rate;
-            let text = format!("{inside:.1} of {kept:.1}");
-            Some(((kept - inside) / kept, result.workload.as_str(), text))
-        })
-        .collect();
-    let (part, workload, text) = held.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
-    let ok = *part >= LEAST_HELD;
-    let more = if ok { "" } else { ", so that its own depth limits it: give it more" };
-    Some(Finding::new(
-        ok,
-        format!(
-            "`{workload}` had {text} outstanding requests in the device and the rest held back \
-             (at least {} needed){more}",
-            percent(LEAST_HELD)
-        ),
-    ))
 }
 
 fn of_queue(queue: &Queue) -> Finding {
@@ -180,12 +123,8 @@ fn by_littles_law(results: &[WorkloadResult]) -> Option<String> {
     ))
 }
 
-fn requests_per_second(result: &WorkloadResult) -> Option<f64> {
-    let rates = ["read_iops", "write_iops"].map(|name| result.metrics.get(name));
-    rates.iter().any(Option::is_some).then(|| rates.into_iter().flatten().sum())
-}
-
-fn outstanding(result: &WorkloadResult) -> Option<f64> {
+/// Requests that a workload kept outstanding, by Little's law.
+pub(super) fn outstanding(result: &WorkloadResult) -> Option<f64> {
     let mut sum = None;
     for direction in ["read", "write"] {
         let rate = result.metrics.get(&format!("{direction}_iops"));
