@@ -7,6 +7,7 @@
 mod backlogged;
 mod cpu;
 mod feasible;
+mod held_back;
 mod knobs;
 mod memory;
 mod others;
@@ -103,6 +104,12 @@ impl Finding {
         Self { ok, evidence: evidence.into() }
     }
 
+    /// Both conditions, where there is a second one.
+    fn and(self, other: Option<Self>) -> Self {
+        let Some(other) = other else { return self };
+        Self::new(self.ok && other.ok, format!("{}; {}", self.evidence, other.evidence))
+    }
+
     /// The evidence is missing, and without it the number cannot be believed.
     fn missing(why: &str) -> Self {
         Self::new(false, format!("not available: {why}"))
@@ -120,6 +127,9 @@ pub(crate) struct Evidence<'r> {
     pub(crate) host: &'r HostFacts,
     /// The trial.
     pub(crate) trial: &'r TrialRecord,
+    /// Requests a second that iocost was told the disk does; `None` where it was not told, or told
+    /// different things in different trials.
+    pub(crate) told_iops: Option<f64>,
     /// Names of the measured groups.
     pub(crate) groups: &'r [&'r str],
     /// Measures and relations of its promises.

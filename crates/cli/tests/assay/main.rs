@@ -17,6 +17,7 @@ mod interrupted;
 mod job_file;
 mod killed;
 mod kills;
+mod lab;
 mod named_disk;
 mod not_able;
 mod own_device;

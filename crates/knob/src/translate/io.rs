@@ -140,11 +140,14 @@ fn iocost_translation(knob: &Knob, value: &str, iops: Option<u32>) -> Translatio
     translation
 }
 
-/// The model of a disk that completes `iops` requests a second whatever their size or place. It
-/// claims a tenth less, so that requests wait in iocost, which knows whose they are, and not in
-/// the disk, which does not. The bytes per second are so many that size costs nothing.
+/// The model of a disk that completes `iops` requests a second whatever their size or place, as
+/// null_blk does when so many are in flight as it is deep. It claims a quarter, so that requests
+/// wait in iocost, which knows whose they are, and not for a place in the device, which does not:
+/// with three quarters claimed, a group whose own depth is a fourth of the device's could not use
+/// half of what there is, and would never be held back. The bytes per second are so many that
+/// size costs nothing.
 fn model(iops: u32) -> String {
-    let claimed = (u64::from(iops) * 9 / 10).max(1);
+    let claimed = (u64::from(iops) / 4).max(1);
     let bytes = claimed << 30;
     let of = |direction: &str| {
         format!("{direction}bps={bytes} {direction}seqiops={claimed} {direction}randiops={claimed}")
