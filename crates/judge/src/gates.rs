@@ -16,6 +16,7 @@ mod quota;
 mod repeats;
 mod scheduler;
 mod start;
+mod throttled;
 mod window;
 mod workloads;
 mod writes;
@@ -160,6 +161,7 @@ pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Gat
     }
     if evidence.any_promise(Scope::CpuQuotas) {
         gates.push(cpu::room(evidence));
+        gates.push(throttled::gate(evidence));
     }
     if evidence.any_promise(Scope::MemoryProtections) {
         gates.push(memory::gate(evidence));

@@ -56,7 +56,7 @@ fn promise_lines(
     }
     let mut lines = wrap(&says, width, "    ");
     lines.extend(wrap(&format!("  {}", wording::sentence(&promise.reason)), width, "  "));
-    if let Some(note) = feasible(judged, promise) {
+    if let Some(note) = wording::feasible(judged, promise) {
         lines.extend(wrap(&format!("  note: {note}"), width, "  "));
     }
     let groups = groups::lines(promise, width, paint);
@@ -77,13 +77,6 @@ fn promise_lines(
         }
     }
     lines
-}
-
-/// Why some groups were promised something else than their weights alone would give.
-fn feasible<'j>(judged: &'j TrialJudgement, promise: &PromiseJudgement) -> Option<&'j str> {
-    let differs = promise.groups.iter().any(|group| group.share_by_weight.is_some());
-    let check = judged.validity.iter().find(|check| check.check == "feasible");
-    check.filter(|_| differs).map(|check| check.evidence.as_str())
 }
 
 /// No number without the window and the repeats behind it.
