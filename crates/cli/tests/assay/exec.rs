@@ -112,7 +112,7 @@ fn exit_codes_and_streams_are_the_command_s_own() {
     let script = "read word; echo got $word; echo talk >&2; exit 7";
     let input = bench.write("input", "hello\n");
     let mut command = bench.program();
-    command.args(["exec", "--", "sh", "-c", script]).stdin(std::fs::File::open(input).unwrap());
+    command.args(["exec", "--", "sh", "-c", script]).stdin(fs::File::open(input).unwrap());
     let ended = bench.finish(command);
     ended.assert_code(7);
     assert_eq!(ended.stdout, "got hello\n");
@@ -203,7 +203,7 @@ fn signals_reach_the_command_and_its_answer_comes_back() {
         let ended = run.end(Duration::from_secs(30));
         ended.assert_code(42);
         assert_eq!(ended.stdout, format!("{name}\n"));
-        std::fs::remove_file(bench.path("ready")).unwrap();
+        fs::remove_file(bench.path("ready")).unwrap();
     }
     bench.assert_host_is_as_before("exec with signals");
 }
@@ -268,7 +268,7 @@ fn killed_in_the_middle_and_restored_it_leaves_nothing() {
     assert!(entries_of(&bench.path("state").join("ledger")).is_empty());
 }
 
-fn entries_of(directory: &Path) -> Vec<std::path::PathBuf> {
+fn entries_of(directory: &Path) -> Vec<PathBuf> {
     assay_testbed::entries(directory)
 }
 
