@@ -23,7 +23,7 @@ use rustix::process::Signal;
 
 use crate::bench::Bench;
 use crate::halt::image_of;
-use crate::kills::draw::{Draw, Round, Victims, When};
+use crate::kills::draw::{Draw, Round, Victims, When, Whole};
 use crate::kills::progress::{Phase, Progress};
 use crate::kills::studies::Changes;
 use crate::kills::theirs::Theirs;
@@ -108,7 +108,7 @@ fn kill_again_and_again(work: Work, kills: usize) {
     writeln!(all.record, "{summary}").unwrap();
     eprintln!("{}, seed {seed}: {summary}", work.name());
     assert_eq!(killed, kills, "seed {seed}: too many were over before they were killed");
-    for phase in [Phase::SetUp, Phase::Window, Phase::Restore] {
+    for phase in draw.phases() {
         assert!(phases.contains_key(&phase), "seed {seed}: no kill in {phase:?}: {phases:?}");
     }
 }
@@ -133,23 +133,30 @@ impl Kills {
         Running::start(command, self.bench.folder(), out.to_owned())
     }
 
-    /// The times of the marks of a work that nobody kills, from its start, and its end.
-    fn whole(&self) -> Vec<Duration> {
+    /// A work that nobody kills.
+    fn whole(&self) -> Whole {
         let out = self.bench.path("whole");
         let begun = Instant::now();
         let mut run = self.start(&out);
-        let mut times = Vec::new();
+        let mut whole = Whole::default();
+        let mut last = begun;
         while !run.has_ended() {
-            let marks = Progress::look(&self.bench, &out).marks();
-            times.resize(times.len().max(marks), begun.elapsed());
+            let progress = Progress::look(&self.bench, &out);
+            whole.times.resize(whole.times.len().max(progress.marks()), begun.elapsed());
+            if progress.has_ledger() {
+                let first = (progress.marks(), Duration::ZERO);
+                whole.phases.entry(progress.phase()).or_insert(first).1 += last.elapsed();
+            }
+            last = Instant::now();
             sleep(Duration::from_millis(1));
         }
-        times.push(begun.elapsed());
+        whole.times.push(begun.elapsed());
         run.end(Duration::from_secs(1)).assert_verdict();
-        assert!(times.len() > 5, "only {} marks", times.len());
+        assert!(whole.times.len() > 5, "only {} marks", whole.times.len());
+        assert!(whole.phases.len() > 1, "only {:?}", whole.phases);
         Picture::assert_same(&self.before, "after a work that nobody killed");
         fs::remove_dir_all(out).unwrap();
-        times
+        whole
     }
 
     /// One kill, and the phase in which it came; `None` when the work was over before.
@@ -174,7 +181,7 @@ impl Kills {
         assert_eq!(restored.status.code(), Some(0), "{when}\n{}", restored.stderr);
         Picture::assert_same(&self.before, &when);
         self.theirs.assert_untouched(&when);
-        self.assert_folder_is_clean(&out, &when);
+        self.assert_folder_is_clean(&out, phase, &when);
         let _ = fs::remove_dir_all(&out);
         (ended.status.code().is_none()).then_some(phase)
     }
@@ -223,9 +230,15 @@ impl Kills {
     }
 
     /// What was recorded stays; images, mount points and processes do not.
-    fn assert_folder_is_clean(&self, out: &Path, when: &str) {
+    fn assert_folder_is_clean(&self, out: &Path, phase: Phase, when: &str) {
         assert_eq!(image_of(out), None, "{when}");
         assert!(!out.join("mnt").exists(), "{when}, the run folder keeps a mount point");
+        // Programs that are asked for their versions, before the ledger, end by themselves.
+        let patience = u64::from(phase == Phase::BeforeTheLedger) * 20;
+        let until = Instant::now() + Duration::from_secs(patience);
+        while Instant::now() < until && !processes_in(out).is_empty() {
+            sleep(Duration::from_millis(20));
+        }
         let processes = processes_in(out);
         assert!(processes.is_empty(), "{when}, processes are left: {processes:?}");
     }

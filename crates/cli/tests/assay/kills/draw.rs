@@ -1,11 +1,14 @@
-//! Random instants: a third of them anywhere in the time that a whole work takes, some before its
-//! ledger, the others between two marks of its progress, so that phases that pass quickly are met
-//! as often as long ones.
+//! Random instants: some anywhere in the time that a whole work takes, some before its ledger, some
+//! in each phase, the others between two marks of its progress, so that what passes quickly is met
+//! as often as what takes long.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+
+use super::progress::Phase;
 
 /// When a work is killed.
 #[derive(Debug, Clone)]
@@ -34,11 +37,19 @@ pub(super) struct Round {
     pub(super) restore_killed: Option<When>,
 }
 
+/// A whole work that nobody killed.
+#[derive(Debug, Default)]
+pub(super) struct Whole {
+    /// When its marks came, and its end.
+    pub(super) times: Vec<Duration>,
+    /// Its phases under a ledger: after how many marks each began first, and how long it lasted.
+    pub(super) phases: BTreeMap<Phase, (usize, Duration)>,
+}
+
 /// Draws rounds for a work.
 pub(super) struct Draw {
     random: SmallRng,
-    /// When the marks of a whole work came, and its end.
-    times: Vec<Duration>,
+    whole: Whole,
 }
 
 /// The seed from the environment, or a new one.
@@ -53,14 +64,20 @@ pub(super) fn seed() -> u64 {
 }
 
 impl Draw {
-    pub(super) fn new(seed: u64, times: Vec<Duration>) -> Self {
-        Self { random: SmallRng::seed_from_u64(seed), times }
+    pub(super) fn new(seed: u64, whole: Whole) -> Self {
+        Self { random: SmallRng::seed_from_u64(seed), whole }
+    }
+
+    /// The phases in which a work of this kind can be killed.
+    pub(super) fn phases(&self) -> impl Iterator<Item = Phase> {
+        self.whole.phases.keys().copied()
     }
 
     pub(super) fn round(&mut self) -> Round {
         let when = match self.random.random_range(0..12) {
             0 => self.before(0, 1.0),
-            1..=4 => self.before(self.times.len() - 1, 0.97),
+            1 | 2 => self.before(self.whole.times.len() - 1, 0.97),
+            3..=6 => self.by_phase(),
             _ => self.by_mark(),
         };
         let victims = match self.random.random_bool(0.25) {
@@ -74,12 +91,19 @@ impl Draw {
 
     /// Anywhere in this part of the time before a mark.
     fn before(&mut self, mark: usize, part: f64) -> When {
-        When::Time(self.times[mark].mul_f64(self.random.random_range(0.0..part)))
+        When::Time(self.whole.times[mark].mul_f64(self.random.random_range(0.0..part)))
+    }
+
+    fn by_phase(&mut self) -> When {
+        let nth = self.random.random_range(0..self.whole.phases.len());
+        let (marks, length) = *self.whole.phases.values().nth(nth).unwrap();
+        When::After { marks, pause: length.mul_f64(self.random.random_range(0.0..0.9)) }
     }
 
     fn by_mark(&mut self) -> When {
-        let marks = self.random.random_range(1..self.times.len());
-        let length = self.times[marks].saturating_sub(self.times[marks - 1]);
+        let times = &self.whole.times;
+        let marks = self.random.random_range(1..times.len());
+        let length = times[marks].saturating_sub(times[marks - 1]);
         When::After { marks, pause: length.mul_f64(self.random.random_range(0.0..1.0)) }
     }
 
