@@ -1,6 +1,7 @@
 //! All cases, a table for each controller.
 
 mod core;
+mod countable;
 mod cpu;
 mod cpuacct;
 mod cpuset;
@@ -10,7 +11,7 @@ mod freezer;
 mod hugetlb;
 mod io;
 mod memory;
-mod misc;
+
 mod net;
 mod perf_event;
 mod pids;
@@ -32,7 +33,7 @@ const TABLES: &[&[Case]] = &[
     perf_event::CASES,
     net::CASES,
     rdma::CASES,
-    misc::CASES,
+    countable::CASES,
 ];
 
 /// Every case, controller by controller.

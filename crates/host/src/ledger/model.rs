@@ -89,6 +89,7 @@ impl Host {
         self.file("sys/fs/cgroup/io/cgroup.subtree_control", "");
         fs::create_dir_all(self.tree.path().join("sys/kernel/config/nullb")).unwrap();
         fs::create_dir_all(self.tree.path().join("proc/mounted")).unwrap();
+        fs::create_dir_all(self.tree.path().join("run")).unwrap();
     }
 
     pub(super) fn file(&self, path: &str, text: &str) {
@@ -141,7 +142,7 @@ impl Host {
 
     /// The machine goes down and comes up. What was made on disks is there or not.
     pub(super) fn lose_power(&self, disks_are_kept: bool) {
-        for memory in ["sys", "proc"] {
+        for memory in ["sys", "proc", "run"] {
             fs::remove_dir_all(self.tree.path().join(memory)).unwrap();
         }
         self.boot();

@@ -1,4 +1,5 @@
-//! misc: countable resources that few machines have (encrypted virtual machines).
+//! misc: countable resources that few machines have (encrypted virtual machines). The file is named
+//! by what it is about, since that word says nothing.
 //!
 //! What charges them is the start of such a machine, which a case does not do; so it is limits and
 //! readings that are looked at here, and not the effect.
