@@ -110,8 +110,8 @@ pub(super) fn tree() -> PathBuf {
 }
 
 /// `part NAME COMMAND...` runs a command and frames what it says.
-const PARTS: &str = "part() { name=$1; shift; echo \"@@ begin $name\"; \"$@\"; echo; \
-                     echo \"@@ end $name $?\"; }\n";
+const PARTS: &str = "part() { name=$1; shift; echo \"@@ begin $name\"; \"$@\"; code=$?; echo; \
+                     echo \"@@ end $name $code\"; }\n";
 
 fn parts(output: &str) -> BTreeMap<String, Part> {
     let mut parts = BTreeMap::new();
