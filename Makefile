@@ -25,6 +25,7 @@ check: setup
 # Peers to be compared with, each where it is given: PEER_GRAPH500=omp-csr PEER_FILEBENCH=filebench
 # PEER_YCSB=bin/ycsb PEER_PARSEC=FOLDER (docs/performance.md).
 bench: build
+	@scripts/setup bench
 	cargo build --release -p assay-bench
 	@$(AS_ROOT) env PEER_GRAPH500="$(PEER_GRAPH500)" PEER_FILEBENCH="$(PEER_FILEBENCH)" \
 		PEER_YCSB="$(PEER_YCSB)" PEER_PARSEC="$(PEER_PARSEC)" target/release/assay-bench $(ASSAY)

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -23,10 +24,23 @@ impl Turn {
             File::options().create(true).append(true).open(path).map_err(|cause| {
                 Trouble::Failed(format!("cannot open {}: {cause}", path.display()))
             })?;
-        while !filesystem::try_lock(&lock, path)? {
-            pause(Duration::from_millis(200))?;
+        // Who only tries now and then never comes first where others stand in line. The wait has a
+        // thread of its own, so that Ctrl-C is answered meanwhile.
+        let (tell, told) = mpsc::channel();
+        std::thread::spawn(move || {
+            let locked = filesystem::lock(&lock, path).map(|()| lock);
+            // Nobody listens any more after Ctrl-C.
+            let _ = tell.send(locked);
+        });
+        loop {
+            match told.recv_timeout(Duration::from_millis(50)) {
+                Ok(locked) => return Ok(Self { _lock: locked? }),
+                Err(RecvTimeoutError::Timeout) => pause(Duration::ZERO)?,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Trouble::Failed("the wait for the lock has ended".to_owned()));
+                }
+            }
         }
-        Ok(Self { _lock: lock })
     }
 }
 

@@ -58,6 +58,10 @@ pub struct Filter {
     pub controller: Option<String>,
     /// Only this group and those below, as a path below the mounts.
     pub below: Option<String>,
+    /// Only so many levels below it.
+    pub depth: Option<usize>,
+    /// Only groups with processes in them or below, and the one at the top.
+    pub populated: bool,
 }
 
 /// Reads every group below `root` that passes the filter.
@@ -71,30 +75,36 @@ pub fn take(root: &Root, layout: &CgroupLayout, filter: &Filter) -> Inventory {
     let hierarchies: Vec<Mounted> = hierarchies(root).into_iter().filter(wanted).collect();
     let mut places: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
     for (index, hierarchy) in hierarchies.iter().enumerate() {
-        for path in walk(root, hierarchy, filter.below.as_deref()) {
+        for path in walk(root, hierarchy, filter) {
             places.entry(path).or_default().push(index);
         }
     }
     let defaults: Vec<Defaults> =
         hierarchies.iter().map(|found| Defaults::new(found, layout)).collect();
-    let groups = places
+    let mut groups: Vec<Entry> = places
         .into_iter()
         .filter_map(|(path, indices)| entry(root, &hierarchies, &defaults, &path, &indices))
         .collect();
+    if filter.populated {
+        keep_populated(&mut groups);
+    }
     Inventory { taken_ns, hierarchies, groups }
 }
 
 /// Paths of all groups of one hierarchy, as words, from the group asked for downwards.
-fn walk(root: &Root, hierarchy: &Mounted, below: Option<&str>) -> Vec<Vec<String>> {
+fn walk(root: &Root, hierarchy: &Mounted, filter: &Filter) -> Vec<Vec<String>> {
     let words = |path: &str| -> Vec<String> {
         path.split('/').filter(|word| !word.is_empty()).map(str::to_owned).collect()
     };
-    let mut open = vec![words(below.unwrap_or("/"))];
+    let top = words(filter.below.as_deref().unwrap_or("/"));
+    let deepest = filter.depth.map_or(usize::MAX, |depth| top.len().saturating_add(depth));
+    let mut open = vec![top];
     let mut found = Vec::new();
     while let Some(path) = open.pop() {
         // A group that is not there, or no longer, has no listing.
         let Ok(inside) = root.directories(place(&hierarchy.mount, &path)) else { continue };
-        open.extend(inside.into_iter().map(|name| {
+        let inside = inside.into_iter().take_while(|_| path.len() < deepest);
+        open.extend(inside.map(|name| {
             let mut child = path.clone();
             child.push(name);
             child
@@ -102,6 +112,17 @@ fn walk(root: &Root, hierarchy: &Mounted, below: Option<&str>) -> Vec<Vec<String
         found.push(path);
     }
     found
+}
+
+/// Leaves the group at the top, and those that hold processes themselves or further down.
+fn keep_populated(groups: &mut Vec<Entry>) {
+    let mut holding: BTreeSet<PathBuf> = BTreeSet::new();
+    let top = groups.first().map(|entry| PathBuf::from(&entry.path));
+    for entry in groups.iter().filter(|entry| !entry.processes.is_empty()) {
+        holding.extend(Path::new(&entry.path).ancestors().map(Path::to_owned));
+    }
+    holding.extend(top);
+    groups.retain(|entry| holding.contains(Path::new(&entry.path)));
 }
 
 fn place(mount: &Path, path: &[String]) -> PathBuf {

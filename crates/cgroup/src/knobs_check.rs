@@ -58,8 +58,9 @@ pub fn check_knobs(
     top: &str,
 ) -> Result<KnobsCheck, Error> {
     let wanted: Vec<&str> = served(facts).into_iter().chain([CORE]).collect();
-    let (homes, _) = facts.cgroup.homes(wanted);
+    let (homes, absent) = facts.cgroup.homes(wanted);
     let mut check = Check { root, kernel, found: KnobsCheck::default() };
+    check.found.not_looked_at.extend(absent);
     for home in homes {
         let mark = ledger.mark();
         let one = std::slice::from_ref(&home);

@@ -127,13 +127,13 @@ fn a_filter_leaves_one_hierarchy_or_one_branch() {
     let host = Host::new();
     host.file("cg/memory/a/b/cgroup.procs", "");
     host.file("cg/unified/c/cgroup.procs", "");
-    let memory = Filter { controller: Some("memory".to_owned()), below: None };
+    let memory = Filter { controller: Some("memory".to_owned()), ..Filter::default() };
     assert_eq!(paths(&host.take(&memory)), ["/", "/a", "/a/b"]);
-    let branch = Filter { controller: None, below: Some("a".to_owned()) };
+    let branch = Filter { below: Some("a".to_owned()), ..Filter::default() };
     assert_eq!(paths(&host.take(&branch)), ["/a", "/a/b"]);
-    let nothing = Filter { controller: None, below: Some("/no/such".to_owned()) };
+    let nothing = Filter { below: Some("/no/such".to_owned()), ..Filter::default() };
     assert_eq!(paths(&host.take(&nothing)), [""; 0]);
-    let absent = Filter { controller: Some("rdma".to_owned()), below: None };
+    let absent = Filter { controller: Some("rdma".to_owned()), ..Filter::default() };
     assert!(host.take(&absent).hierarchies.is_empty());
 }
 
@@ -177,4 +177,21 @@ fn groups_that_vanish_while_they_are_read_are_no_failure() {
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
+}
+
+#[test]
+fn levels_are_counted_from_the_group_asked_for_and_empty_branches_left_out() {
+    let host = Host::new();
+    host.file("cg/memory/a/b/c/cgroup.procs", "7\n");
+    host.file("cg/memory/a/idle/cgroup.procs", "");
+    host.file("cg/memory/empty/cgroup.procs", "");
+    let below = Some("/a".to_owned());
+    let level = Filter { below: below.clone(), depth: Some(1), ..Filter::default() };
+    assert_eq!(paths(&host.take(&level)), ["/a", "/a/b", "/a/idle"]);
+    let top = Filter { depth: Some(0), ..Filter::default() };
+    assert_eq!(paths(&host.take(&top)), ["/"]);
+    let busy = Filter { populated: true, ..Filter::default() };
+    assert_eq!(paths(&host.take(&busy)), ["/", "/a", "/a/b", "/a/b/c"]);
+    let idle = Filter { below: Some("/empty".to_owned()), populated: true, ..Filter::default() };
+    assert_eq!(paths(&host.take(&idle)), ["/empty"], "what was asked for by name is shown");
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use assay_study::DiskChoice;
 use clap::{Args, Parser, Subcommand};
 
-use crate::command::conform::{ConformArguments, ProbeArguments};
+use crate::command::conform::ConformArguments;
 
 /// Was the machine divided as the kernel was told?
 ///
@@ -52,9 +52,6 @@ pub(crate) enum Command {
     Schema,
     /// Does the kernel do what its document says? One small real case for each behaviour
     Conform(ConformArguments),
-    /// What `conform` puts into its groups
-    #[command(hide = true)]
-    Probe(ProbeArguments),
 }
 
 /// Changes to a study that the command line makes.

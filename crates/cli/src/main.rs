@@ -12,6 +12,9 @@ use clap::Parser;
 use args::{Arguments, Command};
 
 fn main() -> std::process::ExitCode {
+    if let Some(words) = command::conform::probe_words() {
+        return command::conform::probe(&words).into();
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -33,7 +36,6 @@ fn main() -> std::process::ExitCode {
         Command::Lab(command) => return command::lab::run(&command),
         Command::Schema => command::schema::run(),
         Command::Conform(arguments) => command::conform::run(&arguments),
-        Command::Probe(arguments) => command::conform::probe(&arguments),
     };
     code.into()
 }

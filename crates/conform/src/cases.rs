@@ -1,6 +1,7 @@
 //! All cases, a table for each controller.
 
 mod core;
+mod countable;
 mod cpu;
 mod cpuacct;
 mod cpuset;
@@ -10,8 +11,11 @@ mod freezer;
 mod hugetlb;
 mod io;
 mod memory;
+
+mod net;
 mod perf_event;
 mod pids;
+mod rdma;
 
 use crate::case::Case;
 
@@ -27,6 +31,9 @@ const TABLES: &[&[Case]] = &[
     freezer::CASES,
     hugetlb::CASES,
     perf_event::CASES,
+    net::CASES,
+    rdma::CASES,
+    countable::CASES,
 ];
 
 /// Every case, controller by controller.

@@ -219,7 +219,8 @@ impl Ground<'_> {
 
     /// Reads windows of the first of these lengths in seconds and judges them, and goes on to the
     /// next length while they leave it undecided: what single slices of time do to a figure is
-    /// the smaller, the longer the window is.
+    /// the smaller, the longer the window is. Of the last length more windows are added, up to
+    /// three times as many.
     pub fn settle(
         &self,
         count: usize,
@@ -228,13 +229,41 @@ impl Ground<'_> {
         judge: impl Fn(&[Window]) -> Outcome,
     ) -> Result<Outcome, Error> {
         let mut outcome = Outcome::void("no window was read");
+        let mut windows = Vec::new();
         for seconds in lengths {
-            outcome = judge(&self.windows(count, *seconds, &mut counters)?);
+            windows = self.windows(count, *seconds, &mut counters)?;
+            outcome = judge(&windows);
             if outcome.verdict != Verdict::Undecided {
-                break;
+                return Ok(outcome);
             }
         }
+        let last = lengths.last().copied().unwrap_or_default();
+        while outcome.verdict == Verdict::Undecided && windows.len() < 3 * count {
+            windows.extend(self.windows(count, last, &mut counters)?);
+            outcome = judge(&windows);
+        }
         Ok(outcome)
+    }
+
+    /// Waits until a probe has used so many seconds of CPU time, for at most fifty times as long,
+    /// and returns how many nanoseconds it did use: on a busy machine it may have to wait for its
+    /// turn.
+    pub fn let_run(&self, probe: &Running, seconds: f64) -> Result<u64, Error> {
+        let before = probe.cpu_ns()?;
+        let wanted = (seconds * 1e9) as u64;
+        let mut used = 0;
+        self.wait_for(50.0 * seconds, || {
+            used = probe.cpu_ns()?.saturating_sub(before);
+            Ok(used >= wanted)
+        })?;
+        Ok(used)
+    }
+
+    /// Lets the case's groups go before everything else on this machine that wants a CPU: the top
+    /// group gets the greatest weight there is. How groups inside divide what it gets is theirs.
+    pub fn go_first(&self) -> Result<(), Error> {
+        let (file, most) = self.by_version(("cpu.shares", "262144"), ("cpu.weight", "10000"));
+        self.root.write(self.directory_of("cpu", "")?.join(file), most)
     }
 
     /// A CPU to bind probes to: the last one that Assay may use, since much of what a machine

@@ -39,6 +39,26 @@ impl Interval {
         Self { low: mean - half, mean, high: mean + half }
     }
 
+    /// Of the median, from the windows in their order: whatever a few windows say that something
+    /// else disturbed. The most windows that can lie on one side of the true median by chance are
+    /// cut off at each end (the sign test); with fewer than eight there is no such interval.
+    #[must_use]
+    pub(crate) fn of_median(values: &[f64]) -> Self {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let middle = |index: usize| sorted.get(index).copied().unwrap_or(f64::NAN);
+        let half = sorted.len() / 2;
+        let mean = if sorted.len() % 2 == 1 {
+            middle(half)
+        } else {
+            f64::midpoint(middle(half.saturating_sub(1)), middle(half))
+        };
+        match cut(sorted.len()) {
+            None => Self { low: f64::NEG_INFINITY, mean, high: f64::INFINITY },
+            Some(cut) => Self { low: middle(cut), mean, high: middle(sorted.len() - 1 - cut) },
+        }
+    }
+
     /// `Kept` when all of the interval is inside these bounds, `Broken` when all of it is
     /// outside, else `Undecided`.
     #[must_use]
@@ -51,6 +71,22 @@ impl Interval {
             Verdict::Undecided
         }
     }
+}
+
+/// How many of `count` windows may be cut off at each end: the largest k at which the chance that
+/// at most k of them lie below the median is no more than half of what confidence leaves over.
+fn cut(count: usize) -> Option<usize> {
+    let mut chance = 0.5_f64.powi(i32::try_from(count).unwrap_or(i32::MAX));
+    let (mut sum, mut found) = (0.0, None);
+    for k in 0..count {
+        sum += chance;
+        if sum > (1.0 - CONFIDENCE) / 2.0 {
+            break;
+        }
+        found = Some(k);
+        chance *= (count - k) as f64 / (k + 1) as f64;
+    }
+    found
 }
 
 impl fmt::Display for Interval {
@@ -71,6 +107,19 @@ mod tests {
         let interval = Interval::of(&[1.0, 2.0, 3.0, 4.0]);
         assert!((interval.mean - 2.5).abs() < 1e-12);
         assert!((interval.high - 2.5 - 5.8409 * 1.290_99 / 2.0).abs() < 1e-3, "{interval}");
+    }
+
+    #[test]
+    fn the_median_s_interval_is_that_of_the_sign_test() {
+        // Binomial(8, 1/2): P(0) = 0.0039; Binomial(24, 1/2): P(<=5) = 0.0033, P(<=6) = 0.0113.
+        assert_eq!((cut(7), cut(8), cut(24)), (None, Some(0), Some(5)));
+        let mut values = vec![1.0; 8];
+        values[3] = 40.0;
+        let eight = Interval::of_median(&values);
+        assert_eq!((eight.low, eight.mean, eight.high), (1.0, 1.0, 40.0));
+        let many = Interval::of_median(&values.repeat(3));
+        assert_eq!((many.low, many.mean, many.high), (1.0, 1.0, 1.0));
+        assert_eq!(Interval::of_median(&[1.0]).against(0.0, 2.0), Verdict::Undecided);
     }
 
     #[test]

@@ -13,6 +13,7 @@ type Name = (String, String);
 /// with a column for each document, and the reason for every verdict that is not `kept`.
 #[must_use]
 pub fn merge(documents: &[Document]) -> String {
+    let documents = &join(documents)[..];
     let columns = columns(documents);
     let rows = rows(documents);
     let mut lines: Vec<String> = HEAD.lines().map(str::to_owned).collect();
@@ -32,7 +33,45 @@ docs/conformance/ with `assay conform --merge`; not to be edited. What each case
 **kept**: the kernel did what its document says. **BROKEN**: it did not, by more than noise explains. *undecided*: the
 figures allow both. *void*: the test could not have shown it. n/a: this host lacks what the case needs. Reasons for all
 that is not kept are at the end. Guests without KVM are emulated: placement and logic hold there, times do not.
+
+How to read a row: one behaviour that the kernel documents, put to the test by its effect, with the name that runs it
+alone (`assay conform NAME`; `assay conform --list` tells where it is documented). Beside an effect stands its twin, the
+case that must show none: a row of the first kind alone would be kept by a kernel that does it to everybody. Two
+columns of one kernel differ where its hierarchies do; on a hybrid layout a case runs on the hierarchy that has the
+controller. CONTRIBUTING.md says how to add a case.
+
 ";
+
+/// Documents of one kernel, layout and machine become one, in which a case that was run again
+/// stands as it was found last. A single case need not cost a run of all.
+fn join(documents: &[Document]) -> Vec<Document> {
+    let mut joined: Vec<Document> = Vec::new();
+    for document in documents {
+        let same = joined.iter_mut().find(|known| {
+            (&known.kernel, &known.layout, &known.virtual_machine)
+                == (&document.kernel, &document.layout, &document.virtual_machine)
+        });
+        match same {
+            None => joined.push(document.clone()),
+            Some(known) if known.started_at <= document.started_at => add(known, document.clone()),
+            Some(known) => {
+                let later = std::mem::replace(known, document.clone());
+                add(known, later);
+            }
+        }
+    }
+    joined
+}
+
+fn add(known: &mut Document, later: Document) {
+    known.command = format!("{}`, then `{}", known.command, later.command);
+    known.started_at = format!("{}, {}", known.started_at, later.started_at);
+    for case in later.cases {
+        let name = (case.controller.clone(), case.behaviour.clone());
+        known.cases.retain(|old| (&old.controller, &old.behaviour) != (&name.0, &name.1));
+        known.cases.push(case);
+    }
+}
 
 /// A short name for each document, `6.12 v2`; told apart by a number where two are alike.
 fn columns(documents: &[Document]) -> Vec<String> {
@@ -129,22 +168,51 @@ fn cell(document: &Document, name: &Name) -> &'static str {
     }
 }
 
-/// For each behaviour and each distinct reason the columns where it stands.
+/// For each behaviour and each distinct reason the columns where it stands; then what was not
+/// available, by the reason, for one reason often stands behind a whole controller.
 fn reasons(documents: &[Document], columns: &[String], rows: &[Name], lines: &mut Vec<String>) {
-    lines.push(String::new());
-    lines.push("## Why not kept".to_owned());
-    lines.push(String::new());
+    lines.extend(["", "## Broken, undecided or void", ""].map(str::to_owned));
+    let before = lines.len();
     for name in rows {
-        let mut by_reason: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-        for (document, column) in documents.iter().zip(columns) {
-            if let Some(case) = find(document, name).filter(|case| case.verdict != Verdict::Kept) {
-                by_reason.entry(reason(case)).or_default().push(column);
-            }
-        }
-        for (reason, columns) in by_reason {
-            lines.push(format!("- `{}/{}` on {}: {reason}", name.0, name.1, columns.join(", ")));
+        let run = |verdict| ![Verdict::Kept, Verdict::NotAvailable].contains(&verdict);
+        for (reason, columns) in by_reason(documents, columns, name, run) {
+            lines.push(format!("- `{}/{}` on {columns}: {reason}", name.0, name.1));
         }
     }
+    if lines.len() == before {
+        lines.push("None.".to_owned());
+    }
+    lines.extend(["", "## Not available", ""].map(str::to_owned));
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for name in rows {
+        let lacking = |verdict| verdict == Verdict::NotAvailable;
+        for (reason, columns) in by_reason(documents, columns, name, lacking) {
+            let head = format!("`{}` on {columns}: {reason}", name.0);
+            match groups.iter_mut().find(|(known, _)| *known == head) {
+                Some((_, names)) => names.push(&name.1),
+                None => groups.push((head, vec![&name.1])),
+            }
+        }
+    }
+    for (head, names) in groups {
+        lines.push(format!("- {head} (`{}`)", names.join("`, `")));
+    }
+}
+
+/// The distinct reasons of a behaviour's verdicts of some kind, each with its columns.
+fn by_reason(
+    documents: &[Document],
+    columns: &[String],
+    name: &Name,
+    wanted: impl Fn(Verdict) -> bool,
+) -> Vec<(String, String)> {
+    let mut found: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (document, column) in documents.iter().zip(columns) {
+        if let Some(case) = find(document, name).filter(|case| wanted(case.verdict)) {
+            found.entry(reason(case)).or_default().push(column);
+        }
+    }
+    found.into_iter().map(|(reason, columns)| (reason, columns.join(", "))).collect()
 }
 
 /// The reason, and of what was run the most telling line.
@@ -154,11 +222,11 @@ fn reason(case: &CaseRecord) -> String {
         Some(line) => format!("{} ({line})", case.reason),
         None => case.reason.clone(),
     };
-    let verdict = match case.verdict {
-        Verdict::NotAvailable => "n/a".to_owned(),
-        other => other.to_string(),
-    };
-    format!("{verdict}, {}", text.replace('\n', " "))
+    let text = text.replace('\n', " ");
+    match case.verdict {
+        Verdict::NotAvailable => text,
+        other => format!("{other}, {text}"),
+    }
 }
 
 #[cfg(test)]
@@ -192,7 +260,7 @@ mod tests {
         let text = merge(&[
             document("6.1.0-56-amd64", "v1", Verdict::Kept, ""),
             document("6.12.1", "v2", Verdict::Broken, "too many"),
-            document("6.12.1", "v2", Verdict::Broken, "too many"),
+            document("6.12.2", "v2", Verdict::Broken, "too many"),
         ]);
         assert!(text.contains("| behaviour | 6.1 v1 | 6.12 v2 | 6.12 v2 #2 |"), "{text}");
         assert!(text.contains("| kept | **BROKEN** | **BROKEN** |"), "{text}");
@@ -200,6 +268,38 @@ mod tests {
                       (8 children)";
         assert_eq!(text.matches(reason).count(), 1, "{text}");
         assert!(!text.contains("`cpu/"), "what no document has is no row: {text}");
+    }
+
+    #[test]
+    fn a_case_that_was_run_again_stands_as_it_was_found_last() {
+        let mut first = document("6.1", "v2", Verdict::Broken, "too many");
+        let mut other = first.cases[0].clone();
+        other.behaviour = "peak-holds-the-maximum".to_owned();
+        first.cases.push(other);
+        let mut again = document("6.1", "v2", Verdict::Kept, "");
+        again.started_at = "2026-11-21T13:00:00Z".to_owned();
+        for documents in [[first.clone(), again.clone()], [again.clone(), first.clone()]] {
+            let text = merge(&documents);
+            assert!(text.contains("(`fork-above-the-limit-fails`) | kept |"), "{text}");
+            assert!(text.contains("(`peak-holds-the-maximum`) | **BROKEN** |"), "{text}");
+            assert!(text.contains("12:00:00Z, 2026-11-21T13:00:00Z"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_available_stands_together_by_its_reason() {
+        let mut one = document("6.1", "v1", Verdict::NotAvailable, "no cgroup2 is mounted");
+        let mut second = one.cases[0].clone();
+        second.behaviour = "peak-holds-the-maximum".to_owned();
+        for case in [&mut one.cases[0], &mut second] {
+            case.evidence.clear();
+        }
+        one.cases.push(second);
+        let text = merge(&[one]);
+        let line = "- `pids` on 6.1 v1: no cgroup2 is mounted (`fork-above-the-limit-fails`, \
+                    `peak-holds-the-maximum`)";
+        assert!(text.contains(line), "{text}");
+        assert!(text.contains("## Broken, undecided or void\n\nNone.\n"), "{text}");
     }
 
     #[test]

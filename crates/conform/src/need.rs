@@ -1,9 +1,6 @@
 //! What a case needs of the host, and why it is not there.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
-
-use assay_facts::{Available, Hierarchy, Home, HostFacts};
+use assay_facts::{Available, CORE, CgroupLayout, Hierarchy, Home, HostFacts, ONLY_ON_V1};
 
 /// Something that a case cannot do without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +12,11 @@ pub enum Need {
     OnV2(&'static str),
     /// The controller on a cgroup v1 hierarchy.
     OnV1(&'static str),
+    /// The controller on a cgroup v1 hierarchy: the one that is mounted, or where no hierarchy has
+    /// it one that the case mounts for itself. Of net_cls and net_prio only since Linux 5.15:
+    /// before, their first group switched off for good by which cgroup v2 tells whose a socket is
+    /// (`cgroup_sk_alloc_disable` of kernel/cgroup/cgroup.c).
+    OwnV1(&'static str),
     /// One of these controllers, the first that is on cgroup v2.
     AnyOnV2(&'static [&'static str]),
     /// Some cgroup v1 hierarchy with a controller other than cpuset, whose groups want settings
@@ -44,21 +46,26 @@ pub enum Need {
 }
 
 impl Need {
-    /// Why the host lacks it, as a sentence fragment; `None` where it has it. [`Need::File`] and
-    /// [`Need::Loop`] are looked for when the case's groups are there, and taken for met here.
+    /// Why the host lacks it, as a sentence fragment; `None` where it has it. [`Need::File`] is
+    /// looked for when the case's groups are there, and taken for met here; of [`Need::Loop`]
+    /// only the right is looked at.
     #[must_use]
     pub fn lacking(self, facts: &HostFacts) -> Option<String> {
         match self {
             Self::Controller(name) => absent(facts, name),
             Self::OnV2(name) => absent(facts, name).or_else(|| on_other(facts, name, true)),
             Self::OnV1(name) => absent(facts, name).or_else(|| on_other(facts, name, false)),
-            Self::AnyOnV2(names) => first_on_v2(facts, names)
-                .is_none()
-                .then(|| format!("none of {} is on cgroup v2", names.join(", "))),
-            Self::AnyV1 => first_v1(facts)
-                .is_none()
-                .then(|| "no cgroup v1 hierarchy with a controller is mounted".to_owned()),
-            Self::V2 => facts.cgroup.v2_mount.is_none().then(|| "no cgroup2 is mounted".to_owned()),
+            Self::OwnV1(_) if to_mount(&[self], facts).is_some() => None,
+            Self::OwnV1(name) => absent(facts, name).or_else(|| on_other(facts, name, false)),
+            Self::AnyOnV2(names) => match first_on_v2(facts, names) {
+                Some(name) => absent(facts, name),
+                None => Some(format!("none of {} is on cgroup v2", names.join(", "))),
+            },
+            Self::AnyV1 => match first_v1(facts) {
+                Some(name) => absent(facts, name),
+                None => Some("no cgroup v1 hierarchy with a controller is mounted".to_owned()),
+            },
+            Self::V2 => facts.cgroup.homes([CORE]).1.remove(CORE),
             Self::Kernel(major, minor) => (version(&facts.kernel) < (major, minor))
                 .then(|| format!("since Linux {major}.{minor}, this is {}", facts.kernel)),
             Self::Cpus(count) => fewer(facts.cpus.allowed.len(), count, "CPU"),
@@ -72,13 +79,41 @@ impl Need {
                 .then(|| "needs root, because it changes what only root may".to_owned()),
             Self::Swap => (facts.swap.get() == 0)
                 .then(|| "this host has no swap space, and a case never makes any".to_owned()),
-            Self::File(_) | Self::FileBy(..) | Self::Loop => None,
+            Self::Loop => facts.root.reason().map(|why| {
+                format!(
+                    "needs root, because the kernel attaches images to loop devices only for \
+                     CAP_SYS_ADMIN; {why}"
+                )
+            }),
+            Self::File(_) | Self::FileBy(..) => None,
         }
     }
 }
 
 fn absent(facts: &HostFacts, name: &str) -> Option<String> {
-    facts.cgroup.homes([name]).1.remove(name).map(|why| format!("controller {name}: {why}"))
+    let why = facts.cgroup.homes([name]).1.remove(name)?;
+    let option = match name {
+        "memory" if version(&facts.kernel) >= (6, 11) => "CONFIG_MEMCG_V1",
+        "cpuset" if version(&facts.kernel) >= (6, 12) => "CONFIG_CPUSETS_V1",
+        _ => return Some(format!("controller {name}: {why}")),
+    };
+    Some(format!("controller {name}: {why}; cgroup v1 has it only in kernels with {option}"))
+}
+
+/// The controller for which the case has to mount a hierarchy, if there is one.
+pub(crate) fn to_mount(needs: &[Need], facts: &HostFacts) -> Option<&'static str> {
+    needs.iter().find_map(|need| match need {
+        Need::OwnV1(name) if facts.effective_user == 0 => {
+            is_free(&facts.cgroup, &facts.kernel, name).then_some(*name)
+        }
+        _ => None,
+    })
+}
+
+fn is_free(layout: &CgroupLayout, kernel: &str, name: &str) -> bool {
+    let found = layout.controllers.get(name).map(|found| &found.hierarchy);
+    let nobody = matches!(found, Some(Hierarchy::Absent(why)) if why == ONLY_ON_V1);
+    nobody && version(kernel) >= (5, 15)
 }
 
 fn on_other(facts: &HostFacts, name: &str, wants_v2: bool) -> Option<String> {
@@ -88,14 +123,26 @@ fn on_other(facts: &HostFacts, name: &str, wants_v2: bool) -> Option<String> {
 }
 
 fn first_on_v2<'n>(facts: &HostFacts, names: &[&'n str]) -> Option<&'n str> {
-    names.iter().copied().find(|name| facts.cgroup.is_on_v2(name))
+    first_with_groups(facts, names.iter().copied().filter(|name| facts.cgroup.is_on_v2(name)))
 }
 
 fn first_v1(facts: &HostFacts) -> Option<&str> {
-    let mut known = facts.cgroup.controllers.iter();
-    known
-        .find(|(name, found)| *name != "cpuset" && matches!(found.hierarchy, Hierarchy::V1(_)))
-        .map(|(name, _)| name.as_str())
+    let on_v1 =
+        facts.cgroup.controllers.iter().filter(|(name, found)| {
+            *name != "cpuset" && matches!(found.hierarchy, Hierarchy::V1(_))
+        });
+    first_with_groups(facts, on_v1.map(|(name, _)| name.as_str()))
+}
+
+/// Of these controllers the first in whose hierarchy this process may make groups; where it may
+/// in none, the first, for the reason why not.
+fn first_with_groups<'n>(
+    facts: &HostFacts,
+    names: impl Iterator<Item = &'n str>,
+) -> Option<&'n str> {
+    let names: Vec<&str> = names.collect();
+    let may = |name: &&&str| absent(facts, name).is_none();
+    names.iter().find(may).or(names.first()).copied()
 }
 
 fn fewer(found: usize, wanted: usize, what: &str) -> Option<String> {
@@ -115,7 +162,7 @@ pub(crate) fn homes(needs: &[Need], facts: &HostFacts) -> Vec<Home> {
     let mut found: Vec<Home> = Vec::new();
     for need in needs {
         match need {
-            Need::Controller(name) | Need::OnV2(name) | Need::OnV1(name) => {
+            Need::Controller(name) | Need::OnV2(name) | Need::OnV1(name) | Need::OwnV1(name) => {
                 for home in facts.cgroup.homes([*name]).0 {
                     add(&mut found, home);
                 }
@@ -131,7 +178,7 @@ pub(crate) fn homes(needs: &[Need], facts: &HostFacts) -> Vec<Home> {
                 }
             }
             Need::V2 => {
-                if let Some(home) = v2_home(facts) {
+                for home in facts.cgroup.homes([CORE]).0 {
                     add(&mut found, home);
                 }
             }
@@ -148,13 +195,10 @@ fn add(homes: &mut Vec<Home>, home: Home) {
     }
 }
 
-fn v2_home(facts: &HostFacts) -> Option<Home> {
-    let mount: PathBuf = facts.cgroup.v2_mount.clone()?;
-    Some(Home { is_v2: true, base: mount.clone(), mount, controllers: BTreeSet::new() })
-}
-
 #[cfg(test)]
 mod tests {
+    use assay_facts::{Controller, Layout};
+
     use super::*;
 
     #[test]
@@ -163,6 +207,26 @@ mod tests {
         assert_eq!(version("6.1.0-40-amd64"), (6, 1));
         assert!(version("6.9.0") < (6, 12));
         assert_eq!(version(""), (0, 0));
+    }
+
+    #[test]
+    fn a_hierarchy_is_mounted_only_for_a_controller_that_nobody_has() {
+        let absent = |why: &str| Controller {
+            hierarchy: Hierarchy::Absent(why.to_owned()),
+            own_group: "/".to_owned(),
+        };
+        let layout = CgroupLayout {
+            layout: Layout::V2,
+            v2_mount: None,
+            controllers: [("net_cls", absent(ONLY_ON_V1)), ("rdma", absent("not built in"))]
+                .map(|(name, found)| (name.to_owned(), found))
+                .into(),
+            bases: std::collections::BTreeMap::new(),
+        };
+        assert!(is_free(&layout, "6.18.1", "net_cls"));
+        assert!(!is_free(&layout, "5.10.0", "net_cls"));
+        assert!(!is_free(&layout, "6.18.1", "rdma"));
+        assert!(!is_free(&layout, "6.18.1", "net_prio"));
     }
 
     #[test]

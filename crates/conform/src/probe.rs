@@ -12,6 +12,7 @@ mod fork;
 mod huge;
 mod io;
 mod memory;
+mod packets;
 mod pages;
 mod realtime;
 mod spin;
@@ -43,6 +44,7 @@ pub fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), String> {
         "huge" => huge::run(&words, out),
         "io" => io::run(&words, out),
         "memory" => memory::run(&words, out),
+        "packets" => packets::run(&words, out),
         "breed" => breed::run(&words, out),
         other => Err(format!("there is no probe `{other}`")),
     }

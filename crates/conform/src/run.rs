@@ -1,22 +1,24 @@
 //! Cases one after the other, each in fresh groups, all under one ledger.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_cgroup::Tree;
-use assay_facts::{HostFacts, Layout};
+use assay_facts::{Home, HostFacts, Layout};
 use assay_host::Ledger;
 use assay_kernel::{Error, Root, signal};
+use rustix::io::Errno;
 
 use crate::case::Case;
 use crate::document::{CaseRecord, Document, SCHEMA};
 use crate::ground::Ground;
-use crate::need::{Need, homes};
+use crate::need::{Need, homes, to_mount};
 use crate::outcome::Outcome;
 use crate::watchdog::Watchdog;
 
 /// How long a case may take before its processes are killed.
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(40);
 
 /// What is to be run, where and how.
 #[derive(Debug)]
@@ -117,11 +119,14 @@ fn attempt(request: &Request, root: &Root, ledger: &mut Ledger, case: &Case) -> 
     if let Some(why) = case.needs.iter().find_map(|need| need.lacking(&request.facts)) {
         return Outcome::not_available(why);
     }
-    let homes = homes(case.needs, &request.facts);
     let top = format!("assay-conform-{}", request.id);
+    let homes = match all_homes(request, root, ledger, case, &top) {
+        Ok(homes) => homes,
+        Err(error) => return Outcome::not_available(error.to_string()),
+    };
     let tree = match Tree::create(root, ledger, &homes, &top) {
         Ok(tree) => tree,
-        Err(error) => return Outcome::void(error.to_string()),
+        Err(error) => return failed(&request.facts, &error),
     };
     let mut ground = Ground {
         root,
@@ -142,8 +147,42 @@ fn attempt(request: &Request, root: &Root, ledger: &mut Ledger, case: &Case) -> 
     match (watchdog.stop(), outcome) {
         (true, _) => Outcome::void(format!("it hung for {limit:?}; its processes were killed")),
         (false, Ok(outcome)) => outcome,
-        (false, Err(error)) => Outcome::void(error.to_string()),
+        (false, Err(error)) => failed(&request.facts, &error),
     }
+}
+
+/// A case that could not be carried out. What a user may not do says nothing about the kernel.
+fn failed(facts: &HostFacts, error: &Error) -> Outcome {
+    let forbidden = error.is(Errno::ACCESS) || error.is(Errno::PERM);
+    match facts.root.reason() {
+        Some(why) if forbidden => {
+            Outcome::not_available(format!("needs root, because of this: {error}; {why}"))
+        }
+        _ => Outcome::void(error.to_string()),
+    }
+}
+
+/// The hierarchies that a case needs, with one mounted for it where none has its controller.
+fn all_homes(
+    request: &Request,
+    root: &Root,
+    ledger: &mut Ledger,
+    case: &Case,
+    top: &str,
+) -> Result<Vec<Home>, Error> {
+    let mut homes = homes(case.needs, &request.facts);
+    if let Some(controller) = to_mount(case.needs, &request.facts) {
+        let place = Path::new("/run").join(top);
+        ledger.make_dir(root, &place)?;
+        ledger.mount_v1(controller, &place)?;
+        homes.push(Home {
+            is_v2: false,
+            mount: place.clone(),
+            base: place,
+            controllers: BTreeSet::from([controller.to_owned()]),
+        });
+    }
+    Ok(homes)
 }
 
 /// What no facts tell.

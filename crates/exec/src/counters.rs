@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_cgroup::Tree;
-use assay_facts::Available;
+use assay_facts::{Available, CORE};
 use assay_kernel::counters::{fields, keyed, number, pressure};
 use assay_kernel::{Root, parse};
 
@@ -33,7 +33,10 @@ impl Counters<'_> {
     pub(crate) fn text_on_v2(&self, file: &str) -> Available<String> {
         match self.tree.v2_directory(GROUP) {
             Some(directory) => self.read(&directory.join(file), file),
-            None => Available::NotAvailable(format!("no cgroup2 is mounted, which has `{file}`")),
+            None => {
+                let why = self.absent.get(CORE).map_or("cgroup2 is not used here", String::as_str);
+                Available::NotAvailable(format!("`{file}` is on cgroup2: {why}"))
+            }
         }
     }
 

@@ -1,10 +1,9 @@
 //! From the settings asked for to files and texts of this host, before anything is changed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-use assay_facts::{CgroupLayout, Disk, Home, HostFacts};
-use assay_knob::{DiskQueue, Translation, translate};
+use assay_facts::{CORE, CgroupLayout, Disk, Home, HostFacts};
+use assay_knob::{DiskQueue, PLACEHOLDER, Translation, Untranslatable, translate};
 use serde::Serialize;
 
 use crate::request::{Request, Setting};
@@ -48,6 +47,20 @@ pub(crate) struct Planned {
     pub(crate) translation: Translation,
 }
 
+impl Planned {
+    /// `device` is `MAJOR:MINOR` of the disk that was named; a translation that waits for one is
+    /// made only where there is one.
+    fn new(setting: &Setting, mut translation: Translation, device: Option<&str>) -> Self {
+        if let Some(device) = device {
+            let also = translation.also.iter_mut().map(|(_, value)| value);
+            for value in also.chain([&mut translation.written]) {
+                *value = value.replace(PLACEHOLDER, device);
+            }
+        }
+        Self { setting: setting.clone(), translation }
+    }
+}
+
 /// All that is known before the first change.
 #[derive(Debug)]
 pub(crate) struct Prepared {
@@ -66,15 +79,19 @@ pub(crate) fn prepare(request: &Request, facts: &HostFacts) -> Result<Prepared, 
     let queue = disk.and_then(|disk| disk.scheduler.as_ref());
     let queue =
         queue.map(|scheduler| DiskQueue { scheduler: scheduler.active.clone(), iops: None });
+    let device = disk.map(|disk| format!("{}:{}", disk.major, disk.minor));
     let (mut planned, mut refused) = (Vec::new(), Vec::new());
     for setting in &request.settings {
-        match translated(setting, &facts.cgroup, queue.as_ref()) {
-            Ok(translation) => planned.push(Planned { setting: setting.clone(), translation }),
+        match translated(setting, &facts.cgroup, &facts.kernel, queue.as_ref()) {
+            Ok(found) => planned.push(Planned::new(setting, found, device.as_deref())),
             Err(refusal) => refused.push(refusal),
         }
     }
+    // Stable: where the order is free, it is the one asked for.
+    planned.sort_by_key(|one| one.translation.rank);
     let (homes, absent) = homes(&facts.cgroup, &planned);
-    let device = disk.map(|disk| format!("{}:{}", disk.major, disk.minor));
+    let (planned, beyond) = within_reach(planned, &absent);
+    refused.extend(beyond);
     Ok(Prepared { homes, absent, planned, refused, device })
 }
 
@@ -96,58 +113,71 @@ fn disk<'f>(request: &Request, facts: &'f HostFacts) -> Result<Option<&'f Disk>,
 fn translated(
     setting: &Setting,
     layout: &CgroupLayout,
+    kernel: &str,
     queue: Option<&DiskQueue>,
 ) -> Result<Translation, Refused> {
-    let refuse = |reason: String, fault| Refused {
-        knob: setting.knob.clone(),
-        value: setting.value.clone(),
-        reason,
-        fault,
-    };
     let known = assay_knob::find(&setting.knob);
     let usage = known.is_none_or(|knob| knob.check(&setting.value).is_err());
-    if setting.knob == "io.weight" && !usage && queue.is_none() {
-        let reason = "who obeys `io.weight` depends on the scheduler of the disk; name the disk \
-                      with --disk, as --disk sda";
-        return Err(refuse(reason.to_owned(), WhoseFault::Usage));
+    if !usage && queue.is_none() && depends_on_disk(setting, layout) {
+        let reason = "what this becomes depends on the disk; name it with --disk, as --disk sda";
+        return Err(setting.refused(reason, WhoseFault::Usage));
     }
-    translate(&setting.knob, &setting.value, layout, queue).map_err(|why| {
-        let fault = if usage { WhoseFault::Usage } else { WhoseFault::Host };
-        refuse(why.to_string(), fault)
-    })
+    let fault = if usage { WhoseFault::Usage } else { WhoseFault::Host };
+    let refuse = |why: Untranslatable| setting.refused(why.to_string(), fault);
+    let found = translate(&setting.knob, &setting.value, layout, queue).map_err(refuse)?;
+    found.why_not_in(kernel).map_or(Ok(found), |why| Err(refuse(why)))
 }
 
-/// The hierarchies of the knobs and of the counters. cgroup2 is among them wherever it is mounted,
-/// also where v1 holds every controller: only there does a group have pressure counters.
+/// Whether the knob is for one disk that the value does not name, or is obeyed by the scheduler
+/// of a disk: then there is a translation only where a disk is.
+fn depends_on_disk(setting: &Setting, layout: &CgroupLayout) -> bool {
+    let queue = DiskQueue { scheduler: "bfq".to_owned(), iops: None };
+    let with = |queue| translate(&setting.knob, &setting.value, layout, queue);
+    setting.knob == "io.weight" || with(None).is_err() && with(Some(&queue)).is_ok()
+}
+
+/// Takes out what lies in a hierarchy in which no group can be made, with the reason.
+fn within_reach(
+    planned: Vec<Planned>,
+    absent: &BTreeMap<String, String>,
+) -> (Vec<Planned>, Vec<Refused>) {
+    let (mut reached, mut refused) = (Vec::new(), Vec::new());
+    for one in planned {
+        match absent.get(&one.translation.controller) {
+            Some(why) => refused.push(one.setting.refused(why.clone(), WhoseFault::Host)),
+            None => reached.push(one),
+        }
+    }
+    (reached, refused)
+}
+
+impl Setting {
+    fn refused(&self, reason: impl Into<String>, fault: WhoseFault) -> Refused {
+        let (knob, value) = (self.knob.clone(), self.value.clone());
+        Refused { knob, value, reason: reason.into(), fault }
+    }
+}
+
+/// The hierarchies of the knobs and of the counters. cgroup2 is among them wherever it is mounted
+/// and groups can be made there, also where v1 holds every controller: only there does a group
+/// have pressure counters.
 fn homes(layout: &CgroupLayout, planned: &[Planned]) -> (Vec<Home>, BTreeMap<String, String>) {
     let mut wanted: BTreeSet<&str> = COUNTERS.into();
     // v1 alone has `cpuacct`; on v2 its absence is no lack.
     if layout.is_on_v2("cpu") {
         wanted.remove("cpuacct");
     }
+    wanted.insert(CORE);
     wanted.extend(planned.iter().map(|planned| planned.translation.controller.as_str()));
-    let (mut homes, absent) = layout.homes(wanted);
-    if let Some(mount) = &layout.v2_mount
-        && !homes.iter().any(|home| home.is_v2)
-    {
-        homes.push(bare(mount));
-    }
-    (homes, absent)
-}
-
-fn bare(mount: &Path) -> Home {
-    Home {
-        is_v2: true,
-        mount: mount.to_path_buf(),
-        base: mount.to_path_buf(),
-        controllers: BTreeSet::new(),
-    }
+    layout.homes(wanted)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_facts::{Controller, Hierarchy, Layout};
+    use assay_facts::{Available, Controller, Hierarchy, Layout};
+
+    const KERNEL: &str = "6.18.1";
 
     fn layout() -> CgroupLayout {
         let on = |hierarchy| Controller { hierarchy, own_group: "/".to_owned() };
@@ -166,7 +196,7 @@ mod tests {
 
     fn refused(knob: &str, value: &str) -> Refused {
         let setting = Setting { knob: knob.to_owned(), value: value.to_owned() };
-        translated(&setting, &layout(), None).unwrap_err()
+        translated(&setting, &layout(), KERNEL, None).unwrap_err()
     }
 
     #[test]
@@ -182,11 +212,51 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_on_a_disk_gets_its_numbers() {
+        let queue = DiskQueue { scheduler: "none".to_owned(), iops: None };
+        let setting: Setting = "io.max=rbps=1M".parse().unwrap();
+        let refused = translated(&setting, &on_v2(), KERNEL, None).unwrap_err();
+        assert_eq!(refused.fault, WhoseFault::Usage);
+        assert!(refused.reason.contains("--disk"), "{refused}");
+        let found = translated(&setting, &on_v2(), KERNEL, Some(&queue)).unwrap();
+        let planned = Planned::new(&setting, found, Some("7:3"));
+        assert_eq!(planned.translation.written, "7:3 rbps=1048576");
+    }
+
+    fn on_v2() -> CgroupLayout {
+        let mount = std::path::PathBuf::from("/cg");
+        let io = Controller { hierarchy: Hierarchy::V2(mount.clone()), own_group: "/".to_owned() };
+        CgroupLayout {
+            layout: Layout::V2,
+            v2_mount: Some(mount),
+            controllers: BTreeMap::from([("io".to_owned(), io)]),
+            bases: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn what_was_not_delegated_is_refused_with_the_reason() {
+        let why = "needs root, because no group was delegated".to_owned();
+        let mut layout = on_v2();
+        layout.bases.insert("io".to_owned(), Available::NotAvailable(why.clone()));
+        layout.bases.insert(CORE.to_owned(), Available::Value("/cg/users/1000".into()));
+        let setting: Setting = "io.max=7:3 rbps=1M".parse().unwrap();
+        let found = translated(&setting, &layout, KERNEL, None).unwrap();
+        let planned = vec![Planned::new(&setting, found, None)];
+        let (homes, absent) = homes(&layout, &planned);
+        let (reached, refused) = within_reach(planned, &absent);
+        assert!(reached.is_empty());
+        assert_eq!((refused[0].fault, &refused[0].reason), (WhoseFault::Host, &why));
+        assert_eq!(homes.len(), 1, "{homes:?}");
+        assert_eq!(homes[0].base, std::path::Path::new("/cg/users/1000"));
+    }
+
+    #[test]
     fn the_group_is_made_on_cgroup2_too_for_its_pressure() {
         let (homes, absent) = homes(&layout(), &[]);
         let v2: Vec<&Home> = homes.iter().filter(|home| home.is_v2).collect();
         assert_eq!(v2.len(), 1);
-        assert!(v2[0].controllers.is_empty());
+        assert_eq!(v2[0].enabled().count(), 0);
         assert_eq!(homes.len(), 3);
         assert_eq!(absent["pids"], "not built in");
     }

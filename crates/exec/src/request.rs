@@ -58,8 +58,8 @@ impl FromStr for Setting {
     }
 }
 
-/// Reads `cpus=LIST` and `memory=bind:LIST`, joined by commas between the words, into cpuset knobs. What
-/// cpusets cannot do is refused by name.
+/// Reads `cpus=LIST` and `mems=LIST` (or `memory=bind:LIST`), joined by commas, into cpuset knobs.
+/// What cpusets cannot do is refused by name.
 pub fn place(text: &str) -> Result<Vec<Setting>, String> {
     let mut settings: Vec<Setting> = Vec::new();
     for part in text.split(',') {
@@ -68,7 +68,7 @@ pub fn place(text: &str) -> Result<Vec<Setting>, String> {
             // A list of ids holds commas itself: `cpus=0,2,memory=bind:0`.
             None => match settings.last_mut() {
                 Some(last) => last.value = format!("{},{}", last.value, part.trim()),
-                None => return Err(format!("`{text}` has no `=`; write cpus=0-3,memory=bind:0")),
+                None => return Err(format!("`{text}` has no `=`; write cpus=0-3,mems=0")),
             },
         }
     }
@@ -80,11 +80,12 @@ fn place_one(key: &str, value: &str) -> Result<Setting, String> {
     match (key, value.split_once(':')) {
         ("cpus", _) => Ok(setting("cpuset.cpus", value)),
         ("memory", Some(("bind", nodes))) => Ok(setting("cpuset.mems", nodes)),
+        ("mems", _) => Ok(setting("cpuset.mems", value)),
         ("memory", _) => Err(format!(
             "`memory={value}` needs a memory policy, which `assay exec` does not set; \
              `memory=bind:NODES` is done by cpuset.mems; else start the command with numactl(8)"
         )),
-        (other, _) => Err(format!("`{other}` is no place; write cpus=LIST or memory=bind:LIST")),
+        (other, _) => Err(format!("`{other}` is no place; write cpus=LIST or mems=LIST")),
     }
 }
 
@@ -111,6 +112,12 @@ mod tests {
             place("cpus=0,2-3,memory=bind:0,1"),
             Ok(vec![setting("cpuset.cpus", "0,2-3"), setting("cpuset.mems", "0,1")])
         );
+    }
+
+    #[test]
+    fn nodes_may_go_by_the_name_of_their_cpuset_file() {
+        let both = vec![setting("cpuset.cpus", "0"), setting("cpuset.mems", "0")];
+        assert_eq!(place("cpus=0,mems=0"), Ok(both));
     }
 
     #[test]

@@ -179,7 +179,7 @@ impl Job<'_> {
                     asked: planned.setting.value.clone(),
                     file: translation.file.clone(),
                     written: translation.written.clone(),
-                    differs: !settings::says(&translation.file, &translation.written, reads),
+                    differs: !assay_knob::holds(&translation.file, &translation.written, reads),
                     reads: reading.main.clone(),
                     changed_to: changed(reading, later),
                     note: translation.note.clone(),

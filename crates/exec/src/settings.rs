@@ -3,9 +3,8 @@
 use assay_cgroup::Tree;
 use assay_facts::Available;
 use assay_host::Ledger;
+use assay_kernel::device_program::{DeviceRule, Verb, attach};
 use assay_kernel::{Error, Root};
-use assay_knob::numeric_reading;
-use assay_units::IdSet;
 
 use crate::counters::GROUP;
 use crate::prepare::{Planned, Prepared};
@@ -30,16 +29,31 @@ pub(crate) fn write(
     for planned in &prepared.planned {
         write_root_settings(root, ledger, tree, prepared, planned)?;
         let translation = &planned.translation;
-        let files = std::iter::once((&translation.file, &translation.written))
-            .chain(translation.also.iter().map(|(file, value)| (file, value)));
-        for (file, value) in files {
-            tree.write(GROUP, &translation.controller, file, value).map_err(|error| {
-                let Some(hint) = hint(&error, file) else { return error };
+        let device = prepared.device.as_deref().unwrap_or_default();
+        for (file, value) in translation.writes(device) {
+            tree.write(GROUP, &translation.controller, &file, &value).map_err(|error| {
+                let Some(hint) = hint(&error, &file) else { return error };
                 error.with_hint(hint)
             })?;
         }
     }
-    Ok(())
+    attach_device_rules(root, tree, &prepared.planned)
+}
+
+/// On cgroup v2 all rules about devices become one program, in the order asked for, which goes
+/// with the group.
+fn attach_device_rules(root: &Root, tree: &Tree, planned: &[Planned]) -> Result<(), Error> {
+    let decisions = planned.iter().flat_map(|planned| &planned.translation.device_rules);
+    let rules: Result<Vec<(Verb, DeviceRule)>, String> = decisions
+        .map(|decision| {
+            let verb = if decision.allow { Verb::Allow } else { Verb::Deny };
+            Ok((verb, decision.rule.to_string().parse()?))
+        })
+        .collect();
+    let group = tree.v2_directory(GROUP).unwrap_or_default();
+    let rules =
+        rules.map_err(|wrong| Error::unexpected("attach device rules to", &group, wrong))?;
+    if rules.is_empty() { Ok(()) } else { attach(root, &group, &rules) }
 }
 
 fn write_root_settings(
@@ -56,8 +70,7 @@ fn write_root_settings(
         let value = setting.value_template.replace("{device}", device);
         let path = mount.join(&setting.file);
         if !ledger.has_written(&path, &value) {
-            // iocost is switched off again, as it is on a disk that nobody has set up.
-            let inverse = format!("{device} enable=0");
+            let inverse = setting.inverse(device);
             ledger.write_with_inverse(root, &path, &value, &inverse)?;
         }
     }
@@ -95,7 +108,13 @@ pub(crate) fn read(tree: &Tree, prepared: &Prepared) -> Vec<Reading> {
         .planned
         .iter()
         .map(|planned| Reading {
-            main: file(planned, &planned.translation.file),
+            main: match planned.translation.device_rules[..] {
+                [] => file(planned, &planned.translation.file),
+                _ => {
+                    let why = "cgroup v2 has no file for it, a device program decides";
+                    Available::NotAvailable(why.to_owned())
+                }
+            },
             also: planned
                 .translation
                 .also
@@ -104,50 +123,4 @@ pub(crate) fn read(tree: &Tree, prepared: &Prepared) -> Vec<Reading> {
                 .collect(),
         })
         .collect()
-}
-
-/// Whether a file says what was written, however the kernel spells it: amounts in whole pages,
-/// `max` as -1 or as a huge number, lists of ids in their shortest form.
-pub(crate) fn says(file: &str, written: &str, reads: &str) -> bool {
-    let (written, reads) = (written.trim(), reads.trim());
-    if written == reads {
-        return true;
-    }
-    if let (true, Ok(one), Ok(other)) =
-        (file.starts_with("cpuset."), written.parse::<IdSet>(), reads.parse::<IdSet>())
-    {
-        return one == other;
-    }
-    match (numeric_reading(file, written), numeric_reading(file, reads)) {
-        (Some(one), Some(other)) => one == other,
-        (None, None) => ["max", "-1"].contains(&written) && is_number_or_max(reads),
-        _ => false,
-    }
-}
-
-fn is_number_or_max(reads: &str) -> bool {
-    reads == "max" || reads.starts_with("max ") || reads.parse::<i64>().is_ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_kernel_s_own_spelling_is_no_difference() {
-        assert!(says("memory.limit_in_bytes", "67108864", "67108864\n"));
-        assert!(says("memory.limit_in_bytes", "-1", "9223372036854771712"));
-        assert!(says("cpu.max", "50000", "50000 100000"));
-        assert!(says("cpu.max", "max", "max 100000"));
-        assert!(says("io.weight", "200", "default 200"));
-        assert!(says("cpuset.cpus", "0,1", "0-1"));
-    }
-
-    #[test]
-    fn another_value_is_a_difference() {
-        assert!(!says("memory.limit_in_bytes", "67108865", "67108864"));
-        assert!(!says("cpu.cfs_quota_us", "50000", "-1"));
-        assert!(!says("cpuset.cpus", "0-1", "0"));
-        assert!(!says("memory.max", "max", "4096"));
-    }
 }

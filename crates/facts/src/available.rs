@@ -13,6 +13,15 @@ pub enum Available<T> {
 }
 
 impl<T> Available<T> {
+    /// Why it is not there, if it is not.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Value(_) => None,
+            Self::NotAvailable(why) => Some(why),
+        }
+    }
+
     /// The value, if there is one.
     pub const fn value(&self) -> Option<&T> {
         match self {

@@ -21,6 +21,10 @@ pub enum Layout {
     None,
 }
 
+/// Why a controller is absent that only v1 has and that no hierarchy holds, so that one may be
+/// mounted for it.
+pub const ONLY_ON_V1: &str = "only a cgroup v1 hierarchy serves it, and none is mounted";
+
 /// Where a controller lives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -53,7 +57,8 @@ pub struct CgroupLayout {
     /// v1's `cpuacct` is listed under its own name.
     pub controllers: BTreeMap<String, Controller>,
     /// Where this process may make groups, by controller, when that is not the mount itself: a
-    /// group that was delegated to its user, or why there is none.
+    /// group that was delegated to its user, or why there is none. [`CORE`] stands for cgroup2
+    /// whatever controllers it has.
     #[serde(default)]
     pub bases: BTreeMap<String, Available<PathBuf>>,
 }

@@ -10,6 +10,6 @@ mod disk;
 mod machine;
 
 pub use available::Available;
-pub use cgroup::{CORE, CgroupLayout, Controller, Hierarchy, Home, Layout};
+pub use cgroup::{CORE, CgroupLayout, Controller, Hierarchy, Home, Layout, ONLY_ON_V1};
 pub use disk::{Disk, Holder, Scheduler};
 pub use machine::{Cache, Cpus, HostFacts, Node, Requirement, Tool};

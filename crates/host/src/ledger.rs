@@ -1,5 +1,5 @@
 //! The ledger: every change of the host is written down, with the value found, before it is
-//! made, so that it can be taken back even after SIGKILL at any instant (docs/host.md).
+//! made, so that it can be taken back even after SIGKILL at any instant (docs/safety.md).
 
 mod change;
 mod group;
@@ -12,6 +12,7 @@ mod make;
 mod queue;
 mod undo;
 mod unfinished;
+mod v1_mount;
 
 use std::path::{Path, PathBuf};
 

@@ -15,6 +15,7 @@ use crate::queue::Queue;
 
 mod cpu_imbalance;
 mod injection;
+mod never_bound;
 mod request_pool;
 mod settings;
 
@@ -39,12 +40,16 @@ pub(crate) fn find(
     verdict: Verdict,
 ) -> Vec<Cause> {
     match (verdict, numbers) {
-        (Verdict::Void, _) => subject
-            .gates
-            .iter()
-            .filter(|gate| gate.scope.concerns(measure, &promise.is))
-            .filter_map(crate::gates::Gate::cause)
-            .collect(),
+        (Verdict::Void, _) => {
+            let gates = subject.gates.iter();
+            let failed = gates.filter(|gate| gate.scope.concerns(measure, &promise.is));
+            let mut causes: Vec<Cause> = failed.filter_map(crate::gates::Gate::cause).collect();
+            // Every gate passed and there is a number: the limit was not reached.
+            if let (true, Some(numbers)) = (causes.is_empty(), numbers) {
+                causes.extend(never_bound::cause(subject, promise, measure, numbers));
+            }
+            causes
+        }
         (Verdict::Broken, Some(numbers)) => suspected(subject, promise, measure, numbers),
         _ => Vec::new(),
     }

@@ -58,6 +58,12 @@ impl Shared {
         self.set.len() as f64
     }
 
+    /// `CPU 0` or `CPUs 0-1`.
+    pub(crate) fn label(&self) -> String {
+        let word = if self.set.len() == 1 { "CPU" } else { "CPUs" };
+        format!("{word} {}", self.set)
+    }
+
     /// The CPUs that a group could keep busy by itself: as many as it has threads.
     pub(crate) fn demand(&self, group: &str) -> f64 {
         self.threads.get(group).map_or(self.count(), |n| f64::from(*n).min(self.count()))
@@ -116,6 +122,17 @@ pub(crate) fn spent(repeat: &Repeat<'_>, set: Option<&CpuSet>) -> Result<Spent, 
         return Err(format!("the counters of `{source}` did not move"));
     }
     Ok(Spent { idle: grown(&["idle_ns", "iowait_ns"])? / all, steal: grown(&["steal_ns"])? / all })
+}
+
+/// The part of the shared CPUs that processes outside the groups used.
+pub(crate) fn others(
+    trial: &TrialRecord,
+    repeat: &Repeat<'_>,
+    shared: &Shared,
+    spent: Spent,
+) -> Result<f64, String> {
+    let busy = 1.0 - spent.idle - spent.steal;
+    Ok((busy - used(trial, repeat)? / shared.count()).max(0.0))
 }
 
 /// CPUs that all groups of the trial together kept busy, measured or not.

@@ -4,9 +4,11 @@
 //! is missing, the gate says so; whether that voids a promise depends on whether the number can
 //! be believed without it, which stands at each gate.
 
+mod alone;
 mod backlogged;
 mod cpu;
 mod feasible;
+mod held_back;
 mod knobs;
 mod memory;
 mod others;
@@ -15,6 +17,7 @@ mod quota;
 mod repeats;
 mod scheduler;
 mod start;
+mod throttled;
 mod window;
 mod workloads;
 mod writes;
@@ -34,6 +37,8 @@ pub(crate) use repeats::Selection;
 pub(crate) enum Scope {
     /// Every promise of the trial.
     All,
+    /// Those about shares, of whatever it is.
+    Shares,
     /// Those about the disk.
     Io,
     /// Those about the disk that mean something only while groups compete for it.
@@ -49,7 +54,7 @@ pub(crate) enum Scope {
 impl Scope {
     /// Whether a promise of this kind is concerned.
     pub(crate) fn concerns(self, measure: Measure, relation: &RelationRecord) -> bool {
-        use RelationRecord::{AtLeast, AtLeastKnob, AtMost, AtMostKnob};
+        use RelationRecord::{AtLeast, AtLeastKnob, AtMost, AtMostKnob, Equal, Proportional};
         // A limit holds or not whether or not others want the resource.
         let competes = !matches!(relation, AtMost(_) | AtMostKnob(_));
         // The only knob that bounds CPU time is a quota, which competes with nobody.
@@ -57,6 +62,7 @@ impl Scope {
         let protects = matches!(relation, AtLeast(_) | AtLeastKnob(_));
         match self {
             Self::All => true,
+            Self::Shares => matches!(relation, Proportional(_) | Equal),
             Self::Io => measure.is_io(),
             Self::IoShares => measure.is_io() && competes,
             Self::CpuShares => measure.is_cpu() && competes && !quota,
@@ -103,6 +109,12 @@ impl Finding {
         Self { ok, evidence: evidence.into() }
     }
 
+    /// Both conditions, where there is a second one.
+    fn and(self, other: Option<Self>) -> Self {
+        let Some(other) = other else { return self };
+        Self::new(self.ok && other.ok, format!("{}; {}", self.evidence, other.evidence))
+    }
+
     /// The evidence is missing, and without it the number cannot be believed.
     fn missing(why: &str) -> Self {
         Self::new(false, format!("not available: {why}"))
@@ -120,6 +132,9 @@ pub(crate) struct Evidence<'r> {
     pub(crate) host: &'r HostFacts,
     /// The trial.
     pub(crate) trial: &'r TrialRecord,
+    /// Requests a second that iocost was told the disk does; `None` where it was not told, or told
+    /// different things in different trials.
+    pub(crate) told_iops: Option<f64>,
     /// Names of the measured groups.
     pub(crate) groups: &'r [&'r str],
     /// Measures and relations of its promises.
@@ -143,6 +158,7 @@ pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Gat
     gates.push(workloads::gate(evidence));
     gates.push(knobs::gate(evidence));
     gates.extend(scheduler::gate(evidence));
+    gates.extend(alone::gate(evidence));
     if evidence.any_promise(Scope::IoShares) {
         gates.push(backlogged::gate(evidence));
         gates.push(cpu::spare(evidence));
@@ -155,6 +171,7 @@ pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Gat
     }
     if evidence.any_promise(Scope::CpuQuotas) {
         gates.push(cpu::room(evidence));
+        gates.push(throttled::gate(evidence));
     }
     if evidence.any_promise(Scope::MemoryProtections) {
         gates.push(memory::gate(evidence));

@@ -29,10 +29,25 @@ pub(crate) fn number(record: &RepeatRecord, group: &str, knob: &str) -> Result<f
             Err(format!("`{}` of `{group}` is not available: {why}", reading.file))
         }
         Available::Value(text) if reading.file == "cpu.cfs_quota_us" => v1_quota(reading, text),
+        Available::Value(text) if is_weight_in_shares(reading) => {
+            numeric_reading(&reading.file, text)
+                .map(|shares| shares * WEIGHT_OF_SHARE)
+                .ok_or_else(|| format!("`cpu.shares` of `{group}` reads `{}`", text.trim()))
+        }
         Available::Value(text) => numeric_reading(&reading.file, text).ok_or_else(|| {
             format!("`{}` of `{group}` reads `{}`, which is no number", reading.file, text.trim())
         }),
     }
+}
+
+/// v1's default of 1024 shares is v2's default weight of 100 (sched_weight_from_cgroup,
+/// kernel/sched/core.c).
+const WEIGHT_OF_SHARE: f64 = 100.0 / 1024.0;
+
+/// Whether a weight of the study is shares on this host: readers get it back as the weight that
+/// they wrote, where shares hold it exactly.
+fn is_weight_in_shares(reading: &Reading) -> bool {
+    reading.knob == "cpu.weight" && reading.file == "cpu.shares"
 }
 
 /// CPUs that a v1 quota grants: the quota by the period, which is in a file of its own.

@@ -9,6 +9,19 @@ use crate::promise::{self, Subject};
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
 
+/// What the run wrote into io.cost.model, if it was always the same (Documentation/admin-guide/
+/// cgroup-v2.rst: `rrandiops` is the rate of random reads).
+fn told_iops(manifest: &Manifest) -> Option<f64> {
+    let models = manifest.changes.iter().filter(|change| change.what.ends_with("/io.cost.model"));
+    let told: Vec<f64> = models
+        .filter_map(|change| {
+            let mut words = change.set.as_deref()?.split_whitespace();
+            words.find_map(|word| word.strip_prefix("rrandiops="))?.parse().ok()
+        })
+        .collect();
+    told.first().copied().filter(|first| told.iter().all(|other| other == first))
+}
+
 /// Judges one combination of factors.
 pub(crate) fn judge_trial(
     manifest: &Manifest,
@@ -32,6 +45,7 @@ pub(crate) fn judge_trial(
     let evidence = Evidence {
         host: &manifest.host,
         trial,
+        told_iops: told_iops(manifest),
         groups: &groups,
         promises: &promises,
         repeats: &repeats,

@@ -2,6 +2,7 @@
 //! they say, and the system calls that the standard library lacks. It decides nothing.
 #![allow(unsafe_code)]
 
+mod bpf;
 mod error;
 mod kept;
 mod root;
@@ -9,6 +10,7 @@ mod root;
 pub mod affinity;
 pub mod block;
 pub mod child;
+pub mod class_program;
 pub mod clock;
 pub mod counters;
 pub mod device_program;
@@ -25,11 +27,14 @@ pub mod memory_policy;
 pub mod mount;
 pub mod namespace;
 pub mod pages;
+pub mod netlink;
+pub mod packets;
 pub mod parse;
 pub mod partition;
 pub mod pointer_ring;
 pub mod process;
 pub mod signal;
+pub mod traffic;
 pub mod wake;
 
 pub use error::Error;

@@ -1,12 +1,14 @@
 //! Namespaces of a process's own, which go when it ends (namespaces(7)). For processes that do
 //! something to mounts or network devices that nobody else is to see.
 
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 
 use crate::error::Error;
+use crate::root::Root;
 
 /// Gives the calling process mounts of its own, with an empty tmpfs at `place`.
 pub fn own_mounts(place: &Path) -> Result<(), Error> {
@@ -23,6 +25,12 @@ pub fn own_mounts(place: &Path) -> Result<(), Error> {
 /// other. Its cgroups stay as they are.
 pub fn own_network() -> Result<(), Error> {
     unshare(libc::CLONE_NEWNET, "a network namespace")
+}
+
+/// The network that the calling process is in, for requests that name one by descriptor.
+pub fn network(root: &Root) -> Result<File, Error> {
+    let path = Path::new("/proc/self/ns/net");
+    File::open(root.resolve(path)).map_err(|cause| Error::new("open", path, &cause))
 }
 
 fn unshare(flags: i32, what: &str) -> Result<(), Error> {

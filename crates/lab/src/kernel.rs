@@ -3,6 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use assay_kernel::filesystem;
+use assay_units::Bytes;
+
 use crate::cache::{Cache, is_plain};
 use crate::error::Error;
 use crate::package;
@@ -37,6 +40,22 @@ pub fn cached(cache: &Cache) -> Vec<Kernel> {
 /// none.
 pub fn available() -> Vec<(String, Result<String, Error>)> {
     SERIES.iter().map(|series| (format!("debian-{series}"), package::newest(series))).collect()
+}
+
+/// Room that a package and what is in it take: Debian's 6.1 has 70 MB, and 404 MiB unpacked.
+const ROOM: Bytes = Bytes::mebi(640);
+
+/// Whether so many free bytes are enough for a kernel.
+fn enough(free: u64, folder: &Path) -> Result<(), Error> {
+    if free >= ROOM.get() {
+        return Ok(());
+    }
+    let what = format!(
+        "a kernel does not fit: it needs {ROOM} and {} MiB are free in {}",
+        free >> 20,
+        folder.display()
+    );
+    Err(Error::new(what).hint("free space there, or name another folder with ASSAY_LAB_CACHE"))
 }
 
 fn of_folder(folder: &Path) -> Option<Kernel> {
@@ -85,6 +104,7 @@ impl Kernel {
             return Ok(kernel);
         }
         let kernels = cache.folder("kernels")?;
+        enough(filesystem::free_space(&kernels)?, &kernels)?;
         tell(&format!(
             "fetching Debian's kernel {release} into {} (about 100 MB, once)",
             kernels.display()
@@ -187,6 +207,14 @@ mod tests {
         assert_eq!(kernel.release, "6.1.0-56-amd64", "99 is not complete");
         assert_eq!(told, Vec::<String>::new());
         assert_eq!(cached(&cache).len(), 3);
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_fit_is_not_fetched() {
+        assert_eq!(enough(1 << 30, Path::new("/x")), Ok(()));
+        let error = enough(100 << 20, Path::new("/x")).unwrap_err().to_string();
+        assert!(error.contains("100 MiB are free in /x"), "{error}");
+        assert!(error.contains("ASSAY_LAB_CACHE"), "{error}");
     }
 
     #[test]

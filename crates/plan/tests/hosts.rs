@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use assay_facts::{Available, CgroupLayout, Controller, Cpus, Hierarchy, HostFacts, Layout, Tool};
 use assay_plan::{Part, Plan, Step, plan, steps};
+use assay_record::RelationRecord;
 use assay_study::{Scalar, Study, Templated, parse, set_factor, shipped, shipped_file};
 use assay_units::Bytes;
 
@@ -26,7 +27,7 @@ fn tool(found: bool, package: &str) -> Tool {
 
 /// A host with BFQ and all tools, its controllers on v1 or on v2.
 fn host(is_v2: bool) -> HostFacts {
-    let controllers = ["io", "cpu", "cpuacct", "memory"].map(|name| {
+    let controllers = ["io", "cpu", "cpuacct", "cpuset", "memory"].map(|name| {
         let hierarchy = match (is_v2, name) {
             (true, "cpuacct") => Hierarchy::Absent("v1 only".to_owned()),
             (true, _) => Hierarchy::V2(PathBuf::from("/cg")),
@@ -282,4 +283,52 @@ fn limits_of_a_disk_are_planned_for_the_disk_of_the_group() {
     let translation = &plan.trials[0].groups[0].knobs[0].translation;
     assert!(translation.needs_device());
     assert_eq!(translation.writes("7:0")[1].1, "7:0 100");
+}
+
+#[test]
+fn weights_of_a_cpu_become_shares_on_v1_and_every_thread_is_recorded() {
+    for (is_v2, file, weight) in [(false, "cpu.shares", "8192"), (true, "cpu.weight", "800")] {
+        let plan = plan(&study("cpu-weight"), &host(is_v2), 1);
+        assert_eq!(plan.refusals, []);
+        assert!(plan.trials[0].disks.is_empty(), "no disk is touched");
+        let heaviest = &plan.trials[0].groups[3];
+        let knob = heaviest.knobs.iter().find(|knob| knob.record.knob == "cpu.weight").unwrap();
+        assert_eq!((knob.record.file.as_str(), knob.record.written.as_str()), (file, weight));
+        assert_eq!(heaviest.workloads[0].threads, Some(2));
+        assert_eq!(heaviest.workloads[0].job.option("ioengine"), Some("cpuio"));
+    }
+}
+
+#[test]
+fn a_quota_of_v1_is_two_files_and_its_promises_name_the_knob() {
+    let plan = plan(&study("cpu-quota"), &host(false), 1);
+    assert_eq!(plan.refusals, []);
+    let knob = &plan.trials[0].groups[0].knobs[0];
+    assert_eq!(knob.record.file, "cpu.cfs_quota_us");
+    assert_eq!(knob.record.written, "50000");
+    assert_eq!(knob.record.also["cpu.cfs_period_us"], "100000");
+    let relations: Vec<&RelationRecord> =
+        plan.trials[0].promises.iter().map(|promise| &promise.is).collect();
+    let knob = "cpu.max".to_owned();
+    assert_eq!(
+        relations,
+        [&RelationRecord::AtMostKnob(knob.clone()), &RelationRecord::AtLeastKnob(knob)]
+    );
+}
+
+#[test]
+fn a_protection_needs_v2_and_is_planned_inside_a_box() {
+    let v1 = plan(&study("memory-protection"), &host(false), 1);
+    let said: Vec<String> = v1.refusals.iter().map(ToString::to_string).collect();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("v1 protects no memory") && said[0].contains("assay lab run"));
+
+    let v2 = plan(&study("memory-protection"), &host(true), 1);
+    assert_eq!(v2.refusals, []);
+    let groups: Vec<(&str, bool)> =
+        v2.trials[0].groups.iter().map(|group| (group.name.as_str(), group.measured)).collect();
+    assert_eq!(groups, [("box", true), ("box/kept", true), ("box/hog", false)]);
+    let held = ["192 MiB", "96 MiB"].map(|size| size.parse::<Bytes>().unwrap().get().to_string());
+    let written: Vec<String> = written(&v2, 0).into_iter().map(|(_, value)| value).collect();
+    assert_eq!(written, held);
 }

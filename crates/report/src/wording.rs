@@ -7,6 +7,16 @@ use serde_json::Value;
 
 use crate::number::{self, Unit};
 
+/// Why some groups were promised something else than their weights alone would give.
+pub(crate) fn feasible<'j>(
+    judged: &'j TrialJudgement,
+    promise: &PromiseJudgement,
+) -> Option<&'j str> {
+    let differs = promise.groups.iter().any(|group| group.share_by_weight.is_some());
+    let check = judged.validity.iter().find(|check| check.check == "feasible");
+    check.filter(|_| differs).map(|check| check.evidence.as_str())
+}
+
 /// A verdict as one word.
 pub(crate) const fn verdict(verdict: Verdict) -> &'static str {
     match verdict {

@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture {
     seen: BTreeMap<String, String>,
+    /// Groups of others, which may come and go at any time (sessions, timers, containers); what
+    /// they say must stay.
+    of_others: BTreeMap<String, String>,
     folders: Vec<PathBuf>,
 }
 
@@ -30,6 +33,7 @@ impl Picture {
     pub fn take_with(folders: &[&Path]) -> Self {
         let mut picture = Self {
             seen: BTreeMap::new(),
+            of_others: BTreeMap::new(),
             folders: folders.iter().map(|folder| (*folder).to_owned()).collect(),
         };
         picture.take_disks();
@@ -78,6 +82,9 @@ impl Picture {
 
     fn take_disks(&mut self) {
         for disk in entries(Path::new("/sys/block")) {
+            if is_loop_of_a_living_other(&disk) {
+                continue;
+            }
             self.note(&disk, String::new());
             self.take_files_below(&disk.join("queue"));
             self.take_files_below(&disk.join("loop"));
@@ -102,8 +109,9 @@ impl Picture {
 
     fn take_nodes(&mut self) {
         for path in entries(Path::new("/dev")) {
-            let name = path.to_string_lossy();
-            if name.starts_with("/dev/loop") || name.starts_with("/dev/nullb") {
+            let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+            let counts = name.starts_with("loop") || name.starts_with("nullb");
+            if counts && !is_loop_of_a_living_other(&Path::new("/sys/block").join(name)) {
                 self.note(&path, String::new());
             }
         }
@@ -151,6 +159,15 @@ impl Picture {
     }
 }
 
+/// Whether the image of a loop device is that of an Assay that lives and is not this test
+/// (`assay-NAME-PID.img`), as somebody may use Assay by hand while tests run.
+fn is_loop_of_a_living_other(disk: &Path) -> bool {
+    let image = fs::read_to_string(disk.join("loop/backing_file")).unwrap_or_default();
+    let image = Path::new(image.trim_end_matches([' ', '\n']));
+    let stem = image.file_stem().unwrap_or_default().to_string_lossy();
+    groups::is_of_a_living_other(&stem)
+}
+
 /// A process that is over and waits for its parent to ask: when a test is killed, that is the
 /// first process of the machine, which may take its time. Such a one holds no group and no file.
 fn has_ended(process: &Path) -> bool {
@@ -169,6 +186,12 @@ fn differences(before: &Picture, after: &Picture) -> String {
                 writeln!(text, "  changed: {name}: {} -> {}", short(old), short(new)).unwrap();
             }
             Some(_) => {}
+        }
+    }
+    // Of others' groups only those count that are in both pictures.
+    for (name, old) in &before.of_others {
+        if let Some(new) = after.of_others.get(name).filter(|new| *new != old) {
+            writeln!(text, "  changed: {name}: {} -> {}", short(old), short(new)).unwrap();
         }
     }
     for name in after.seen.keys().filter(|name| !before.seen.contains_key(*name)) {
@@ -203,16 +226,27 @@ mod tests {
 
     #[test]
     fn a_picture_names_what_is_new_gone_and_changed() {
-        let picture = |entries: &[(&str, &str)]| Picture {
-            seen: entries.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect(),
-            folders: Vec::new(),
-        };
-        let before = picture(&[("/a", "1\n"), ("/b", ""), ("/c", "same")]);
-        let after = picture(&[("/a", "2\n"), ("/c", "same"), ("/d", "")]);
+        let before = picture(&[("/a", "1\n"), ("/b", ""), ("/c", "same")], &[]);
+        let after = picture(&[("/a", "2\n"), ("/c", "same"), ("/d", "")], &[]);
         assert_eq!(
             differences(&before, &after),
             "  changed: /a: \"1\" -> \"2\"\n  gone:    /b\n  new:     /d\n"
         );
+    }
+
+    fn picture(seen: &[(&str, &str)], of_others: &[(&str, &str)]) -> Picture {
+        let map = |entries: &[(&str, &str)]| {
+            entries.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
+        };
+        Picture { seen: map(seen), of_others: map(of_others), folders: Vec::new() }
+    }
+
+    #[test]
+    fn groups_of_others_may_come_and_go_but_nobody_may_change_them() {
+        let before = picture(&[], &[("/cg/a", "1"), ("/cg/b", "1")]);
+        let after = picture(&[], &[("/cg/a", "2"), ("/cg/c", "1")]);
+        let expected = "  changed: /cg/a: \"1\" -> \"2\"\n";
+        assert_eq!(differences(&before, &after), expected);
     }
 
     #[test]

@@ -4,10 +4,14 @@ use std::path::Path;
 
 use assay_facts::CgroupLayout;
 use assay_kernel::Root;
-use assay_knob::{DiskQueue, Role, numeric_reading, translate};
+use assay_knob::{DiskQueue, Knob, Role, ValueRange, numeric_reading, translate};
 use serde::Serialize;
 
 use super::hierarchy::Mounted;
+
+/// What only takes a 0 is a counter that can be put back, such as `cpuacct.usage`: it differs in
+/// every group that was used, and nobody has set it.
+const COUNTER: ValueRange = ValueRange::Integer { low: 0, high: 0 };
 
 /// A knob that someone has set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -31,7 +35,8 @@ impl Defaults {
         let has = |name: &str| hierarchy.controllers.iter().any(|one| one == name);
         let mut files: Vec<(String, String)> = Vec::new();
         // The default of an I/O weight stands under the name of each scheduler that has one.
-        for knob in assay_knob::all().iter().filter(|knob| has(knob.controller)) {
+        let is_set = |knob: &&Knob| has(knob.controller) && knob.range != COUNTER;
+        for knob in assay_knob::all().iter().filter(is_set) {
             let disk = Some(DiskQueue { scheduler: "bfq".to_owned(), iops: None })
                 .filter(|_| knob.name.contains("bfq"));
             let Some(Ok(found)) = knob
@@ -89,6 +94,14 @@ fn is_default(file: &str, default: &str, value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counters_that_can_be_put_back_are_no_settings() {
+        for name in ["cpuacct.usage", "memory.max_usage_in_bytes", "memory.failcnt"] {
+            let knob = assay_knob::find(name).unwrap();
+            assert_eq!((knob.role, &knob.range), (Role::Setting, &COUNTER), "{name}");
+        }
+    }
 
     #[test]
     fn no_limit_is_the_default_in_every_spelling() {

@@ -32,13 +32,6 @@ pub(crate) struct ConformArguments {
     patience: Option<f64>,
 }
 
-/// What the hidden command `assay probe` takes.
-#[derive(Debug, Args)]
-pub(crate) struct ProbeArguments {
-    /// The probe's name and its KEY=VALUE words
-    words: Vec<String>,
-}
-
 fn patience(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(factor) if (0.1..=100.0).contains(&factor) => Ok(factor),
@@ -172,9 +165,17 @@ fn code(document: &Document) -> Code {
     }
 }
 
+/// The words behind `assay probe`, where this process is to be a probe. That command is for cases
+/// alone, and does without the parser: what a probe does before it is ready, it does inside a
+/// group whose use of the machine is about to be judged.
+pub(crate) fn probe_words() -> Option<Vec<String>> {
+    let mut words = std::env::args().skip(1);
+    (words.next()? == "probe").then(|| words.collect())
+}
+
 /// Is a probe. Its parent is a case, which reads what it says.
-pub(crate) fn probe(arguments: &ProbeArguments) -> Code {
-    match assay_conform::probe::run(&arguments.words, &mut std::io::stdout()) {
+pub(crate) fn probe(words: &[String]) -> Code {
+    match assay_conform::probe::run(words, &mut std::io::stdout()) {
         Ok(()) => Code::Kept,
         Err(message) => {
             talk::error(&message);

@@ -23,7 +23,7 @@ pub(crate) struct ExecArguments {
     /// Set a knob by its cgroup v2 name, as memory.max=64M; may be repeated
     #[arg(long = "set", value_name = "KNOB=VALUE")]
     set: Vec<Setting>,
-    /// CPUs and memory nodes, as cpus=0-3,memory=bind:0 (by cpusets)
+    /// CPUs and memory nodes, as cpus=0-3,mems=0 (by cpusets)
     #[arg(long, value_name = "PLACE", value_parser = assay_exec::place)]
     place: Vec<Vec<Setting>>,
     /// The disk whose scheduler decides what io.weight becomes, as sda

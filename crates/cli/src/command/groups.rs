@@ -1,6 +1,8 @@
 //! `assay groups`
 
+mod order;
 mod table;
+mod terminal;
 mod watch;
 
 use std::time::Duration;
@@ -14,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::exit::Code;
 use crate::talk;
+use order::Order;
 
 /// What `assay groups` takes.
 #[derive(Debug, Args)]
@@ -23,7 +26,16 @@ pub(crate) struct GroupsArguments {
     /// Only the hierarchy that serves this controller, by its v2 name
     #[arg(long, value_name = "NAME")]
     controller: Option<String>,
-    /// Read again every so many seconds, busiest first, until q or Ctrl-C
+    /// Only so many levels of groups
+    #[arg(long, value_name = "LEVELS")]
+    depth: Option<usize>,
+    /// Only groups with processes in them or below
+    #[arg(long)]
+    populated: bool,
+    /// The largest first, or by path; with --watch by CPU if nothing is said
+    #[arg(long, value_name = "BY")]
+    sort: Option<Order>,
+    /// Read again every so many seconds, until q or Ctrl-C
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2",
           value_parser = seconds)]
     watch: Option<Duration>,
@@ -50,14 +62,20 @@ pub(crate) fn run(arguments: &GroupsArguments) -> Code {
             return Code::Host;
         }
     };
-    let filter = Filter { controller: arguments.controller.clone(), below: arguments.path.clone() };
+    let filter = Filter {
+        controller: arguments.controller.clone(),
+        below: arguments.path.clone(),
+        depth: arguments.depth,
+        populated: arguments.populated,
+    };
     let first = take(&root, &layout, &filter);
     if let Err(code) = check(&first, &filter, &layout) {
         return code;
     }
     let read = || take(&root, &layout, &filter);
     if let Some(period) = arguments.watch {
-        return watch::run(first, read, period, arguments.json);
+        let order = arguments.sort.unwrap_or(Order::Cpu);
+        return watch::run(first, read, watch::Wanted { period, order, as_json: arguments.json });
     }
     std::thread::sleep(BETWEEN);
     let second = read();
@@ -65,7 +83,8 @@ pub(crate) fn run(arguments: &GroupsArguments) -> Code {
     if arguments.json {
         talk::data(&format!("{:#}", document(&second, &rates)));
     } else {
-        talk::data(&table::tree(&second, &rates, talk::width()));
+        let order = arguments.sort.unwrap_or(Order::Path);
+        talk::data(&table::whole(&second, &rates, order, terminal::width()));
     }
     Code::Kept
 }

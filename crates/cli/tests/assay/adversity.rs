@@ -154,7 +154,7 @@ fn a_damaged_ledger_is_restored_as_far_as_known_and_a_person_sets_it_aside() {
 fn a_ledger_of_a_newer_assay_is_left_alone() {
     let bench = Bench::aside();
     fs::create_dir_all(bench.path("state/ledger")).unwrap();
-    // Sealed with the first 32 bits of SHA-256, as docs/host.md says.
+    // Sealed with the first 32 bits of SHA-256, as docs/safety.md says.
     let line = "{\"begin\":{\"format\":3,\"run\":\"later\"}}\t476468ec\nwhat only it knows\n";
     let ledger = bench.path("state/ledger/later.jsonl");
     fs::write(&ledger, line).unwrap();

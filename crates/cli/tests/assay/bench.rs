@@ -28,7 +28,12 @@ pub(crate) struct Bench {
 impl Bench {
     /// For a test that changes the host. `None`, said and counted, where it cannot run.
     pub(crate) fn on_host(test: &str) -> Option<Self> {
-        let turn = turn(test, &NEEDS)?;
+        Self::with(test, &NEEDS)
+    }
+
+    /// For a test that changes the host and needs something else of it than a disk with weights.
+    pub(crate) fn with(test: &str, needs: &[Need]) -> Option<Self> {
+        let turn = turn(test, needs)?;
         Some(Self::make(Some(turn)))
     }
 

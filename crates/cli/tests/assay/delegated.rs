@@ -14,10 +14,10 @@ use rustix::process::Signal;
 use crate::bench::Bench;
 use crate::running::{Running, json};
 
-const NOBODY: u32 = 65_534;
+pub(crate) const NOBODY: u32 = 65_534;
 
 /// Groups on cgroup v1 that belong to nobody, one in each of these hierarchies.
-struct Delegated(Vec<PathBuf>);
+pub(crate) struct Delegated(Vec<PathBuf>);
 
 impl Delegated {
     fn make(controllers: &[&str]) -> Option<Self> {
@@ -51,7 +51,7 @@ impl Drop for Delegated {
 }
 
 /// The program as nobody, with everything that it may write in `home`.
-fn as_nobody(bench: &Bench) -> Command {
+pub(crate) fn as_nobody(bench: &Bench) -> Command {
     let home = bench.path("home");
     if !home.exists() {
         fs::create_dir(&home).unwrap();
@@ -86,7 +86,7 @@ fn study(bench: &Bench, knobs: &str) -> PathBuf {
 
 const KNOBS: &str = "\"pids.max\" = 50, \"memory.max\" = \"64M\", \"cpu.weight\" = [100, 300]";
 
-fn delegated(test: &str, controllers: &[&str]) -> Option<(Bench, Delegated)> {
+pub(crate) fn delegated(test: &str, controllers: &[&str]) -> Option<(Bench, Delegated)> {
     let bench = Bench::on_host(test)?;
     let delegated = Delegated::make(controllers);
     if delegated.is_none() {
@@ -158,4 +158,55 @@ fn what_was_not_delegated_is_refused_by_name_and_nothing_is_touched() {
     ]);
     assert!(!ended.stderr.contains("cpu.weight"), "{}", ended.stderr);
     Picture::assert_same(&before, "after the refusal");
+}
+
+#[test]
+fn a_user_runs_commands_under_limits_and_learns_what_they_lack() {
+    let wanted = ["cpu", "cpuacct", "memory", "pids"];
+    let Some((bench, _groups)) = delegated("a user's exec", &wanted) else { return };
+    let mut exec = as_nobody(&bench);
+    let before = Picture::take_with(&[&bench.path("home")]);
+    exec.args(["exec", "--set", "memory.max=32M", "--set", "pids.max=20", "--json", "--", "true"]);
+    let ended = bench.finish(exec);
+    ended.assert_code(0);
+    let document: serde_json::Value =
+        serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!(document["restored"], true, "{document:#}");
+    assert!(document.to_string().contains("needs root, because"), "{document:#}");
+    let mut refused = as_nobody(&bench);
+    refused.args(["exec", "--place", "cpus=0", "--", "true"]);
+    let refused = bench.finish(refused);
+    refused.assert_code(4);
+    refused.assert_says(&["cpuset.cpus=0", "needs root, because", "nothing was touched"]);
+    let mut groups = as_nobody(&bench);
+    groups.arg("groups");
+    let groups = bench.finish(groups);
+    groups.assert_code(0);
+    let name = format!("assay-test-{}-user", std::process::id());
+    assert!(groups.stdout.contains(&name), "{}", groups.stdout);
+    fs::remove_dir_all(bench.path("home/state")).unwrap();
+    Picture::assert_same(&before, "after a user's exec");
+}
+
+#[test]
+fn a_user_learns_of_conformance_what_was_delegated_and_of_the_rest_why_not() {
+    let wanted = ["pids"];
+    let Some((bench, _groups)) = delegated("a user's conform", &wanted) else { return };
+    let mut conform = as_nobody(&bench);
+    let before = Picture::take_with(&[&bench.path("home/data")]);
+    conform.args(["conform", "core", "pids", "devices", "hugetlb", "--json"]);
+    let ended = bench.finish(conform);
+    let document: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    let mut kept = 0;
+    for case in document["cases"].as_array().unwrap() {
+        match case["verdict"].as_str().unwrap() {
+            "kept" => kept += 1,
+            "not-available" => assert!(!case["reason"].as_str().unwrap().is_empty(), "{case:#}"),
+            other => panic!("{other}: {case:#}"),
+        }
+    }
+    assert!(kept >= 7, "all cases of pids can be judged: {document:#}");
+    assert!(document.to_string().contains("needs root, because"), "{document:#}");
+    ended.assert_code(0);
+    Picture::assert_same(&before, "after a user's conform");
 }

@@ -1,20 +1,26 @@
 //! `assay exec` on the real kernel: limits that bind and limits that do not, what reaches the
 //! command and what comes back from it, and a host that is afterwards what it was.
 
-use std::path::Path;
-use std::process::Command;
+use std::fs;
+use std::os::unix::fs::chown;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use assay_kernel::Root;
+use assay_testbed::{Picture, skip};
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::bench::Bench;
+use crate::delegated::{NOBODY, as_nobody, delegated};
 use crate::running::{Ended, Running, processes_in};
 
 /// Fills its memory with zeros, more than any limit here.
 const HOG: &str = "head -c 100000000 /dev/zero | tail > /dev/null";
 
-/// Keeps one CPU busy for a while.
+/// Keeps one CPU busy for a while. On a host where many others want the CPU it gets little of it, so
+/// that only a small quota is sure to bind.
 const SPIN: &str = "timeout 1 sh -c 'while :; do :; done'; true";
 
 fn exec(bench: &Bench, arguments: &[&str]) -> Ended {
@@ -52,7 +58,7 @@ fn a_memory_limit_that_binds_beside_a_quota_that_does_not() {
 #[test]
 fn a_quota_that_binds_beside_a_memory_limit_that_does_not() {
     let Some(bench) = Bench::on_host("exec: a quota binds") else { return };
-    let limits = ["--set", "memory.max=256M", "--set", "cpu.max=20000 100000"];
+    let limits = ["--set", "memory.max=256M", "--set", "cpu.max=5000 100000"];
     let ended = exec(&bench, &[&limits[..], &["--json", "--", "sh", "-c", SPIN]].concat());
     ended.assert_code(0);
     let found = document(&ended);
@@ -66,10 +72,10 @@ fn a_quota_that_binds_beside_a_memory_limit_that_does_not() {
 fn both_limits_bind_and_each_has_its_line() {
     let Some(bench) = Bench::on_host("exec: both bind") else { return };
     let script = format!("{HOG}; {SPIN}");
-    let limits = ["--set", "memory.max=16M", "--set", "cpu.max=20000 100000"];
+    let limits = ["--set", "memory.max=16M", "--set", "cpu.max=5000 100000"];
     let ended = exec(&bench, &[&limits[..], &["--", "sh", "-c", &script]].concat());
     ended.assert_code(0);
-    for knob in ["memory.max 16 MiB", "cpu.max 20000 100000"] {
+    for knob in ["memory.max 16 MiB", "cpu.max 5000 100000"] {
         let line = ended.stderr.lines().find(|line| line.starts_with(knob)).unwrap_or_default();
         assert!(line.contains("  bound: "), "{knob}:\n{}", ended.stderr);
     }
@@ -106,7 +112,7 @@ fn exit_codes_and_streams_are_the_command_s_own() {
     let script = "read word; echo got $word; echo talk >&2; exit 7";
     let input = bench.write("input", "hello\n");
     let mut command = bench.program();
-    command.args(["exec", "--", "sh", "-c", script]).stdin(std::fs::File::open(input).unwrap());
+    command.args(["exec", "--", "sh", "-c", script]).stdin(fs::File::open(input).unwrap());
     let ended = bench.finish(command);
     ended.assert_code(7);
     assert_eq!(ended.stdout, "got hello\n");
@@ -197,7 +203,7 @@ fn signals_reach_the_command_and_its_answer_comes_back() {
         let ended = run.end(Duration::from_secs(30));
         ended.assert_code(42);
         assert_eq!(ended.stdout, format!("{name}\n"));
-        std::fs::remove_file(bench.path("ready")).unwrap();
+        fs::remove_file(bench.path("ready")).unwrap();
     }
     bench.assert_host_is_as_before("exec with signals");
 }
@@ -262,7 +268,7 @@ fn killed_in_the_middle_and_restored_it_leaves_nothing() {
     assert!(entries_of(&bench.path("state").join("ledger")).is_empty());
 }
 
-fn entries_of(directory: &Path) -> Vec<std::path::PathBuf> {
+fn entries_of(directory: &Path) -> Vec<PathBuf> {
     assay_testbed::entries(directory)
 }
 
@@ -277,4 +283,122 @@ fn a_signal_that_is_ignored_stays_ignored_for_the_command() {
     ended.assert_code(0);
     assert_eq!(ended.stdout, "survived\n");
     bench.assert_host_is_as_before("exec under nohup");
+}
+
+#[test]
+fn a_user_runs_a_command_in_groups_that_were_delegated() {
+    let wanted = ["cpu", "cpuacct", "memory", "pids"];
+    let Some((bench, _groups)) = delegated("exec: delegated groups", &wanted) else { return };
+    let mut command = as_nobody(&bench);
+    let before = Picture::take();
+    let limits = ["--set", "pids.max=3", "--set", "memory.max=64M", "--json"];
+    let forks = "for i in 1 2 3 4 5 6; do sleep 0.3 & done; wait";
+    command.arg("exec").args(limits).args(["--", "sh", "-c", forks]);
+    let ended = bench.finish(command);
+    let found = document(&ended);
+    assert_eq!(binding(&found, "pids.max"), "bound", "{found:#}");
+    assert_eq!(binding(&found, "memory.max"), "did_not_bind", "{found:#}");
+    assert_eq!(found["restored"], true);
+    // No group of cgroup2 was delegated, and only there is pressure counted.
+    let why = found["used"]["cpu_pressure"]["not_available"].as_str().unwrap_or_default();
+    assert!(why.contains("needs root, because") || why.contains("not mounted"), "{found:#}");
+    Picture::assert_same(&before, "a user's exec");
+
+    let mut command = as_nobody(&bench);
+    command.args(["exec", "--set", "cpuset.cpus=0", "--", "echo", "ran"]);
+    let ended = bench.finish(command);
+    ended.assert_code(4);
+    ended.assert_says(&["cpuset.cpus=0", "needs root, because no group of", "was not run"]);
+    assert_eq!(ended.stdout, "");
+    Picture::assert_same(&before, "a user's exec that was refused");
+}
+
+/// A group on cgroup2 that belongs to nobody.
+struct OnV2(PathBuf);
+
+impl OnV2 {
+    fn make() -> Option<Self> {
+        let facts = assay_host::gather(&Root::real()).unwrap();
+        let name = format!("assay-test-{}-v2", std::process::id());
+        let group = facts.cgroup.v2_mount?.join(name);
+        fs::create_dir(&group).unwrap();
+        for name in ["", "cgroup.procs", "cgroup.subtree_control", "cgroup.threads"] {
+            chown(group.join(name), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        Some(Self(group))
+    }
+}
+
+impl Drop for OnV2 {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_user_in_a_delegated_group_of_cgroup2_steps_aside_for_the_command() {
+    const TEST: &str = "exec: delegated on cgroup2";
+    let Some(bench) = Bench::on_host(TEST) else { return };
+    let Some(group) = OnV2::make() else { return skip(TEST, "no cgroup2 is mounted") };
+    let before = Picture::take();
+    let user = as_nobody(&bench);
+    let mut command = Command::new("sh");
+    let script = "echo $$ > \"$1/cgroup.procs\" && shift && exec \"$@\"";
+    command.args(["-c", script, "sh"]).arg(&group.0).arg(user.get_program()).args(user.get_args());
+    for (name, value) in user.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.current_dir(bench.path("home")).stdin(Stdio::null());
+    command.args(["exec", "--json", "--", "cat", "/proc/self/cgroup"]);
+    let ended = bench.finish(command);
+    ended.assert_code(0);
+    let name = group.0.file_name().unwrap().to_str().unwrap();
+    let inside = format!("0::/{name}/assay-exec-");
+    assert!(ended.stdout.contains(&inside), "no `{inside}` in {}", ended.stdout);
+    let report = ended.stdout.lines().last().unwrap();
+    let found: Value = serde_json::from_str(report).unwrap();
+    assert!(found["used"]["cpu_s"]["value"].is_number(), "{found:#}");
+    assert_eq!(found["restored"], true);
+    Picture::assert_same(&before, "an exec below a delegated group");
+}
+
+/// The first whole disk that can be read.
+fn disk() -> Option<String> {
+    let facts = assay_host::gather(&Root::real()).unwrap();
+    let mut disks = facts.disks.into_iter().map(|disk| disk.name);
+    disks.find(|name| name.starts_with("vd") || name.starts_with("sd") || name.starts_with("nvme"))
+}
+
+#[test]
+fn a_limit_without_its_disk_takes_the_one_that_is_named() {
+    const TEST: &str = "exec: a limit on a disk";
+    let Some(bench) = Bench::on_host(TEST) else { return };
+    let Some(disk) = disk() else { return skip(TEST, "no disk is attached") };
+    let arguments = ["--disk", &disk, "--set", "io.max=rbps=1G", "--json", "--", "true"];
+    let found = document(&exec(&bench, &arguments));
+    let limit = &found["limits"][0];
+    assert_eq!(limit["differs"], false, "{found:#}");
+    assert!(limit["reads"]["value"].as_str().unwrap().contains("1073741824"), "{found:#}");
+    assert!(limit["figures"].as_str().unwrap().contains(" of 1 GiB/s"), "{found:#}");
+    bench.assert_host_is_as_before("exec with a limit on a disk");
+    let unnamed = exec(&bench, &["--set", "io.max=rbps=1M", "--", "true"]);
+    unnamed.assert_code(2);
+    unnamed.assert_says(&["--disk"]);
+}
+
+#[test]
+fn a_device_that_is_denied_cannot_be_opened() {
+    let Some(bench) = Bench::on_host("exec: a denied device") else { return };
+    let script = "head -c 1 /dev/zero >/dev/null";
+    let denied = exec(&bench, &["--set", "devices.deny=c 1:5 rwm", "--", "sh", "-c", script]);
+    if denied.status.code() == Some(4) {
+        return skip("exec: a denied device", "no hierarchy of this host rules on devices");
+    }
+    denied.assert_code(1);
+    denied.assert_says(&["Operation not permitted", "devices.deny c 1:5 rwm  undecided"]);
+    exec(&bench, &["--set", "devices.deny=c 1:9 rwm", "--", "sh", "-c", script]).assert_code(0);
+    bench.assert_host_is_as_before("exec with a denied device");
 }

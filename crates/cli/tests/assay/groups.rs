@@ -47,6 +47,11 @@ fn a_group_is_listed_with_its_processes_knobs_and_use() {
     assert!(ours["rates"]["cpus"]["value"].as_f64() < Some(0.5), "{ours:#}");
 
     let path = ours["path"].as_str().unwrap();
+    let (code, text, _) = groups(&bench, &["--populated", "--depth", "1", "--sort", "processes"]);
+    assert_eq!(code, 0);
+    let row = text.lines().find(|line| line.starts_with(path)).unwrap_or_default();
+    assert!(row.contains(" 3 "), "a line of its own with its whole path:\n{text}");
+    assert!(!row.contains("max_usage"), "a counter is no setting: {row}");
     let (code, text, _) = groups(&bench, &[path]);
     assert_eq!(code, 0);
     let row = text.lines().find(|line| line.starts_with("/assay")).unwrap();

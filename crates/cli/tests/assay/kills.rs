@@ -1,12 +1,15 @@
-//! SIGKILL at 200 random instants of real runs, over studies that change the host in different
-//! ways; then `assay restore`, which is itself killed at times; then the whole host is compared
-//! with what it was.
+//! SIGKILL at more than 200 random instants of real runs, commands under limits and cases of
+//! conformance, which change the host in different ways; then `assay restore`, which is itself
+//! killed at times; then the whole host is compared with what it was.
 //!
 //! The instants are drawn from a seed that stands in every failure and, with every instant, in
-//! `kills-STUDY.txt` in cargo's folder for files of tests. `ASSAY_TEST_SEED=N` draws them again.
+//! `kills-WORK.txt` in cargo's folder for files of tests. `ASSAY_TEST_SEED=N` draws them again.
 
 mod draw;
+mod progress;
 mod studies;
+mod theirs;
+mod works;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -20,114 +23,147 @@ use rustix::process::Signal;
 
 use crate::bench::Bench;
 use crate::halt::image_of;
-use crate::kills::draw::{Draw, Round, Victims, When};
+use crate::kills::draw::{Draw, Round, Victims, When, Whole};
+use crate::kills::progress::{Phase, Progress};
 use crate::kills::studies::Changes;
+use crate::kills::theirs::Theirs;
+use crate::kills::works::Work;
 use crate::running::{Running, end_processes_in, processes_in};
 
-/// Kills for each of the four studies.
-const KILLS: usize = 50;
-
-/// One study's kills: what they share.
+/// One work's kills: what they share.
 struct Kills {
     bench: Bench,
-    study: PathBuf,
+    work: Work,
+    data: PathBuf,
+    theirs: Theirs,
     before: Picture,
     record: File,
     seed: u64,
+    /// How far restores had come that were killed.
+    restores: BTreeMap<&'static str, usize>,
 }
 
 #[test]
-fn fifty_kills_of_runs_with_partitions_and_file_systems_leave_no_trace() {
-    kill_again_and_again(Changes::Partitions);
+fn forty_kills_of_runs_with_partitions_and_file_systems_leave_no_trace() {
+    kill_again_and_again(Work::Study(Changes::Partitions), 40);
 }
 
 #[test]
-fn fifty_kills_of_runs_with_queue_settings_leave_no_trace() {
-    kill_again_and_again(Changes::Queue);
+fn forty_kills_of_runs_with_queue_settings_leave_no_trace() {
+    kill_again_and_again(Work::Study(Changes::Queue), 40);
 }
 
 #[test]
-fn fifty_kills_of_runs_with_nested_groups_and_knobs_leave_no_trace() {
-    kill_again_and_again(Changes::Knobs);
+fn forty_kills_of_runs_with_nested_groups_and_knobs_leave_no_trace() {
+    kill_again_and_again(Work::Study(Changes::Knobs), 40);
 }
 
 #[test]
-fn fifty_kills_of_runs_in_a_directory_leave_no_trace() {
-    kill_again_and_again(Changes::Directory);
+fn forty_kills_of_runs_in_a_directory_leave_no_trace() {
+    kill_again_and_again(Work::Study(Changes::Directory), 40);
 }
 
-fn kill_again_and_again(changes: Changes) {
-    let Some(bench) = Bench::on_host(&format!("50 kills: {changes:?}")) else { return };
+#[test]
+fn twenty_kills_of_the_study_cpu_weight_leave_no_trace() {
+    kill_again_and_again(Work::CpuWeight, 20);
+}
+
+#[test]
+fn twenty_kills_of_the_study_cpu_quota_leave_no_trace() {
+    kill_again_and_again(Work::CpuQuota, 20);
+}
+
+#[test]
+fn forty_kills_of_commands_under_limits_leave_no_trace() {
+    kill_again_and_again(Work::Exec, 40);
+}
+
+#[test]
+fn forty_kills_of_conformance_leave_no_trace() {
+    kill_again_and_again(Work::Conform, 40);
+}
+
+fn kill_again_and_again(work: Work, kills: usize) {
+    let Some(bench) = Bench::on_host(&format!("{kills} kills: {}", work.name())) else { return };
     let seed = draw::seed();
-    let mut kills = Kills::new(bench, changes, seed);
-    let whole = kills.whole_run();
+    let begun = Instant::now();
+    let mut all = Kills::new(bench, work, seed);
+    let whole = all.whole();
     let mut draw = Draw::new(seed, whole);
-    let mut phases: BTreeMap<String, usize> = BTreeMap::new();
+    let mut phases: BTreeMap<Phase, usize> = BTreeMap::new();
     let mut killed = 0;
-    // A run that is over before its instant comes is none of the fifty.
-    for number in 0..2 * KILLS {
-        if killed == KILLS {
+    // A work that is over before its instant comes is none of the kills.
+    for number in 0..3 * kills {
+        if killed == kills {
             break;
         }
         let round = draw.round();
-        if let Some(phase) = kills.round(number, &round) {
+        if let Some(phase) = all.round(number, &round) {
             killed += 1;
             *phases.entry(phase).or_default() += 1;
         }
     }
-    assert_eq!(killed, KILLS, "seed {seed}: too many runs were over before they were killed");
-    writeln!(kills.record, "kills by phase: {phases:?}").unwrap();
-    eprintln!("{changes:?}, seed {seed}: {phases:?}");
-    assert!(phases.len() >= 4, "seed {seed}: killed in too few phases: {phases:?}");
+    let seconds = begun.elapsed().as_secs();
+    let summary = format!("{killed} in {seconds} s: {phases:?}; restores: {:?}", all.restores);
+    writeln!(all.record, "{summary}").unwrap();
+    eprintln!("{}, seed {seed}: {summary}", work.name());
+    assert_eq!(killed, kills, "seed {seed}: too many were over before they were killed");
+    for phase in draw.phases() {
+        assert!(phases.contains_key(&phase), "seed {seed}: no kill in {phase:?}: {phases:?}");
+    }
 }
 
 impl Kills {
-    fn new(bench: Bench, changes: Changes, seed: u64) -> Self {
+    fn new(bench: Bench, work: Work, seed: u64) -> Self {
         let data = bench.path("data");
         fs::create_dir(&data).unwrap();
         fs::write(data.join("theirs"), "of the user").unwrap();
         let ledgers = bench.path("state/ledger");
         fs::create_dir_all(&ledgers).unwrap();
-        let study = bench.write("study.toml", &changes.study(&data));
+        let theirs = Theirs::make();
         let before = Picture::take_with(&[&data, &ledgers]);
-        let name = format!("kills-{changes:?}.txt").to_lowercase();
+        let name = format!("kills-{}.txt", work.name());
         let mut record = File::create(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)).unwrap();
         writeln!(record, "ASSAY_TEST_SEED={seed}").unwrap();
-        Self { bench, study, before, record, seed }
+        Self { bench, work, data, theirs, before, record, seed, restores: BTreeMap::new() }
     }
 
     fn start(&self, out: &Path) -> Running {
-        let mut command = self.bench.program();
-        command.arg("run").arg(&self.study).arg("--out").arg(out);
+        let command = self.work.command(&self.bench, &self.data, out);
         Running::start(command, self.bench.folder(), out.to_owned())
     }
 
-    /// The times of the events of a run that nobody kills, from its start, and its end.
-    fn whole_run(&self) -> Vec<Duration> {
+    /// A work that nobody kills.
+    fn whole(&self) -> Whole {
         let out = self.bench.path("whole");
         let begun = Instant::now();
         let mut run = self.start(&out);
-        let mut times = Vec::new();
+        let mut whole = Whole::default();
+        let mut last = begun;
         while !run.has_ended() {
-            while times.len() < events(&out).len() {
-                times.push(begun.elapsed());
+            let progress = Progress::look(&self.bench, &out);
+            whole.times.resize(whole.times.len().max(progress.marks()), begun.elapsed());
+            if progress.has_ledger() {
+                let first = (progress.marks(), Duration::ZERO);
+                whole.phases.entry(progress.phase()).or_insert(first).1 += last.elapsed();
             }
+            last = Instant::now();
             sleep(Duration::from_millis(1));
         }
-        times.push(begun.elapsed());
+        whole.times.push(begun.elapsed());
         run.end(Duration::from_secs(1)).assert_verdict();
-        assert!(times.len() > 5, "only {} events", times.len());
-        Picture::assert_same(&self.before, "after a run that nobody killed");
+        assert!(whole.times.len() > 5, "only {} marks", whole.times.len());
+        assert!(whole.phases.len() > 1, "only {:?}", whole.phases);
+        Picture::assert_same(&self.before, "after a work that nobody killed");
         fs::remove_dir_all(out).unwrap();
-        times
+        whole
     }
 
-    /// One kill, and the phase in which it came; `None` when the run was over before.
-    fn round(&mut self, number: usize, round: &Round) -> Option<String> {
+    /// One kill, and the phase in which it came; `None` when the work was over before.
+    fn round(&mut self, number: usize, round: &Round) -> Option<Phase> {
         let out = self.bench.path(&format!("run-{number}"));
         let mut run = self.start(&out);
-        let alive = wait_for(&mut run, &round.when);
-        let phase = events(&out).pop().unwrap_or_else(|| "(before the first event)".to_owned());
+        let alive = self.wait_for(&mut run, 0, &round.when);
         if alive {
             run.signal(Signal::KILL);
             if round.victims == Victims::AllThatItStarted {
@@ -135,59 +171,75 @@ impl Kills {
             }
         }
         let ended = run.end(Duration::from_secs(10));
-        let when = format!("seed {}, round {number}, {round:?}, in `{phase}`", self.seed);
+        let phase = Progress::look(&self.bench, &out).phase();
+        let when = format!("seed {}, round {number}, {round:?}, {phase:?}", self.seed);
         writeln!(self.record, "{when}: {}", ended.status).unwrap();
-        if let Some(pause) = round.restore_killed_after {
-            let mut command = self.bench.program();
-            command.arg("restore");
-            let mut restore = Running::start(command, self.bench.folder(), out.clone());
-            wait_for(&mut restore, &When::Time(pause));
-            restore.kill_if_alive();
+        if let Some(instant) = &round.restore_killed {
+            self.kill_a_restore(&out, instant);
         }
         let restored = self.bench.assay(["restore"]);
         assert_eq!(restored.status.code(), Some(0), "{when}\n{}", restored.stderr);
         Picture::assert_same(&self.before, &when);
-        self.assert_folder_is_clean(&out, &when);
+        self.theirs.assert_untouched(&when);
+        self.assert_folder_is_clean(&out, phase, &when);
         let _ = fs::remove_dir_all(&out);
         (ended.status.code().is_none()).then_some(phase)
     }
 
+    /// Starts a restore, kills it, and notes how far it had come.
+    fn kill_a_restore(&mut self, out: &Path, when: &When) {
+        let before = Progress::look(&self.bench, out);
+        let mut command = self.bench.program();
+        command.arg("restore");
+        let mut restore = Running::start(command, self.bench.folder(), out.to_owned());
+        self.wait_for(&mut restore, before.marks(), when);
+        restore.kill_if_alive();
+        let after = Progress::look(&self.bench, out);
+        let came_to = match (before.has_ledger(), after.has_ledger()) {
+            (false, _) => "nothing to do",
+            (true, false) => "done",
+            (true, true) if after.lines() > before.lines() => "midway",
+            (true, true) => "before the first change",
+        };
+        *self.restores.entry(came_to).or_default() += 1;
+    }
+
+    /// Waits until the instant has come, with marks counted from `first`; says whether the
+    /// program still lives then.
+    fn wait_for(&self, run: &mut Running, first: usize, when: &When) -> bool {
+        let pause = match when {
+            When::Time(pause) => *pause,
+            When::After { marks, pause } => {
+                while Progress::look(&self.bench, run.out()).marks() < first + marks {
+                    if run.has_ended() {
+                        return false;
+                    }
+                    sleep(Duration::from_micros(50));
+                }
+                *pause
+            }
+        };
+        let until = Instant::now() + pause;
+        while Instant::now() < until {
+            if run.has_ended() {
+                return false;
+            }
+            sleep(until.saturating_duration_since(Instant::now()).min(Duration::from_millis(5)));
+        }
+        !run.has_ended()
+    }
+
     /// What was recorded stays; images, mount points and processes do not.
-    fn assert_folder_is_clean(&self, out: &Path, when: &str) {
+    fn assert_folder_is_clean(&self, out: &Path, phase: Phase, when: &str) {
         assert_eq!(image_of(out), None, "{when}");
         assert!(!out.join("mnt").exists(), "{when}, the run folder keeps a mount point");
+        // Programs that are asked for their versions, before the ledger, end by themselves.
+        let patience = u64::from(phase == Phase::BeforeTheLedger) * 20;
+        let until = Instant::now() + Duration::from_secs(patience);
+        while Instant::now() < until && !processes_in(out).is_empty() {
+            sleep(Duration::from_millis(20));
+        }
         let processes = processes_in(out);
         assert!(processes.is_empty(), "{when}, processes are left: {processes:?}");
     }
-}
-
-/// The texts of the events that a run has written so far.
-fn events(out: &Path) -> Vec<String> {
-    let text = fs::read_to_string(out.join("events.jsonl")).unwrap_or_default();
-    let events = text.lines().filter_map(|line| serde_json::from_str(line).ok());
-    events.map(|event: serde_json::Value| event["text"].as_str().unwrap().to_owned()).collect()
-}
-
-/// Waits until the instant has come; says whether the program still lives then.
-fn wait_for(run: &mut Running, when: &When) -> bool {
-    let pause = match when {
-        When::Time(pause) => *pause,
-        When::After { events: wanted, pause } => {
-            while events(run.out()).len() < *wanted {
-                if run.has_ended() {
-                    return false;
-                }
-                sleep(Duration::from_micros(300));
-            }
-            *pause
-        }
-    };
-    let until = Instant::now() + pause;
-    while Instant::now() < until {
-        if run.has_ended() {
-            return false;
-        }
-        sleep(until.saturating_duration_since(Instant::now()).min(Duration::from_millis(5)));
-    }
-    !run.has_ended()
 }

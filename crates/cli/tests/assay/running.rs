@@ -74,7 +74,7 @@ impl Running {
         events.contains(&format!("\"text\":\"{text}"))
     }
 
-    fn pid(&self) -> Pid {
+    pub(crate) fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }
 

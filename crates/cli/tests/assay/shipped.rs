@@ -21,7 +21,14 @@ fn studies_are_listed_one_a_line_and_printed_as_they_are() {
     names.sort_unstable();
     assert_eq!(
         names,
-        ["cpu-quota", "cpu-weight", "io-weight", "io-weight-job", "memory-protection"]
+        [
+            "cpu-quota",
+            "cpu-weight",
+            "io-weight",
+            "io-weight-job",
+            "io-weight-scaling",
+            "memory-protection"
+        ]
     );
     for name in names {
         let printed = bench.assay(["studies", name]);

@@ -48,7 +48,7 @@ pub(super) const CASES: &[Case] = &[
 fn per_cpu(ground: &mut Ground) -> Result<Outcome, Error> {
     ground.make("a")?;
     let mut probe = ground.start("a", "spin")?;
-    ground.pause(0.2)?;
+    ground.let_run(&probe, 0.1)?;
     // Two files are not read at one moment, so nothing may run in between.
     probe.end()?;
     let usage = ground.number("a", "cpuacct.usage")?;
@@ -70,7 +70,7 @@ fn of_parent(ground: &mut Ground) -> Result<Outcome, Error> {
     ground.make_parent("a")?;
     ground.make("a/b")?;
     let mut probe = ground.start("a/b", "spin")?;
-    ground.pause(0.2)?;
+    ground.let_run(&probe, 0.1)?;
     probe.end()?;
     let child = ground.number("a/b", "cpuacct.usage")?;
     let parent = Reading::at_rest(ground.number("a", "cpuacct.usage")?, child);

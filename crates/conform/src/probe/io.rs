@@ -38,6 +38,9 @@ pub(super) fn run(words: &Words, out: &mut dyn Write) -> Result<(), String> {
     let block: usize = words.number("block", 4096)?;
     let (depth, pace) = (words.number("depth", 1)?, words.number("pace", 0)?);
     let end = Instant::now() + life(words)?;
+    // It is at the disk that it is to wait and not at the CPU; where it may not go first, the case
+    // sees how long it waited.
+    let _ = rustix::process::setpriority_process(None, -20);
     let wrong = |error: Error| error.to_string();
     let mut reads = Some(DirectReads::open(path, block, depth).map_err(wrong)?);
     let mut places = Some(Places::new(words.number("size", 1 << 20)?, block as u64));

@@ -1,4 +1,5 @@
-//! `memory`: takes memory of its own and reads files through the page cache, as it is told:
+//! `memory cpu=LIST`: on these CPUs, or on any, takes memory of its own and reads files through the page
+//! cache, as it is told:
 //!
 //! - `touch BYTES [SECONDS]` writes to every page of that much new memory, for at most so long,
 //!   and says `touched BYTES NANOSECONDS`;
@@ -14,11 +15,17 @@ use std::hint::black_box;
 use std::io::{BufRead, Read, Seek, SeekFrom, Write};
 use std::time::{Duration, Instant};
 
+use assay_kernel::affinity;
+
 use super::{Words, life, say};
 
 const PAGE: usize = 4096;
 
 pub(super) fn run(words: &Words, out: &mut dyn Write) -> Result<(), String> {
+    let cpus = words.numbers::<u16>("cpu")?;
+    if !cpus.is_empty() {
+        affinity::bind_self(&cpus).map_err(|error| error.to_string())?;
+    }
     rustix::thread::disable_transparent_huge_pages(true).map_err(|cause| cause.to_string())?;
     let mut held: Vec<Vec<u8>> = Vec::new();
     let mut files = Vec::new();

@@ -34,12 +34,17 @@ impl Counted {
         }
     }
 
+    const fn verb(self) -> &'static str {
+        match self {
+            Self::ReadBytes | Self::ReadIos => "read",
+            Self::WriteBytes | Self::WriteIos => "wrote",
+        }
+    }
+
     fn show(self, rate: f64) -> String {
         match self {
-            Self::ReadBytes => format!("{}/s read", bytes(rate as u64)),
-            Self::WriteBytes => format!("{}/s written", bytes(rate as u64)),
-            Self::ReadIos => format!("{rate:.0} reads/s"),
-            Self::WriteIos => format!("{rate:.0} writes/s"),
+            Self::ReadBytes | Self::WriteBytes => format!("{}/s", bytes(rate as u64)),
+            Self::ReadIos | Self::WriteIos => format!("{rate:.0} requests/s"),
         }
     }
 }
@@ -64,7 +69,8 @@ pub(super) fn max(limit: &Limit, used: &Used) -> Judged {
         let name = device.map_or(rate.device, |device| device.name.as_str());
         nearest = nearest.max(done / rate.limit.max(1.0));
         parts.push(format!(
-            "{name} {} of {} ({})",
+            "{name} {} {} of {} ({})",
+            rate.what.verb(),
             rate.what.show(done),
             rate.what.show(rate.limit),
             percent(done / rate.limit.max(1.0))

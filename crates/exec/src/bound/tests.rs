@@ -188,7 +188,7 @@ fn reading(bytes: u64) -> impl FnOnce(&mut Used) {
 fn an_io_limit_binds_when_the_rate_is_near_to_it() {
     let (mebi, limit) = (1 << 20, "8:0 rbps=1048576 wbps=max riops=max wiops=max");
     let held = judged("io.max", limit, reading(10 * mebi));
-    assert(&held, Binding::Bound, &["sda 1 MiB/s read of 1 MiB/s read (100 %)"]);
+    assert(&held, Binding::Bound, &["sda read 1 MiB/s of 1 MiB/s (100 %)"]);
     let free = judged("io.max", limit, reading(mebi));
     assert(&free, Binding::DidNotBind, &["(10 %)"]);
     let burst = judged("io.max", limit, |used| {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use assay_facts::{CgroupLayout, Controller, Hierarchy, Layout};
+use assay_facts::{CgroupLayout, Controller, Hierarchy, Layout, ONLY_ON_V1};
 use assay_kernel::Root;
 use assay_kernel::parse::cgroups::{self, Place, Subsystem};
 use assay_kernel::parse::mountinfo::{self, Mount};
@@ -40,6 +40,13 @@ pub(super) fn layout(root: &Root) -> CgroupLayout {
         controllers,
         bases: BTreeMap::new(),
     }
+}
+
+/// This process's group below the cgroup2 mount, whichever controllers that has; `/` without one.
+pub(super) fn v2_group(root: &Root) -> String {
+    let seen = Seen::gather(root);
+    let group = |mount| seen.own_group(mount, |place| place.controllers.is_empty());
+    seen.v2.as_ref().map_or_else(|| "/".to_owned(), group)
 }
 
 /// The name of a controller on cgroup2: `blkio` became `io`, all others kept theirs.
@@ -104,12 +111,10 @@ impl Seen {
         match self.subsystem(name) {
             None => "not built into this kernel".to_owned(),
             Some(found) if !found.enabled => "disabled at boot (cgroup_disable=)".to_owned(),
-            Some(_) if ONLY_V1.contains(&name) => {
-                "only a cgroup v1 hierarchy serves it, and none is mounted".to_owned()
-            }
             Some(found) if found.hierarchy != 0 => {
                 "on a cgroup v1 hierarchy that is not mounted here".to_owned()
             }
+            Some(_) if ONLY_V1.contains(&name) => ONLY_ON_V1.to_owned(),
             Some(_) => "on no mounted hierarchy".to_owned(),
         }
     }

@@ -4,11 +4,11 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_facts::{Available, CgroupLayout, Hierarchy};
+use assay_facts::{Available, CORE, CgroupLayout, Hierarchy};
 use assay_kernel::parse::keyed;
 use assay_kernel::{Root, filesystem};
 
-use super::system;
+use super::{cgroup, system};
 
 /// How deep below a v1 mount a delegated group is looked for, and in how many groups.
 const DEPTH: usize = 3;
@@ -50,12 +50,17 @@ pub(super) fn with_bases(root: &Root, mut layout: CgroupLayout) -> CgroupLayout 
             Hierarchy::Absent(_) => continue,
         };
         let place = Place { root, mount, own: &controller.own_group };
-        // A tree that stands in for a host may lack the directories.
-        if !root.exists(mount) || place.takes_groups(mount) && !place.has_rule(mount) {
+        if place.is_open() {
             continue;
         }
         let base = if is_v2 { place.on_v2(name) } else { place.on_v1(name) };
         layout.bases.insert(name.clone(), base);
+    }
+    if let Some(mount) = &layout.v2_mount {
+        let place = Place { root, mount, own: &cgroup::v2_group(root) };
+        if !place.is_open() {
+            layout.bases.insert(CORE.to_owned(), place.on_v2(CORE));
+        }
     }
     layout
 }
@@ -69,6 +74,12 @@ struct Place<'p> {
 }
 
 impl Place<'_> {
+    /// Whether groups can be made anywhere, as by root. A tree that stands in for a host may lack
+    /// the directories.
+    fn is_open(&self) -> bool {
+        !self.root.exists(self.mount) || self.takes_groups(self.mount) && !self.has_rule(self.mount)
+    }
+
     /// Whether groups can be made in `group` and processes be moved from there.
     fn takes_groups(&self, group: &Path) -> bool {
         let writable = |path: PathBuf| !self.root.exists(&path) || self.may_write(&path);
@@ -112,7 +123,8 @@ impl Place<'_> {
             });
         };
         let offered = self.root.read(base.join("cgroup.controllers")).unwrap_or_default();
-        if controller == "perf_event" || offered.split_whitespace().any(|name| name == controller) {
+        let is_everywhere = ["perf_event", CORE].contains(&controller);
+        if is_everywhere || offered.split_whitespace().any(|name| name == controller) {
             return Available::Value(base.clone());
         }
         Available::NotAvailable(format!(

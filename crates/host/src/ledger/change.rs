@@ -90,6 +90,13 @@ pub enum Change {
         /// Where.
         target: PathBuf,
     },
+    /// A cgroup v1 hierarchy of the run's own. Taken back by unmounting it until it has ended.
+    MountV1 {
+        /// Its one controller, by its v1 name.
+        controller: String,
+        /// Where.
+        target: PathBuf,
+    },
     /// A null block device made through configfs. Taken back by powering it off and rmdir.
     NullBlk {
         /// Its directory in configfs.
@@ -129,6 +136,9 @@ impl Change {
                 format!("add partition {number} of {}", device.display())
             }
             Self::Mount { target } => format!("mount {}", target.display()),
+            Self::MountV1 { controller, target } => {
+                format!("mount a hierarchy of {controller} on {}", target.display())
+            }
             Self::NullBlk { path } => format!("make null block device {}", path.display()),
             Self::WriteSignatures { device, .. } => {
                 format!("partition or format {}", device.display())
@@ -175,6 +185,7 @@ impl Change {
                 | Self::AddLoop { .. }
                 | Self::AddPartition { .. }
                 | Self::Mount { .. }
+                | Self::MountV1 { .. }
         )
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct Host {
 pub(super) type Image = BTreeMap<PathBuf, Option<Vec<u8>>>;
 
 /// Every kind of change as the ledger spells it. `kind` keeps this list whole.
-pub(super) const KINDS: [&str; 13] = [
+pub(super) const KINDS: [&str; 14] = [
     "write_file",
     "request",
     "keep_queue",
@@ -39,6 +39,7 @@ pub(super) const KINDS: [&str; 13] = [
     "attach_loop",
     "add_partition",
     "mount",
+    "mount_v1",
     "null_blk",
     "write_signatures",
 ];
@@ -57,8 +58,9 @@ const fn kind(change: &Change) -> usize {
         Change::AttachLoop { .. } => 8,
         Change::AddPartition { .. } => 9,
         Change::Mount { .. } => 10,
-        Change::NullBlk { .. } => 11,
-        Change::WriteSignatures { .. } => 12,
+        Change::MountV1 { .. } => 11,
+        Change::NullBlk { .. } => 12,
+        Change::WriteSignatures { .. } => 13,
     }
 }
 
@@ -87,6 +89,7 @@ impl Host {
         self.file("sys/fs/cgroup/io/cgroup.subtree_control", "");
         fs::create_dir_all(self.tree.path().join("sys/kernel/config/nullb")).unwrap();
         fs::create_dir_all(self.tree.path().join("proc/mounted")).unwrap();
+        fs::create_dir_all(self.tree.path().join("run")).unwrap();
     }
 
     pub(super) fn file(&self, path: &str, text: &str) {
@@ -139,7 +142,7 @@ impl Host {
 
     /// The machine goes down and comes up. What was made on disks is there or not.
     pub(super) fn lose_power(&self, disks_are_kept: bool) {
-        for memory in ["sys", "proc"] {
+        for memory in ["sys", "proc", "run"] {
             fs::remove_dir_all(self.tree.path().join(memory)).unwrap();
         }
         self.boot();
@@ -155,6 +158,7 @@ impl Host {
         let root = self.root();
         let mut ledger = Ledger::begin(self.state(), "crash")?;
         self.loop_disk(&mut ledger, &root)?;
+        self.hierarchy(&mut ledger, &root)?;
         self.named_disk(&mut ledger, &root)?;
         self.directory_and_null_block(&mut ledger, &root)?;
         self.queue(&mut ledger, &root)?;
@@ -184,6 +188,14 @@ impl Host {
         ledger.make_dir(root, target)?;
         let change = Change::Mount { target: target.to_owned() };
         ledger.record(change, || fake::mount(root, Path::new("/dev/loop9p1"), target))
+    }
+
+    fn hierarchy(&self, ledger: &mut Ledger, root: &Root) -> Result<(), Error> {
+        let target = Path::new("/run/assay/net_cls");
+        ledger.make_dir(root, target)?;
+        let controller = "net_cls".to_owned();
+        let change = Change::MountV1 { controller, target: target.to_owned() };
+        ledger.record(change, || fake::mount(root, Path::new("none"), target))
     }
 
     fn named_disk(&self, ledger: &mut Ledger, root: &Root) -> Result<(), Error> {

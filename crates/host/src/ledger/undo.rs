@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::change::{Area, Change};
 use super::instant::instant;
-use super::{group, loop_device, queue};
+use super::{group, loop_device, queue, v1_mount};
 use crate::wait::wait_until;
 
 /// How long something may stay in use before taking it back is given up.
@@ -34,6 +34,9 @@ pub(super) fn undo(root: &Root, change: &Change) -> Result<(), Error> {
             real(root, change, || forget_partition(device, *number))
         }
         Change::Mount { target } => real(root, change, || unmount(root, target)),
+        Change::MountV1 { controller, target } => {
+            real(root, change, || v1_mount::release(root, controller, target))
+        }
         Change::NullBlk { path } => remove_null_block(root, path),
         Change::WriteSignatures { device, areas, .. } => {
             real(root, change, || wipe_signatures(device, areas))
@@ -149,7 +152,7 @@ fn forget_partition(device: &Path, number: u32) -> Result<(), Error> {
     gone_is_fine(while_busy(|| partition::remove(device, number)))
 }
 
-fn unmount(root: &Root, target: &Path) -> Result<(), Error> {
+pub(super) fn unmount(root: &Root, target: &Path) -> Result<(), Error> {
     let mounted = || {
         root.read("/proc/self/mountinfo")
             .map(|text| mountinfo::parse(&text).iter().any(|mount| mount.target == target))

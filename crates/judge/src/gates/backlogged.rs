@@ -6,7 +6,7 @@
 
 use assay_record::WorkloadResult;
 
-use super::{Evidence, Finding, Gate, Scope, of_each_repeat};
+use super::{Evidence, Finding, Gate, Scope, held_back, of_each_repeat};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
 use crate::wording::{percent, some_of};
@@ -16,9 +16,6 @@ const LEAST_PART: f64 = 0.5;
 
 /// At most this part of the readings may show a short queue.
 const MOST_SHORT: f64 = 0.05;
-
-/// Where requests are held back before the queue, the device must have been busy this long.
-const LEAST_BUSY: f64 = 0.9;
 
 /// A disk whose queue cannot be seen fails the gate: nothing shows that the groups competed.
 pub(super) fn gate(evidence: &Evidence<'_>) -> Gate {
@@ -42,34 +39,14 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
         .iter()
         .map(|queue| match queue {
             Err(why) => Finding::missing(why),
-            Ok(queue) if held_back(evidence) => busy(queue),
+            Ok(queue) if held_back::applies(evidence) => {
+                held_back::find(evidence, queue, queues.len(), &repeat.record.workloads)
+            }
             Ok(queue) => of_queue(queue),
         })
         .collect();
     let texts: Vec<String> = findings.iter().map(|finding| finding.evidence.clone()).collect();
     Finding::new(findings.iter().all(|finding| finding.ok), some_of(&texts, "; "))
-}
-
-/// iocost holds requests back before they enter the queue, and keeps the queue short on purpose.
-fn held_back(evidence: &Evidence<'_>) -> bool {
-    let knobs = evidence.trial.groups.iter().flat_map(|group| &group.knobs);
-    knobs.into_iter().any(|knob| knob.obeyed_by.as_deref() == Some("iocost"))
-}
-
-fn busy(queue: &Queue) -> Finding {
-    match queue.busy {
-        None => Finding::missing(&format!("`io_ms` of {} was not recorded", queue.device)),
-        Some(part) => Finding::new(
-            part >= LEAST_BUSY,
-            format!(
-                "{} was busy {} of the time (at least {} needed; iocost holds requests back \
-                 before the queue, so its length says nothing)",
-                queue.device,
-                percent(part),
-                percent(LEAST_BUSY)
-            ),
-        ),
-    }
 }
 
 fn of_queue(queue: &Queue) -> Finding {
@@ -146,7 +123,8 @@ fn by_littles_law(results: &[WorkloadResult]) -> Option<String> {
     ))
 }
 
-fn outstanding(result: &WorkloadResult) -> Option<f64> {
+/// Requests that a workload kept outstanding, by Little's law.
+pub(super) fn outstanding(result: &WorkloadResult) -> Option<f64> {
     let mut sum = None;
     for direction in ["read", "write"] {
         let rate = result.metrics.get(&format!("{direction}_iops"));

@@ -30,6 +30,12 @@ pub(super) fn spare(evidence: &Evidence<'_>) -> Gate {
 /// For promises about shares of CPU time: the CPUs of the groups must have been fought over,
 /// which takes more threads than CPUs and no idle time.
 pub(super) fn saturated(evidence: &Evidence<'_>) -> Gate {
+    let mut uncontended = false;
+    for repeat in evidence.repeats {
+        let shared = Shared::of(evidence.host, evidence.trial, repeat.record).unwrap_or(None);
+        uncontended |= shared
+            .is_some_and(|shared| !wanted(evidence, &shared).is_none_or(|n| n > shared.count()));
+    }
     let check = of_each_repeat("cpu", evidence, |repeat| {
         let shared = Shared::of(evidence.host, evidence.trial, repeat.record);
         // Groups on different CPUs have no number to judge, which says why by itself.
@@ -39,8 +45,19 @@ pub(super) fn saturated(evidence: &Evidence<'_>) -> Gate {
             Ok(spent) => fought_over(evidence, shared.as_ref(), spent.idle),
         }
     });
-    let summary = "the CPUs had time to spare, so that no group had to go short";
-    Gate { check, scope: Scope::CpuShares, proves: Some(("C-CPU-IDLE", summary)) }
+    let proves = if uncontended {
+        let summary = "there was a CPU for every thread of the groups, so that no weight decided";
+        ("C-CPU-UNCONTENDED", summary)
+    } else {
+        ("C-CPU-IDLE", "the CPUs had time to spare, so that no group had to go short")
+    };
+    Gate { check, scope: Scope::CpuShares, proves: Some(proves) }
+}
+
+/// Threads of all measured groups, where they are known.
+fn wanted(evidence: &Evidence<'_>, shared: &Shared) -> Option<f64> {
+    let threads = |group: &&str| shared.threads.get(*group).copied().map(f64::from);
+    evidence.groups.iter().map(threads).sum()
 }
 
 fn fought_over(evidence: &Evidence<'_>, shared: Option<&Shared>, idle: f64) -> Finding {
@@ -51,12 +68,7 @@ fn fought_over(evidence: &Evidence<'_>, shared: Option<&Shared>, idle: f64) -> F
         percent(LEAST_IDLE)
     );
     let Some(shared) = shared else { return Finding::new(busy, text) };
-    let wanted: Option<f64> = evidence
-        .groups
-        .iter()
-        .map(|group| shared.threads.get(*group).copied().map(f64::from))
-        .sum();
-    let Some(wanted) = wanted else { return Finding::new(busy, text) };
+    let Some(wanted) = wanted(evidence, shared) else { return Finding::new(busy, text) };
     let contended = wanted > shared.count();
     let cpus = count(shared.set.len(), "CPU");
     let threads = count(wanted as usize, "thread");
@@ -76,46 +88,60 @@ fn fought_over(evidence: &Evidence<'_>, shared: Option<&Shared>, idle: f64) -> F
 /// use it.
 pub(super) fn room(evidence: &Evidence<'_>) -> Gate {
     let check = of_each_repeat("cpu", evidence, |repeat| {
-        match Shared::of(evidence.host, evidence.trial, repeat.record) {
-            Err(why) => Finding::missing(&why),
-            Ok(None) => Finding::missing("which CPUs the groups could use was not recorded"),
-            Ok(Some(shared)) => has_room(evidence, repeat, &shared),
-        }
+        let shared = Shared::of(evidence.host, evidence.trial, repeat.record);
+        let found = shared.and_then(|shared| match shared {
+            None => Err("which CPUs the groups could use was not recorded".to_owned()),
+            Some(shared) => has_room(evidence, repeat, &shared),
+        });
+        found.unwrap_or_else(|why| Finding::missing(&why))
     });
-    let summary = "there was no room for the quota on the CPUs, or too few threads to use it";
+    let few = evidence.repeats.iter().any(|repeat| {
+        let shared = Shared::of(evidence.host, evidence.trial, repeat.record).ok().flatten();
+        shared.is_some_and(|shared| !too_few_threads(evidence, repeat, &shared).is_empty())
+    });
+    let summary = match few {
+        true => "a group had too few threads, or CPUs, to use its quota",
+        false => "the CPUs had no room for the quotas",
+    };
     Gate { check, scope: Scope::CpuQuotas, proves: Some(("C-CPU-ROOM", summary)) }
 }
 
-fn has_room(evidence: &Evidence<'_>, repeat: &Repeat<'_>, shared: &Shared) -> Finding {
-    let short: Vec<String> = evidence
-        .groups
-        .iter()
-        .filter_map(|group| {
-            let quota = reading::number(repeat.record, group, "cpu.max").ok()?;
-            let threads = *shared.threads.get(*group)?;
-            (shared.demand(group) < quota).then(|| {
-                format!(
-                    "{} of `{group}` on {} cannot use a quota of {quota} CPUs",
-                    count(threads as usize, "thread"),
-                    count(shared.set.len(), "CPU")
-                )
-            })
-        })
-        .collect();
+fn has_room(
+    evidence: &Evidence<'_>,
+    repeat: &Repeat<'_>,
+    shared: &Shared,
+) -> Result<Finding, String> {
+    let short = too_few_threads(evidence, repeat, shared);
     if !short.is_empty() {
-        return Finding::new(false, some_of(&short, "; "));
+        return Ok(Finding::new(false, some_of(&short, "; ")));
     }
-    match cpus::spent(repeat, Some(&shared.set)) {
-        Err(why) => Finding::missing(&why),
-        Ok(spent) => Finding::new(
-            spent.idle >= LEAST_IDLE,
-            format!(
-                "the CPUs {} were idle {} of the time (at least {} needed for a quota to be had \
-                 in full)",
-                shared.set,
-                percent(spent.idle),
-                percent(LEAST_IDLE)
-            ),
+    let spent = cpus::spent(repeat, Some(&shared.set))?;
+    let others = cpus::others(evidence.trial, repeat, shared, spent)?;
+    Ok(Finding::new(
+        spent.idle >= LEAST_IDLE,
+        format!(
+            "{} were idle {} of the time (at least {} needed for a quota to be had in full), and \
+             processes outside the groups used {}",
+            shared.label(),
+            percent(spent.idle),
+            percent(LEAST_IDLE),
+            percent(others)
         ),
-    }
+    ))
+}
+
+/// Groups whose quota is more than their threads could use.
+fn too_few_threads(evidence: &Evidence<'_>, repeat: &Repeat<'_>, shared: &Shared) -> Vec<String> {
+    let short = evidence.groups.iter().filter_map(|group| {
+        let quota = reading::number(repeat.record, group, "cpu.max").ok()?;
+        let threads = *shared.threads.get(*group)?;
+        (shared.demand(group) < quota).then(|| {
+            format!(
+                "{} of `{group}` on {} cannot use a quota of {quota} CPUs",
+                count(threads as usize, "thread"),
+                count(shared.set.len(), "CPU")
+            )
+        })
+    });
+    short.collect()
 }

@@ -67,8 +67,10 @@ fn drift(repeat: &Repeat<'_>, knob: &KnobRecord, reading: &Reading) -> Option<St
             (Available::Value(text), Some(written)) => !reading::same(file, written, text),
             _ => true,
         };
-        (differs(&drift.first) || differs(&drift.last))
-            .then(|| format!("(file {file}) {}", changed(repeat, drift)))
+        (differs(&drift.first) || differs(&drift.last)).then(|| match *file == knob.file {
+            true => changed(repeat, drift),
+            false => format!("({file}) {}", changed(repeat, drift)),
+        })
     })
 }
 

@@ -22,11 +22,14 @@ pub(super) fn gate(evidence: &Evidence<'_>) -> Gate {
 
 fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Finding {
     let Some(short) = shortage(evidence, repeat, table) else {
-        return Finding::new(
-            false,
-            "memory was not short: no limit around the groups was met, and nothing was taken from \
-             any group and wanted back",
-        );
+        let mut text = "memory was not short: no limit around the groups was met, and nothing was \
+                        taken from any group and wanted back"
+            .to_owned();
+        let filled = filled(evidence, repeat, table);
+        if !filled.is_empty() {
+            text = format!("{text}; {}", some_of(&filled, ", "));
+        }
+        return Finding::new(false, text);
     };
     let unwanted: Vec<String> = evidence
         .groups
@@ -68,6 +71,24 @@ fn shortage(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) ->
     (!seen.is_empty()).then(|| some_of(&seen, ", "))
 }
 
+/// How full the groups around measured ones became: where the time was too short to fill them, a
+/// longer repeat shows more.
+fn filled(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Vec<String> {
+    let limited = evidence.trial.groups.iter().filter_map(|group| {
+        let limit = reading::number(repeat.record, &group.name, "memory.max").ok()?;
+        let held = most_held(table, &group.name)?;
+        let (held, limit) =
+            (rate(Measure::MemoryCurrent, held), rate(Measure::MemoryCurrent, limit));
+        Some(format!("`{}` held at most {held} of its {limit}", group.name))
+    });
+    limited.collect()
+}
+
+fn most_held(table: &Sorted<'_>, group: &str) -> Option<f64> {
+    let held = table.sum(group, &["current_bytes"]).ok()?;
+    held.iter().map(|(_, value)| *value).reduce(f64::max)
+}
+
 /// Why a group cannot be said to have been denied what it was promised: it never held that much
 /// and lost nothing that it wanted back.
 fn unwanted(
@@ -83,8 +104,7 @@ fn unwanted(
         RelationRecord::AtLeast(bound) if *measure == Measure::MemoryCurrent => Some(*bound),
         _ => None,
     })?;
-    let held = table.sum(group, &["current_bytes"]).ok()?;
-    let most = held.iter().map(|(_, value)| *value).fold(0.0, f64::max);
+    let most = most_held(table, group)?;
     let lost = grown(table, repeat, group, Measure::MemoryRefaults.columns()).unwrap_or(0.0);
     (most < bound && lost <= 0.0).then(|| {
         format!(

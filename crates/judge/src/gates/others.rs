@@ -1,7 +1,10 @@
 //! `others`: nobody outside the groups took the CPUs that they were to divide.
 //!
-//! What others take on one CPU is missing there and not elsewhere, so that shares shift by about
-//! as much as the others took, and no weight of the study can be held against that.
+//! Of several CPUs, what others take on one is missing there and not elsewhere, so that shares
+//! shift by about as much as the others took, and no weight of the study can be held against
+//! that. Of a single CPU they take from all groups alike: the scheduler picks among the groups by
+//! their weights whenever the CPU is not the others' (kernel/sched/fair.c, `pick_next_task_fair`),
+//! so that there is less to divide and the shares of it stand.
 
 use super::{Evidence, Finding, Gate, Scope, of_each_repeat};
 use crate::cpus::{self, Shared};
@@ -25,17 +28,19 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Result<Finding, String>
         return Ok(Finding::spared("which CPUs the groups could use was not recorded"));
     };
     let spent = cpus::spent(repeat, Some(&shared.set))?;
-    let busy = 1.0 - spent.idle - spent.steal;
-    let others = (busy - cpus::used(evidence.trial, repeat)? / shared.count()).max(0.0);
+    let others = cpus::others(evidence.trial, repeat, &shared, spent)?;
+    let taken = format!(
+        "processes outside the groups used {} of {}, and the hypervisor took {}",
+        percent(others),
+        shared.label(),
+        percent(spent.steal)
+    );
+    if shared.set.len() == 1 {
+        let why = "one CPU, which lessens what is divided and not how";
+        return Ok(Finding::new(true, format!("{taken}: of {why}")));
+    }
     Ok(Finding::new(
         others <= MOST && spent.steal <= MOST,
-        format!(
-            "processes outside the groups used {} of the CPUs {}, and the hypervisor took {} (at \
-             most {} each allowed)",
-            percent(others),
-            shared.set,
-            percent(spent.steal),
-            percent(MOST)
-        ),
+        format!("{taken} (at most {} each allowed)", percent(MOST)),
     ))
 }

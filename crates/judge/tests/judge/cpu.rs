@@ -65,7 +65,12 @@ fn a_group_of_one_thread_is_promised_one_cpu_and_the_report_says_so() {
 #[test]
 fn a_thread_for_each_cpu_is_no_contention_however_busy_they_are() {
     let run = run(&[100, 200], &[0.5, 0.5], 1);
-    assert_void(&run, "cpu", "C-CPU-IDLE", "nothing was contended: the groups have 2 threads");
+    assert_void(
+        &run,
+        "cpu",
+        "C-CPU-UNCONTENDED",
+        "nothing was contended: the groups have 2 threads",
+    );
 }
 
 #[test]
@@ -108,6 +113,45 @@ fn others_on_the_same_cpus_make_shares_void() {
     // The groups used nine tenths of what was used.
     run.column("cpu", "usage_ns").iter_mut().flatten().for_each(|usage| *usage = *usage / 10 * 9);
     assert_void(&run, "others", "C-CPU-OTHERS", "processes outside the groups used 10.");
+}
+
+#[test]
+fn others_on_the_one_cpu_of_the_groups_leave_their_shares_as_they_are() {
+    let mut run = run(&LADDER, &BY_WEIGHT, 2);
+    run.manifest.host.cpus.allowed = "0".parse().unwrap();
+    run.column("cpu", "usage_ns").iter_mut().flatten().for_each(|usage| *usage = *usage / 10 * 2);
+    let others = check(&run, "others").unwrap();
+    assert!(others.ok && others.evidence.contains("used 60.0 % of CPU 0"), "{}", others.evidence);
+    assert_eq!(run.promise().verdict, Verdict::Kept, "{}", run.promise().reason);
+}
+
+#[test]
+fn one_group_alone_has_nobody_to_share_with() {
+    let run = run(&[100], &[1.0], 3);
+    assert_void(&run, "alone", "C-ALONE", "`task1` is the only measured group");
+}
+
+#[test]
+fn shares_of_v1_are_told_as_the_weights_that_were_written() {
+    let mut run = run(&LADDER, &BY_WEIGHT, 2);
+    let follows = RelationRecord::Proportional("cpu.weight".to_owned());
+    run.trial().promises[0].is = follows;
+    for (group, weight) in run.trial().groups.iter_mut().zip(LADDER) {
+        group.knobs[0].knob = "cpu.weight".to_owned();
+        group.knobs[0].file = "cpu.shares".to_owned();
+        group.knobs[0].obeyed_by = None;
+        group.knobs[0].written = (weight * 1024 / 100).to_string();
+    }
+    for (reading, weight) in run.repeat().knobs.iter_mut().zip(LADDER) {
+        reading.knob = "cpu.weight".to_owned();
+        reading.file = "cpu.shares".to_owned();
+        reading.at_start = Available::Value((weight * 1024 / 100).to_string());
+        reading.at_end = reading.at_start.clone();
+    }
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Kept, "{}", promise.reason);
+    let knobs: Vec<f64> = promise.groups.iter().filter_map(|group| group.knob).collect();
+    assert_eq!(knobs, [100.0, 200.0, 400.0, 800.0]);
 }
 
 #[test]
@@ -213,6 +257,12 @@ fn a_quota_that_never_bound_was_not_tested() {
     let idle = quota(at_most(), "40000", 0.0).promise();
     assert_eq!(idle.verdict, Verdict::Void);
     assert!(idle.reason.contains("throttled in no period"), "{}", idle.reason);
+    let cause = &idle.causes[0];
+    assert_eq!(cause.code, "C-NEVER-BOUND");
+    assert!(
+        cause.evidence[1].contains("processes outside the groups used 0.0 % of CPUs 0-1"),
+        "{cause:?}"
+    );
     let far = quota(at_most(), "90000", 1.0).promise();
     assert_eq!(far.verdict, Verdict::Void);
     assert!(far.reason.contains("never bound"), "{}", far.reason);
@@ -232,6 +282,8 @@ fn a_quota_is_delivered_where_there_is_room_for_it() {
         full.column("host_cpu", column).iter_mut().flatten().for_each(|idle| *idle = 0);
     }
     assert_void(&full, "cpu", "C-CPU-ROOM", "were idle 0.0 % of the time");
+    let summary = &full.promise().causes[0].summary;
+    assert!(summary.contains("had no room for the quotas"), "{summary}");
     let two = quota(at_least(), "300000", 0.0);
     assert_void(
         &two,

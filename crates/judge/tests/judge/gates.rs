@@ -2,7 +2,7 @@
 
 use assay_facts::{Available, Hierarchy};
 use assay_judge::{Check, Verdict};
-use assay_record::RelationRecord;
+use assay_record::{Change, RelationRecord};
 
 use crate::synthetic::{Run, Scenario};
 
@@ -118,9 +118,46 @@ fn another_scheduler_than_the_knob_needs_voids() {
     assert_void(&run, "scheduler", "need bfq, but `mq-deadline` was active at the end");
 }
 
+/// A run whose weights iocost obeys, with so many requests in the device on average.
+fn under_iocost(mean_queue: f64) -> Run {
+    let mut run = Scenario { mean_queue, ..Scenario::new(&LADDER) }.run();
+    for group in &mut run.trial().groups {
+        group.knobs[0].obeyed_by = Some("iocost".to_owned());
+    }
+    run.trial().disks[0].scheduler = None;
+    let queue = &mut run.repeat().queues[0];
+    (queue.scheduler_at_start, queue.scheduler_at_end) = ("none".to_owned(), "none".to_owned());
+    run
+}
+
+#[test]
+fn a_workload_that_iocost_never_held_back_voids() {
+    // The heaviest gets 8 of 15 parts: of 14.4 requests in the device 7.7 are its, of 8 in all.
+    assert_void(&under_iocost(14.4), "backlogged", "had 7.7 of 8.0 outstanding requests in the");
+    assert_passes(&under_iocost(12.0), "backlogged", "had 6.4 of 8.0 outstanding requests");
+}
+
+#[test]
+fn a_rate_below_what_iocost_was_told_voids() {
+    let told = |iops: u32| {
+        let mut run = under_iocost(8.0);
+        run.manifest.changes.push(Change {
+            what: "write /sys/fs/cgroup/io.cost.model".to_owned(),
+            before: None,
+            set: Some(format!("254:0 ctrl=user model=linear rseqiops=9 rrandiops={iops}")),
+            restored: Available::Value(true),
+        });
+        run
+    };
+    let done: f64 =
+        under_iocost(8.0).repeat().workloads.iter().map(|result| result.metrics["read_iops"]).sum();
+    assert_passes(&told(done as u32), "backlogged", "requests a second were done, 100 % of the");
+    assert_void(&told(done as u32 * 2), "backlogged", "that iocost was told the disk does");
+}
+
 #[test]
 fn iocost_obeys_under_any_scheduler_but_bfq() {
-    let mut run = run();
+    let mut run = Scenario { mean_queue: 8.0, ..Scenario::new(&LADDER) }.run();
     for group in &mut run.trial().groups {
         group.knobs[0].obeyed_by = Some("iocost".to_owned());
     }

@@ -80,6 +80,17 @@ fn memory_that_was_not_short_shows_nothing() {
     assert_eq!(promise.verdict, Verdict::Void);
     assert!(promise.reason.contains("memory was not short"), "{}", promise.reason);
     assert_eq!(promise.causes[0].code, "C-MEMORY-FREE");
+
+    let mut run = run(protected(), 120, 0, 0);
+    let repeat = run.repeat();
+    let mut limit = repeat.knobs[0].clone();
+    limit.group = "box".to_owned();
+    (limit.knob, limit.file) = ("memory.max".to_owned(), "memory.max".to_owned());
+    limit.at_start = Available::Value((300 * MIB).to_string());
+    limit.at_end = limit.at_start.clone();
+    repeat.knobs.push(limit);
+    let reason = run.promise().reason;
+    assert!(reason.contains("`box` held at most 200.0 MiB of its 300.0 MiB"), "{reason}");
 }
 
 #[test]

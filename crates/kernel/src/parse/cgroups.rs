@@ -7,6 +7,8 @@ pub struct Subsystem {
     pub name: String,
     /// The hierarchy it is on; 0 stands for cgroup2 or for none.
     pub hierarchy: u32,
+    /// Groups of that hierarchy, its root among them, with those that are about to go.
+    pub groups: u64,
     /// Whether it was left enabled at boot (`cgroup_disable=`).
     pub enabled: bool,
 }
@@ -21,8 +23,9 @@ fn subsystem(line: &str) -> Option<Subsystem> {
     let mut fields = line.split_whitespace();
     let name = fields.next()?.to_owned();
     let hierarchy = fields.next()?.parse().ok()?;
-    let enabled = fields.nth(1)? == "1";
-    Some(Subsystem { name, hierarchy, enabled })
+    let groups = fields.next()?.parse().ok()?;
+    let enabled = fields.next()? == "1";
+    Some(Subsystem { name, hierarchy, groups, enabled })
 }
 
 /// A process's place in one hierarchy: a line of /proc/PID/cgroup.
@@ -58,8 +61,10 @@ mod tests {
         let text =
             "#subsys_name\thierarchy\tnum_cgroups\tenabled\nblkio\t7\t1\t1\nmemory\t0\t1\t0\n";
         let found = subsystems(text);
-        assert_eq!(found[0], Subsystem { name: "blkio".into(), hierarchy: 7, enabled: true });
-        assert_eq!(found[1], Subsystem { name: "memory".into(), hierarchy: 0, enabled: false });
+        let blkio = Subsystem { name: "blkio".into(), hierarchy: 7, groups: 1, enabled: true };
+        assert_eq!(found[0], blkio);
+        let memory = Subsystem { name: "memory".into(), hierarchy: 0, groups: 1, enabled: false };
+        assert_eq!(found[1], memory);
     }
 
     #[test]

@@ -67,7 +67,9 @@ fn only_on(knob: &Knob, here: Version) -> Untranslatable {
         }
         (Version::V2, _) => "leave the knob out".to_owned(),
         (Version::V1, _) => {
-            "boot with `systemd.unified_cgroup_hierarchy=1`, or leave the knob out".to_owned()
+            "boot with `systemd.unified_cgroup_hierarchy=1`, use a guest (`assay lab run STUDY \
+             --cgroup v2`), or leave the knob out"
+                .to_owned()
         }
     };
     Untranslatable::new(

@@ -69,9 +69,10 @@ fn iocost_is_told_the_speed_of_a_disk_that_is_known_and_held_to_it() {
         .collect();
     let [(model_file, model), (qos_file, qos)] = settings[..] else { panic!("{settings:?}") };
     assert_eq!((model_file, qos_file), ("io.cost.model", "io.cost.qos"));
-    assert!(model.contains("rseqiops=1800 rrandiops=1800"), "{model}");
-    assert!(model.contains("wseqiops=1800 wrandiops=1800"), "{model}");
+    assert!(model.contains("rseqiops=500 rrandiops=500"), "{model}");
+    assert!(model.contains("wseqiops=500 wrandiops=500"), "{model}");
     assert!(qos.contains("enable=1") && qos.contains("min=100.00 max=100.00"), "{qos}");
+    assert!(qos.contains("rpct=0.00 rlat=128000 wpct=0.00 wlat=128000"), "{qos}");
     let inverses: Vec<String> =
         found.root_settings.iter().map(|setting| setting.inverse("252:0")).collect();
     assert_eq!(inverses, ["252:0 ctrl=auto", "252:0 enable=0"]);

@@ -35,13 +35,19 @@ pub(super) fn cpu(trial: &Trial<'_>) -> Drawing {
     Drawing {
         part: "cpu",
         title: "CPUs of the host".to_owned(),
-        reading: "Time of all CPUs together. A disk can only be shared out by its weights while \
-                  the CPUs keep it busy: at the top of this figure, CPU time is divided instead. \
-                  Waiting for I/O is idle time."
-            .to_owned(),
+        reading: reading(trial).to_owned(),
         wide: false,
         spec,
     }
+}
+
+/// What the figure tells depends on what the groups share.
+fn reading(trial: &Trial<'_>) -> &'static str {
+    if trial.record.disks.is_empty() {
+        return "Time of all CPUs together, of whomever; what the groups had of it is above.";
+    }
+    "Time of all CPUs together. A disk can only be shared out by its weights while the CPUs keep \
+     it busy: at the top of this figure, CPU time is divided instead. Waiting for I/O is idle time."
 }
 
 fn csv(trial: &Trial<'_>) -> (String, Vec<usize>) {

@@ -28,6 +28,7 @@ pub(super) struct TrialView {
     failed_checks: usize,
     knobs: knobs::Knobs,
     queues: Vec<queues::QueueView>,
+    has_disk: bool,
     machine: Vec<Figure>,
     workloads: workloads::Workloads,
 }
@@ -42,6 +43,8 @@ struct PromiseView {
     needs: Option<String>,
     numbers: Vec<Fact>,
     shares: shares::Shares,
+    /// Why some groups were promised something else than their weights alone would give.
+    note: Option<String>,
     causes: Vec<Cause>,
 }
 
@@ -75,6 +78,7 @@ impl TrialView {
             checks,
             knobs: knobs::Knobs::of(trial),
             queues: queues::queues(trial),
+            has_disk: !trial.record.disks.is_empty(),
             machine: figure::machine(trial)?,
             workloads: workloads::Workloads::of(trial),
         })
@@ -91,6 +95,7 @@ impl PromiseView {
             needs: wording::needs(promise, judged.window_s),
             numbers: numbers(promise),
             shares: shares::Shares::of(trial, promise),
+            note: wording::feasible(judged, promise).map(wording::sentence),
             causes: promise.causes.clone(),
         }
     }

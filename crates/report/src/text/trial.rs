@@ -56,6 +56,9 @@ fn promise_lines(
     }
     let mut lines = wrap(&says, width, "    ");
     lines.extend(wrap(&format!("  {}", wording::sentence(&promise.reason)), width, "  "));
+    if let Some(note) = wording::feasible(judged, promise) {
+        lines.extend(wrap(&format!("  note: {note}"), width, "  "));
+    }
     let groups = groups::lines(promise, width, paint);
     if !groups.is_empty() {
         lines.push(String::new());

@@ -26,31 +26,46 @@ const NOT_SETTINGS: [&str; 14] = [
 ];
 
 impl Picture {
-    /// Groups that others make while a test runs would be its failure, so tests want a host that
-    /// is otherwise at rest.
+    /// The root groups, Assay's own and those named `theirs`, which tests make to see them stay,
+    /// count as they are; of all other groups only what can be set.
     pub(super) fn take_groups(&mut self) {
         for line in mounts().lines() {
             let fields: Vec<&str> = line.split(' ').collect();
             if let [_, target, "cgroup" | "cgroup2", ..] = fields[..] {
-                self.take_groups_below(Path::new(target));
+                self.take_groups_below(Path::new(target), true);
             }
         }
     }
 
-    fn take_groups_below(&mut self, group: &Path) {
-        self.note(group, String::new());
+    fn take_groups_below(&mut self, group: &Path, counts: bool) {
+        self.note_group(group, String::new(), counts);
         for path in entries(group) {
             if path.is_dir() {
                 if !is_of_a_living_other(&path.to_string_lossy()) {
-                    self.take_groups_below(&path);
+                    self.take_groups_below(&path, is_ours_or_watched(&path));
                 }
             } else if is_setting(&path)
                 && let Ok(text) = fs::read_to_string(&path)
             {
-                self.note(&path, settled(&text));
+                self.note_group(&path, settled(&text), counts);
             }
         }
     }
+
+    fn note_group(&mut self, path: &Path, text: String, counts: bool) {
+        match counts {
+            true => self.note(path, text),
+            false => {
+                self.of_others.insert(path.display().to_string(), text);
+            }
+        }
+    }
+}
+
+/// Whether the path leads into a group that Assay or a test has made.
+fn is_ours_or_watched(group: &Path) -> bool {
+    let mut names = group.iter().map(|name| name.to_string_lossy());
+    names.any(|name| name.starts_with("assay") || name.starts_with("theirs"))
 }
 
 /// Whether a path leads into the top group of an Assay that lives and is not this test:
@@ -59,11 +74,14 @@ impl Picture {
 pub(super) fn is_of_a_living_other(path: &str) -> bool {
     path.split(['/', '\n']).filter(|name| name.starts_with("assay-")).any(|name| {
         let pid = name.rsplit('-').next().and_then(|text| text.parse::<u32>().ok());
-        pid.is_some_and(|pid| {
-            let command = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-            pid != std::process::id() && command.trim_end() == "assay"
-        })
+        pid.is_some_and(|pid| pid != std::process::id() && lives(pid))
     })
+}
+
+/// Whether there is such a process, whatever its name: Assay also runs inside other programs,
+/// such as the tests of its crates.
+fn lives(pid: u32) -> bool {
+    !super::has_ended(Path::new(&format!("/proc/{pid}")))
 }
 
 fn is_setting(path: &Path) -> bool {

@@ -1,57 +1,77 @@
-//! Groups as text: a tree by path, or a list with the busiest first.
+//! Groups as text: a tree by path, or a list with the largest first.
 
 use std::collections::BTreeMap;
 
 use assay_cgroup::inventory::{Entry, Inventory, Rates};
 use assay_facts::Available;
 
+use super::order::Order;
+
 /// The numbers of a row, with what stands above them.
 const HEADINGS: [&str; 8] =
     ["PROCS", "THREADS", "CPU %", "MEMORY", "PEAK", "PIDS", "READ/s", "WRITE/s"];
 
+/// How wide each of them is.
+const WIDTHS: [usize; 8] = [5, 7, 6, 9, 9, 5, 9, 9];
+
+/// How much of a line they take, each with the space before it.
+const NUMBERS: usize = 5 + 7 + 6 + 9 + 9 + 5 + 9 + 9 + 8;
+
 /// What a row is made of.
 type Row<'i> = (String, &'i Entry, &'i Rates);
 
-/// All groups, each indented below the one that holds it.
-pub(super) fn tree(inventory: &Inventory, rates: &[Rates], width: usize) -> String {
-    let top = inventory.groups.first().map_or(0, |entry| depth(&entry.path));
-    let rows: Vec<Row> = inventory
-        .groups
-        .iter()
-        .zip(rates)
-        .map(|(entry, rates)| {
-            let indent = "  ".repeat(depth(&entry.path).saturating_sub(top));
-            let name = match depth(&entry.path) {
-                own if own == top => entry.path.as_str(),
-                _ => entry.path.rsplit('/').next().unwrap_or_default(),
-            };
-            (format!("{indent}{name}"), entry, rates)
-        })
-        .collect();
-    format!("{}\n{}", hierarchies(inventory), table(inventory, &rows, width, true))
-}
-
-/// All groups by their use of CPU, as many as `height` lines hold.
-pub(super) fn busiest(
+/// All groups in this order. `width` is that of the terminal, if it is one: lines are not cut for
+/// a reader that is a program.
+pub(super) fn whole(
     inventory: &Inventory,
     rates: &[Rates],
-    width: usize,
-    height: usize,
+    order: Order,
+    width: Option<usize>,
 ) -> String {
-    let mut rows: Vec<Row> = inventory
-        .groups
-        .iter()
-        .zip(rates)
-        .map(|(entry, rates)| (entry.path.clone(), entry, rates))
-        .collect();
-    let cpus = |row: &Row| row.2.cpus.value().copied().unwrap_or(0.0);
-    let memory = |row: &Row| row.1.counts.memory.value().copied().unwrap_or(0);
-    rows.sort_by(|a, b| cpus(b).total_cmp(&cpus(a)).then_with(|| memory(b).cmp(&memory(a))));
+    let mut lines = vec![hierarchies(inventory)];
+    let rows = rows(inventory, rates, order);
+    lines.extend(table(inventory, &rows, width));
+    lines.extend(reasons(&rows));
+    lines.join("\n")
+}
+
+/// As many groups as fit into `height` lines, below a line that says how many there are.
+pub(super) fn top(
+    inventory: &Inventory,
+    rates: &[Rates],
+    order: Order,
+    width: Option<usize>,
+    height: usize,
+) -> Vec<String> {
+    let mut rows = rows(inventory, rates, order);
     let all = rows.len();
-    rows.truncate(height);
-    let more =
-        if all > rows.len() { format!(", the busiest {}", rows.len()) } else { String::new() };
-    format!("{all} groups{more}\n{}", table(inventory, &rows, width, false))
+    rows.truncate(height.saturating_sub(2));
+    let shown = if all > rows.len() { format!(", {} shown", rows.len()) } else { String::new() };
+    let mut lines = vec![format!("{all} groups by {}{shown}", order.words())];
+    lines.extend(table(inventory, &rows, width));
+    lines
+}
+
+fn rows<'i>(inventory: &'i Inventory, rates: &'i [Rates], order: Order) -> Vec<Row<'i>> {
+    let top = inventory.groups.first().map_or(0, |entry| depth(&entry.path));
+    let all = inventory.groups.iter().zip(rates);
+    if order == Order::Path {
+        return all.map(|(entry, rates)| (indented(&entry.path, top), entry, rates)).collect();
+    }
+    let mut rows: Vec<Row> = all.map(|(entry, rates)| (entry.path.clone(), entry, rates)).collect();
+    // Stable: what is equal stays in the order of the paths.
+    rows.sort_by(|a, b| order.of(b.1, b.2).total_cmp(&order.of(a.1, a.2)));
+    rows
+}
+
+/// The last word of the path below the one that holds it; of the topmost group the whole path.
+fn indented(path: &str, top: usize) -> String {
+    match depth(path).saturating_sub(top) {
+        0 => path.to_owned(),
+        level => {
+            format!("{}{}", "  ".repeat(level), path.rsplit('/').next().unwrap_or_default())
+        }
+    }
 }
 
 fn depth(path: &str) -> usize {
@@ -67,29 +87,23 @@ fn hierarchies(inventory: &Inventory) -> String {
     format!("hierarchies: {}", names.collect::<Vec<_>>().join(", "))
 }
 
-fn table(inventory: &Inventory, rows: &[Row], width: usize, with_reasons: bool) -> String {
-    let names = rows.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0).max(5);
-    // A path that is longer than half the line is cut in its middle, so that its end still tells.
-    let names = names.min(width / 2).max(5);
-    let mut lines = vec![line("GROUP", names, &HEADINGS.map(str::to_owned), "SET")];
-    for (name, entry, rates) in rows {
-        lines.push(line(
-            &shortened(name, names),
-            names,
-            &cells(entry, rates),
-            &rest(inventory, entry),
-        ));
-    }
-    if with_reasons {
-        lines.extend(reasons(rows));
-    }
-    lines.join("\n")
+fn table(inventory: &Inventory, rows: &[Row], width: Option<usize>) -> Vec<String> {
+    const LEAST: usize = 16;
+    let longest = rows.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0).max(5);
+    // A path that is too long is cut in its middle, so that its end still tells.
+    let room = width.map_or(longest, |width| width.saturating_sub(NUMBERS).max(LEAST));
+    let names = longest.min(room);
+    let heading = line("GROUP", names, &HEADINGS.map(str::to_owned), "SET");
+    let others = rows.iter().map(|(name, entry, rates)| {
+        line(&shortened(name, names), names, &cells(entry, rates), &rest(inventory, entry))
+    });
+    let cut = |line: String| width.map_or(line.clone(), |width| line.chars().take(width).collect());
+    std::iter::once(heading).chain(others).map(cut).collect()
 }
 
 fn line(name: &str, width: usize, cells: &[String; 8], rest: &str) -> String {
-    let widths = [5, 7, 6, 9, 9, 5, 9, 9];
     let cells: Vec<String> =
-        cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
+        cells.iter().zip(WIDTHS).map(|(cell, width)| format!("{cell:>width$}")).collect();
     format!("{name:<width$} {}  {rest}", cells.join(" ")).trim_end().to_owned()
 }
 
@@ -127,6 +141,8 @@ fn amount(bytes: f64) -> String {
     const UNITS: [(f64, &str); 4] =
         [(1_099_511_627_776.0, "T"), (1_073_741_824.0, "G"), (1_048_576.0, "M"), (1024.0, "K")];
     match UNITS.into_iter().find(|(scale, _)| bytes >= *scale) {
+        // 1023.0 would be wider than its column.
+        Some((scale, unit)) if bytes / scale >= 999.95 => format!("{:.0} {unit}iB", bytes / scale),
         Some((scale, unit)) => format!("{:.1} {unit}iB", bytes / scale),
         None => format!("{bytes:.0} B"),
     }
@@ -219,7 +235,8 @@ mod tests {
 
     #[test]
     fn groups_stand_below_what_holds_them_and_dashes_have_reasons() {
-        let text = tree(&inventory(), &[rate(1.0), rate(0.5), rate(0.5)], 120);
+        let rates = [rate(1.0), rate(0.5), rate(0.5)];
+        let text = whole(&inventory(), &rates, Order::Path, None);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "hierarchies: v2 (memory)");
         assert!(lines[1].starts_with("GROUP") && lines[1].ends_with("SET"), "{text}");
@@ -230,12 +247,28 @@ mod tests {
     }
 
     #[test]
-    fn the_busiest_stand_first_and_the_rest_is_cut() {
-        let text = busiest(&inventory(), &[rate(0.1), rate(0.2), rate(0.9)], 120, 2);
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "3 groups, the busiest 2");
-        assert!(lines[2].starts_with("/a/b ") && lines[3].starts_with("/a "), "{text}");
+    fn the_largest_stand_first_and_the_rest_is_cut() {
+        let rates = [rate(0.1), rate(0.2), rate(0.9)];
+        let lines = top(&inventory(), &rates, Order::Cpu, None, 4);
+        assert_eq!(lines[0], "3 groups by CPU, 2 shown");
+        assert!(lines[2].starts_with("/a/b ") && lines[3].starts_with("/a "), "{lines:?}");
         assert_eq!(lines.len(), 4);
+        // What is equal, or not available at all, stays in the order of the paths.
+        let lines = top(&inventory(), &rates, Order::Read, None, 9);
+        assert!(lines[2].starts_with("/ ") && lines[4].starts_with("/a/b "), "{lines:?}");
+    }
+
+    #[test]
+    fn no_line_is_longer_than_the_terminal_is_wide() {
+        let mut inventory = inventory();
+        inventory.groups[2].path = "/a/".to_owned() + &"b".repeat(200);
+        let rates = [rate(0.1), rate(0.2), rate(0.9)];
+        for width in [20, 80, 100, 300] {
+            let lines = top(&inventory, &rates, Order::Cpu, Some(width), 9);
+            assert!(lines.iter().all(|line| line.chars().count() <= width), "{lines:#?}");
+        }
+        let lines = top(&inventory, &rates, Order::Cpu, None, 9);
+        assert!(lines[2].starts_with(&inventory.groups[2].path), "a program reads all of it");
     }
 
     #[test]

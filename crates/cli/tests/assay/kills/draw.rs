@@ -1,18 +1,22 @@
-//! Random instants: half of them anywhere in the time that a whole run takes, half of them
-//! between two events of the run, so that phases that pass quickly are met as often as long ones.
+//! Random instants: some anywhere in the time that a whole work takes, some before its ledger, some
+//! in each phase, the others between two marks of its progress, so that what passes quickly is met
+//! as often as what takes long.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-/// When a run is killed.
+use super::progress::Phase;
+
+/// When a work is killed.
 #[derive(Debug, Clone)]
 pub(super) enum When {
     /// This long after its start.
     Time(Duration),
-    /// This long after so many events were written.
-    After { events: usize, pause: Duration },
+    /// This long after so many marks were seen (`progress.rs`).
+    After { marks: usize, pause: Duration },
 }
 
 /// Who is killed.
@@ -29,15 +33,23 @@ pub(super) enum Victims {
 pub(super) struct Round {
     pub(super) when: When,
     pub(super) victims: Victims,
-    /// How long a first restore lives, where that is killed too.
-    pub(super) restore_killed_after: Option<Duration>,
+    /// When a first restore is killed, where that is killed too; its marks count from its start.
+    pub(super) restore_killed: Option<When>,
 }
 
-/// Draws rounds for a study.
+/// A whole work that nobody killed.
+#[derive(Debug, Default)]
+pub(super) struct Whole {
+    /// When its marks came, and its end.
+    pub(super) times: Vec<Duration>,
+    /// Its phases under a ledger: after how many marks each began first, and how long it lasted.
+    pub(super) phases: BTreeMap<Phase, (usize, Duration)>,
+}
+
+/// Draws rounds for a work.
 pub(super) struct Draw {
     random: SmallRng,
-    /// When the events of a whole run came, and its end.
-    times: Vec<Duration>,
+    whole: Whole,
 }
 
 /// The seed from the environment, or a new one.
@@ -52,29 +64,55 @@ pub(super) fn seed() -> u64 {
 }
 
 impl Draw {
-    pub(super) fn new(seed: u64, times: Vec<Duration>) -> Self {
-        Self { random: SmallRng::seed_from_u64(seed), times }
+    pub(super) fn new(seed: u64, whole: Whole) -> Self {
+        Self { random: SmallRng::seed_from_u64(seed), whole }
+    }
+
+    /// The phases in which a work of this kind can be killed.
+    pub(super) fn phases(&self) -> impl Iterator<Item = Phase> {
+        self.whole.phases.keys().copied()
     }
 
     pub(super) fn round(&mut self) -> Round {
-        let when = if self.random.random_bool(0.5) { self.by_time() } else { self.by_event() };
+        let when = match self.random.random_range(0..12) {
+            0 => self.before(0, 1.0),
+            1 | 2 => self.before(self.whole.times.len() - 1, 0.97),
+            3..=6 => self.by_phase(),
+            _ => self.by_mark(),
+        };
         let victims = match self.random.random_bool(0.25) {
             true => Victims::AllThatItStarted,
             false => Victims::Program,
         };
-        let dies_too = self.random.random_bool(0.3);
-        let pause = Duration::from_micros(self.random.random_range(1_000..60_000));
-        Round { when, victims, restore_killed_after: dies_too.then_some(pause) }
+        let dies_too = self.random.random_bool(0.4);
+        let restore_killed = dies_too.then(|| self.of_restore());
+        Round { when, victims, restore_killed }
     }
 
-    fn by_time(&mut self) -> When {
-        let whole = self.times[self.times.len() - 1];
-        When::Time(whole.mul_f64(self.random.random_range(0.0..0.97)))
+    /// Anywhere in this part of the time before a mark.
+    fn before(&mut self, mark: usize, part: f64) -> When {
+        When::Time(self.whole.times[mark].mul_f64(self.random.random_range(0.0..part)))
     }
 
-    fn by_event(&mut self) -> When {
-        let events = self.random.random_range(1..self.times.len());
-        let length = self.times[events].saturating_sub(self.times[events - 1]);
-        When::After { events, pause: length.mul_f64(self.random.random_range(0.0..1.0)) }
+    fn by_phase(&mut self) -> When {
+        let nth = self.random.random_range(0..self.whole.phases.len());
+        let (marks, length) = *self.whole.phases.values().nth(nth).unwrap();
+        When::After { marks, pause: length.mul_f64(self.random.random_range(0.0..0.9)) }
+    }
+
+    fn by_mark(&mut self) -> When {
+        let times = &self.whole.times;
+        let marks = self.random.random_range(1..times.len());
+        let length = times[marks].saturating_sub(times[marks - 1]);
+        When::After { marks, pause: length.mul_f64(self.random.random_range(0.0..1.0)) }
+    }
+
+    /// A restore takes some milliseconds, so most are killed by what they have done.
+    fn of_restore(&mut self) -> When {
+        let pause = Duration::from_micros(self.random.random_range(0..2_000));
+        match self.random.random_bool(0.25) {
+            true => When::Time(pause * 15),
+            false => When::After { marks: self.random.random_range(0..4), pause: pause / 10 },
+        }
     }
 }

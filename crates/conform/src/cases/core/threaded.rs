@@ -73,7 +73,8 @@ pub(super) fn accounted_apart(ground: &mut Ground) -> Result<Outcome, Error> {
     };
     let count = || Ok(ground.keyed("d/t1", "cpu.stat", "usage_usec")? * 1000);
     let first = Reading::take(own, count)?;
-    ground.pause(0.4)?;
+    let before = own()?;
+    ground.wait_for(10.0, || Ok(own()?.saturating_sub(before) >= 200_000_000))?;
     let last = Reading::take(own, count)?;
     Ok(judge_usage(first, last, "one of two threads, alone in its group"))
 }

@@ -48,7 +48,7 @@ pub(in crate::cases) fn usage(ground: &mut Ground) -> Result<Outcome, Error> {
     let probe = ground.start("a", "spin threads=2")?;
     let read = || Reading::take(|| probe.cpu_ns(), || counted(ground, "a"));
     let first = read()?;
-    ground.pause(0.5)?;
+    ground.let_run(&probe, 0.3)?;
     Ok(judge_usage(first, read()?, "two spinning threads"))
 }
 
@@ -83,9 +83,9 @@ pub(in crate::cases) fn sleeper(ground: &mut Ground) -> Result<Outcome, Error> {
     ground.make("sleeps")?;
     ground.make("spins")?;
     let _sleeper = ground.start("sleeps", "echo")?;
-    let _spinner = ground.start("spins", "spin")?;
+    let spinner = ground.start("spins", "spin")?;
     let before = (counted(ground, "sleeps")?, counted(ground, "spins")?);
-    ground.pause(0.3)?;
+    ground.let_run(&spinner, 0.2)?;
     let slept = counted(ground, "sleeps")?.saturating_sub(before.0);
     let spun = counted(ground, "spins")?.saturating_sub(before.1);
     Ok(judge_sleeper(slept, spun))
@@ -106,8 +106,8 @@ fn judge_sleeper(slept_ns: u64, spun_ns: u64) -> Outcome {
 /// `user_usec` and `system_usec` add up to `usage_usec` in one reading.
 pub(super) fn parts(ground: &mut Ground) -> Result<Outcome, Error> {
     ground.make("a")?;
-    let _probe = ground.start("a", "spin")?;
-    ground.pause(0.2)?;
+    let probe = ground.start("a", "spin")?;
+    ground.let_run(&probe, 0.1)?;
     let text = ground.read("a", "cpu.stat")?;
     let value = |key| crate::ground::keyed(&text, key).unwrap_or(0);
     Ok(judge_parts(value("usage_usec"), value("user_usec"), value("system_usec")))

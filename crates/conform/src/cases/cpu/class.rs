@@ -14,6 +14,7 @@ use crate::windows::Window;
 const NICE: [(&str, f64); 2] = [("0", 1024.0), ("5", 335.0)];
 
 pub(super) fn by_nice(ground: &mut Ground) -> Result<Outcome, Error> {
+    ground.go_first()?;
     let mut probes = Vec::new();
     for (nice, _) in NICE {
         let name = format!("n{nice}");
@@ -25,6 +26,7 @@ pub(super) fn by_nice(ground: &mut Ground) -> Result<Outcome, Error> {
 }
 
 pub(super) fn idle_beside_busy(ground: &mut Ground) -> Result<Outcome, Error> {
+    ground.go_first()?;
     let mut probes = Vec::new();
     for (name, idle) in [("idle", "1"), ("busy", "0")] {
         ground.make(name)?;
@@ -32,14 +34,14 @@ pub(super) fn idle_beside_busy(ground: &mut Ground) -> Result<Outcome, Error> {
         probes.push(ground.start(name, &format!("spin cpu={}", ground.cpu()))?);
     }
     ground.pause(0.1)?;
-    Ok(judge_idle(&ground.windows(6, 0.25, || cpu_times(&probes))?))
+    ground.settle(8, &[0.25, 1.0], || cpu_times(&probes), judge_idle)
 }
 
 /// The idle group's part of the two. Its weight is 3 against 1024 (`WEIGHT_IDLEPRIO`).
 fn judge_idle(windows: &[Window]) -> Outcome {
     let shares: Vec<f64> = windows.iter().filter_map(|w| Some(w.shares()?[0])).collect();
     let busy = windows.iter().map(Window::busy).sum::<f64>() / windows.len().max(1) as f64;
-    let share = Interval::of(&shares);
+    let share = Interval::of_median(&shares);
     let evidence = format!(
         "the idle group got {:.1} % of what both got, {:.0} % of the CPU together",
         share.mean * 100.0,
@@ -56,6 +58,7 @@ fn judge_idle(windows: &[Window]) -> Outcome {
 }
 
 pub(super) fn idle_alone(ground: &mut Ground) -> Result<Outcome, Error> {
+    ground.go_first()?;
     ground.make("idle")?;
     ground.write("idle", "cpu.idle", "1")?;
     let probes = [ground.start("idle", &format!("spin cpu={}", ground.cpu()))?];
@@ -113,7 +116,7 @@ mod tests {
     use super::*;
 
     fn windows(idle: f64, busy: f64) -> Vec<Window> {
-        (0..6).map(|_| Window { seconds: 1.0, grew: vec![idle * 1e9, busy * 1e9] }).collect()
+        (0..8).map(|_| Window { seconds: 1.0, grew: vec![idle * 1e9, busy * 1e9] }).collect()
     }
 
     #[test]

@@ -21,6 +21,7 @@ fn make(ground: &Ground, name: &str, weight: u64) -> Result<(), Error> {
 }
 
 pub(super) fn divide(ground: &mut Ground) -> Result<Outcome, Error> {
+    ground.go_first()?;
     let mut probes = Vec::new();
     for weight in WEIGHTS {
         let name = format!("w{weight}");
@@ -38,7 +39,7 @@ pub(super) fn decide(
 ) -> Result<Outcome, Error> {
     // The first slices after the start are dealt to whoever came first.
     ground.pause(0.1)?;
-    ground.settle(8, &[0.25, 0.5, 1.0], || cpu_times(probes), |windows| judge(windows, weights))
+    ground.settle(8, &[0.25, 1.0], || cpu_times(probes), |windows| judge(windows, weights))
 }
 
 /// CPU time of each probe by its own clock, in nanoseconds.
@@ -60,7 +61,7 @@ fn judge(windows: &[Window], weights: &[f64]) -> Outcome {
     for (index, weight) in weights.iter().enumerate() {
         let expected = weight / sum;
         let parts: Vec<f64> = shares.iter().map(|all| all[index] / expected).collect();
-        let ratio = Interval::of(&parts);
+        let ratio = Interval::of_median(&parts);
         match (ratio.against(1.0 - MARGIN, 1.0 + MARGIN), verdict) {
             (Verdict::Broken, _) => verdict = Verdict::Broken,
             (Verdict::Undecided, Verdict::Kept) => verdict = Verdict::Undecided,
@@ -89,6 +90,7 @@ fn judge(windows: &[Window], weights: &[f64]) -> Outcome {
 
 /// Two groups of weights 1:8 that want 20 % of the CPU each.
 pub(super) fn room(ground: &mut Ground) -> Result<Outcome, Error> {
+    ground.go_first()?;
     let mut probes = Vec::new();
     for weight in [100, 800] {
         let name = format!("w{weight}");
@@ -96,7 +98,7 @@ pub(super) fn room(ground: &mut Ground) -> Result<Outcome, Error> {
         probes.push(ground.start(&name, &format!("spin duty=20 cpu={}", ground.cpu()))?);
     }
     ground.pause(0.1)?;
-    ground.settle(8, &[0.2, 0.5, 1.0], || cpu_times(&probes), judge_room)
+    ground.settle(8, &[0.2, 1.0], || cpu_times(&probes), judge_room)
 }
 
 /// The light group's time against the heavy one's, which weights would make 1:8. A probe that is
@@ -104,7 +106,7 @@ pub(super) fn room(ground: &mut Ground) -> Result<Outcome, Error> {
 fn judge_room(windows: &[Window]) -> Outcome {
     let ratios: Vec<f64> =
         windows.iter().filter(|w| w.grew[1] > 0.0).map(|w| w.grew[0] / w.grew[1]).collect();
-    let ratio = Interval::of(&ratios);
+    let ratio = Interval::of_median(&ratios);
     let busy = windows.iter().map(Window::busy).sum::<f64>() / windows.len().max(1) as f64;
     let evidence = format!(
         "weights 1:8, both want 20 %: the light one got {ratio} times what the heavy one got, \

@@ -99,7 +99,12 @@ fn judge_together(killed: bool, kills: u64, counted: u64) -> Outcome {
     let outcome = if !killed || kills != 1 {
         Outcome::broken("the limit does not hold")
     } else if counted == 0 {
-        Outcome::broken("the limit was met and memory.memsw.failcnt does not count it")
+        // `track_failcnt` of mm/page_counter.c, which mem_cgroup_css_alloc() sets for the counter of
+        // memory and not for that of memory and swap.
+        Outcome::broken(
+            "the limit was met and memory.memsw.failcnt does not count it: since Linux 6.14 the \
+             kernel counts refusals of memory.limit_in_bytes alone",
+        )
     } else {
         return Outcome::kept(seen);
     };

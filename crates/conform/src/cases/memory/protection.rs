@@ -61,11 +61,14 @@ fn press(
     if let Some(file) = protection {
         ground.write(&victim, file, &(KEPT + 8 * MIB).to_string())?;
     }
-    let mut owner = ground.start(&victim, "memory")?;
+    // Both on one CPU, so that their pages are on one node: reclaim begins on the node of whoever
+    // asks, and is often content with what it finds there.
+    let words = format!("memory cpu={}", ground.cpu());
+    let mut owner = ground.start(&victim, &words)?;
     let read = format!("read {KEPT} {disk} {first}");
     order(&mut owner, &read)?;
     let before = cache(ground, &victim)?;
-    let mut hungry = ground.start(&hog, "memory")?;
+    let mut hungry = ground.start(&hog, &words)?;
     order(&mut hungry, &format!("read {HOG} {disk} {}", first + KEPT))?;
     let (after, old) = (cache(ground, &victim)?, refaults(ground, &victim)?);
     order(&mut owner, &read)?;

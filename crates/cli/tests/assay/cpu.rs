@@ -1,0 +1,130 @@
+//! The shipped studies of CPU time on the real kernel. Others may use the machine meanwhile, so
+//! that a verdict may be void or undecided; it must then say why, and it must never be broken.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::bench::Bench;
+use crate::running::json;
+use assay_testbed::{Need, skip};
+
+const NEEDS: [Need; 3] = [Need::Tool("fio"), Need::Controller("cpu"), Need::Controller("cpuset")];
+
+/// Runs a shipped study and returns its verdict, which agrees with the exit code.
+fn verdict(bench: &Bench, study: &str, more: &[&str]) -> Value {
+    let ended = bench.run(Path::new(study), &[more, &["--json"]].concat());
+    bench.assert_host_is_as_before("after the run");
+    let verdict: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let code = match verdict["verdict"].as_str() {
+        Some("kept") => 0,
+        Some("undecided" | "void") => 3,
+        other => panic!("{other:?}: {verdict:#}"),
+    };
+    ended.assert_code(code);
+    verdict
+}
+
+fn promises(verdict: &Value) -> Vec<&Value> {
+    let trials = verdict["trials"].as_array().unwrap().iter();
+    trials.flat_map(|trial| trial["promises"].as_array().unwrap()).collect()
+}
+
+/// Kept, or not and with its reason; void with the gate or the limit that made it so.
+fn assert_never_broken(verdict: &Value) {
+    for promise in promises(verdict) {
+        assert!(!promise["reason"].as_str().unwrap().is_empty(), "{promise:#}");
+        match promise["verdict"].as_str() {
+            Some("kept" | "undecided") => {}
+            Some("void") => {
+                let code = promise["causes"][0]["code"].as_str();
+                assert!(code.is_some_and(|code| code.starts_with("C-")), "{promise:#}");
+            }
+            other => panic!("{other:?}: {promise:#}"),
+        }
+    }
+}
+
+fn numbers(promise: &Value, key: &str) -> Vec<f64> {
+    promise["groups"].as_array().unwrap().iter().filter_map(|group| group[key].as_f64()).collect()
+}
+
+#[test]
+fn weights_divide_one_cpu_or_the_verdict_says_why_it_cannot_tell() {
+    let Some(bench) = Bench::with("CPU weights", &NEEDS) else { return };
+    let verdict = verdict(&bench, "cpu-weight", &["--set", "groups=4", "--at-most", "5s"]);
+    assert_never_broken(&verdict);
+    let promise = promises(&verdict)[0];
+    assert_eq!(numbers(promise, "knob"), [100.0, 200.0, 400.0, 800.0]);
+    let expected = numbers(promise, "expected_share");
+    assert!((expected[3] - 800.0 / 1500.0).abs() < 1e-12, "{expected:?}");
+    // What others use of a single CPU is no reason to believe nothing.
+    let checks = verdict["trials"][0]["validity"].as_array().unwrap();
+    let others = checks.iter().find(|check| check["check"] == "others").unwrap();
+    assert_eq!(others["ok"], true, "{others}");
+}
+
+#[test]
+fn one_busy_thread_a_cpu_shows_nothing_about_weights() {
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        return skip("one busy thread a CPU", "the host has one CPU");
+    }
+    let Some(bench) = Bench::with("one busy thread a CPU", &NEEDS) else { return };
+    let options = ["--set", "groups=2", "--set", "threads=1", "--set", "cpus=0-1"];
+    let verdict = verdict(&bench, "cpu-weight", &[&options[..], &["--at-most", "3s"]].concat());
+    assert_eq!(verdict["verdict"], "void");
+    let promise = promises(&verdict)[0];
+    let reason = promise["reason"].as_str().unwrap();
+    assert!(reason.contains("2 threads for 2 CPUs"), "{reason}");
+    let causes = promise["causes"].as_array().unwrap();
+    assert!(causes.iter().any(|cause| cause["code"] == "C-CPU-UNCONTENDED"), "{causes:?}");
+}
+
+#[test]
+fn one_group_alone_is_no_test_of_weights() {
+    let Some(bench) = Bench::with("one group alone", &NEEDS) else { return };
+    let verdict = verdict(&bench, "cpu-weight", &["--set", "groups=1", "--at-most", "3s"]);
+    assert_eq!(verdict["verdict"], "void");
+    assert_eq!(promises(&verdict)[0]["causes"][0]["code"], "C-ALONE");
+}
+
+#[test]
+fn a_weight_of_more_than_its_threads_can_use_is_promised_what_they_can() {
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        return skip("shares that cannot be had", "the host has one CPU");
+    }
+    let Some(bench) = Bench::with("shares that cannot be had", &NEEDS) else { return };
+    let options = ["--set", "threads=1", "--set", "cpus=0-1", "--at-most", "3s"];
+    let ended = bench.run(Path::new("cpu-weight"), &[&options[..], &["--json"]].concat());
+    bench.assert_host_is_as_before("after the run");
+    let verdict: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let promise = promises(&verdict)[0];
+    let expected = numbers(promise, "expected_share");
+    for (found, expected) in expected.iter().zip([0.5 / 7.0, 1.0 / 7.0, 2.0 / 7.0, 0.5]) {
+        assert!((found - expected).abs() < 1e-12, "{found} for {expected}");
+    }
+    let by_weight = promise["groups"][3]["share_by_weight"].as_f64().unwrap();
+    assert!((by_weight - 800.0 / 1500.0).abs() < 1e-12, "{by_weight}");
+    let table = bench.assay(["judge".as_ref(), bench.out().as_os_str()]);
+    let said = table.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("800 of 1500 would be 53.3 %, its 1 thread can have at most"), "{said}");
+}
+
+#[test]
+fn a_quota_binds_or_the_verdict_says_that_it_could_not() {
+    let Some(bench) = Bench::with("a CPU quota", &NEEDS[..2]) else { return };
+    let options = ["--set", "quota=4000 100000", "--at-most", "5s"];
+    let verdict = verdict(&bench, "cpu-quota", &options);
+    assert_never_broken(&verdict);
+    for promise in promises(&verdict) {
+        assert_eq!(numbers(promise, "knob"), [0.04, 0.04], "{promise:#}");
+    }
+    // Both quotas were counted: the kernel's own word stands in the samples and in the evidence.
+    let checks = verdict["trials"][0]["validity"].as_array().unwrap();
+    let throttled = checks.iter().find(|check| check["check"] == "throttled").unwrap();
+    let evidence = throttled["evidence"].as_str().unwrap();
+    assert!(evidence.contains("the quota of `task1` bound in"), "{evidence}");
+    let manifest = json(&bench.out().join("manifest.json"));
+    let threads = &manifest["trials"][0]["groups"][0]["workloads"][0]["threads"];
+    assert_eq!(threads, 2);
+}

@@ -1,0 +1,49 @@
+//! Groups that belong to somebody else, one in each hierarchy that the kills use, with a process
+//! inside: whatever Assay does, they and their process stay.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command};
+
+use assay_kernel::Root;
+
+/// The groups and their process, which end with the test.
+pub(super) struct Theirs {
+    groups: Vec<PathBuf>,
+    process: Child,
+}
+
+impl Theirs {
+    pub(super) fn make() -> Self {
+        let facts = assay_host::gather(&Root::real()).unwrap();
+        let (homes, _) = facts.cgroup.homes(["cpu", "memory", "pids", "io"]);
+        let process = Command::new("sleep").arg("3600").current_dir("/").spawn().unwrap();
+        let name = format!("theirs-{}", process.id());
+        let groups: Vec<PathBuf> = homes.iter().map(|home| home.base.join(&name)).collect();
+        for group in &groups {
+            fs::create_dir(group).unwrap();
+            fs::write(group.join("cgroup.procs"), process.id().to_string()).unwrap();
+        }
+        Self { groups, process }
+    }
+
+    /// That the process lives and sits where it sat.
+    pub(super) fn assert_untouched(&mut self, when: &str) {
+        assert!(self.process.try_wait().unwrap().is_none(), "{when}, a foreign process ended");
+        let own = self.process.id().to_string();
+        for group in &self.groups {
+            let inside = fs::read_to_string(group.join("cgroup.procs")).unwrap();
+            assert_eq!(inside.trim(), own, "{when}, in {}", group.display());
+        }
+    }
+}
+
+impl Drop for Theirs {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        for group in &self.groups {
+            let _ = fs::remove_dir(group);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What is killed: studies of the test's own, shipped ones, commands under limits by hand, and
+//! cases of conformance.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::studies::Changes;
+use crate::bench::Bench;
+
+/// What is killed again and again.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Work {
+    /// `assay run` of a study of the test's own.
+    Study(Changes),
+    /// `assay run` of the shipped study cpu-weight.
+    CpuWeight,
+    /// `assay run` of the shipped study cpu-quota.
+    CpuQuota,
+    /// `assay exec` of a command that leaves a process behind.
+    Exec,
+    /// `assay conform` of cases that change what other works do not.
+    Conform,
+}
+
+/// What the command under limits does. Files say how far it has come.
+const COMMAND: &str = "touch begun; (setsid sleep 0.8 &); head -c 100000000 /dev/zero | tail | wc -c \
+                       > size; sleep 0.2; touch ended";
+
+const LIMITS: [&str; 10] = [
+    "--set",
+    "memory.max=16M",
+    "--set",
+    "cpu.max=30000 100000",
+    "--set",
+    "pids.max=20",
+    "--place",
+    "cpus=0,memory=bind:0",
+    "--left",
+    "wait",
+];
+
+/// A frozen group, a pool of huge pages, device lists of v1 and programs of v2, an OOM, a cpuset.
+const CASES: [&str; 8] = [
+    "pids",
+    "hugetlb",
+    "devices/denied-device-ends-in-eperm",
+    "devices/program-denies-a-device",
+    "freezer/a-frozen-group-makes-no-progress",
+    "memory/max-kills-and-counts",
+    "cpuset/threads-run-on-their-groups-cpus",
+    "cpu/usage-is-the-time-of-its-threads",
+];
+
+impl Work {
+    /// The name of its record.
+    pub(super) fn name(self) -> String {
+        match self {
+            Self::Study(changes) => format!("{changes:?}").to_lowercase(),
+            other => format!("{other:?}").to_lowercase(),
+        }
+    }
+
+    /// The command, with everything that it and its children write in `out`.
+    pub(super) fn command(self, bench: &Bench, data: &Path, out: &Path) -> Command {
+        let mut command = bench.program();
+        match self {
+            Self::Study(changes) => {
+                let study = bench.write("study.toml", &changes.study(data));
+                command.arg("run").arg(study).arg("--out").arg(out);
+            }
+            Self::CpuWeight => {
+                command.args(["run", "cpu-weight", "--at-most", "1s", "--out"]).arg(out);
+            }
+            Self::CpuQuota => {
+                command.args(["run", "cpu-quota", "--at-most", "1s", "--out"]).arg(out);
+            }
+            Self::Exec => {
+                fs::create_dir(out).unwrap();
+                command.current_dir(out).arg("exec").args(LIMITS);
+                command.args(["--", "sh", "-c", COMMAND]);
+            }
+            Self::Conform => {
+                fs::create_dir(out).unwrap();
+                command.current_dir(out).arg("conform").args(CASES);
+            }
+        }
+        command
+    }
+}

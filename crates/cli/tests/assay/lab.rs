@@ -1,0 +1,158 @@
+//! `assay lab`: what is missing is said with its remedy, a guest that hangs or dies is ended with
+//! its console, and real guests do what they are for.
+
+mod fake;
+mod guest;
+mod shared;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::bench::Bench;
+use crate::running::Ended;
+
+/// Puts a program of shell into a folder.
+fn script(folder: &Path, name: &str, text: &str) {
+    fs::create_dir_all(folder).unwrap();
+    let path = folder.join(name);
+    fs::write(&path, format!("#!/bin/sh\nPATH=/usr/bin:/bin\n{text}\n")).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A host whose programs are those of a folder, with a lab's cache of its own.
+struct Host {
+    bench: Bench,
+}
+
+/// Kernels in caches of tests, which no guest ever boots.
+const RELEASE: &str = "6.12.9-amd64";
+
+impl Host {
+    fn with(programs: &[&str]) -> Self {
+        let bench = Bench::aside();
+        let programs_folder = bench.path("bin");
+        fs::create_dir_all(&programs_folder).unwrap();
+        for program in programs {
+            // QEMU that fails is one without KVM.
+            script(&programs_folder, program, "exit 1");
+        }
+        Self { bench }
+    }
+
+    /// With everything that a guest needs but its kernel.
+    fn complete() -> Self {
+        let host = Self::with(&["qemu-system-x86_64", "busybox", "depmod"]);
+        script(&host.cache().join("virtme-ng/bin"), "virtme-run", "exit 1");
+        host
+    }
+
+    fn cache(&self) -> PathBuf {
+        self.bench.path("cache")
+    }
+
+    fn program(&self, name: &str, text: &str) {
+        script(&self.bench.path("bin"), name, text);
+    }
+
+    fn lay_out_kernel(&self) {
+        let kernel = self.cache().join("kernels").join(RELEASE);
+        let modules = kernel.join("lib/modules").join(RELEASE);
+        fs::create_dir_all(&modules).unwrap();
+        fs::create_dir_all(kernel.join("boot")).unwrap();
+        fs::write(modules.join("modules.dep"), "").unwrap();
+        fs::write(kernel.join("boot").join(format!("vmlinuz-{RELEASE}")), "").unwrap();
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.bench.program();
+        command
+            .arg("lab")
+            .args(arguments)
+            .env("PATH", self.bench.path("bin"))
+            .env("ASSAY_LAB_CACHE", self.cache());
+        command
+    }
+
+    fn lab(&self, arguments: &[&str]) -> Ended {
+        self.bench.finish(self.command(arguments))
+    }
+
+    /// The lab ends with 4, says all this, and leaves no folder of a guest.
+    fn refuses(&self, arguments: &[&str], says: &[&str]) {
+        let ended = self.lab(arguments);
+        ended.assert_code(4);
+        ended.assert_says(says);
+        let guests = assay_testbed::entries(&self.cache().join("guests"));
+        assert!(guests.is_empty(), "{guests:?}");
+    }
+}
+
+const TRUE: [&str; 3] = ["exec", "--", "true"];
+
+#[test]
+fn a_missing_program_is_named_with_the_package_that_brings_it() {
+    let says = |programs: &[&str], words: &[&str]| Host::with(programs).refuses(&TRUE, words);
+    says(&[], &["qemu-system-x86_64", "apt-get install", "scripts/setup"]);
+    says(&["qemu-system-x86_64"], &["busybox-static", "apt-get install"]);
+    // Where administrators' programs are is looked at as well, so that depmod is often found.
+    says(
+        &["qemu-system-x86_64", "busybox", "depmod"],
+        &["virtme-ng", "pip install virtme-ng", "scripts/setup"],
+    );
+}
+
+#[test]
+fn a_kernel_that_apt_does_not_know_is_refused_with_the_remedy() {
+    let host = Host::complete();
+    host.program("apt-cache", "exit 0");
+    host.refuses(&TRUE, &["apt knows no kernel of the series 6.12", "apt-get update", "--kernel"]);
+    host.refuses(
+        &["exec", "--kernel", "/no/such/vmlinuz-1", "--", "true"],
+        &["/no/such/vmlinuz-1", "No such file"],
+    );
+}
+
+#[test]
+fn a_kernel_that_cannot_be_downloaded_is_refused_and_no_draft_stays() {
+    let host = Host::complete();
+    host.program("apt-cache", &format!("echo linux-image-{RELEASE} - Linux for 64-bit PCs"));
+    host.program("apt-get", "echo 'E: Temporary failure in name resolution' >&2; exit 100");
+    host.refuses(&TRUE, &["Temporary failure in name resolution", "is there a network"]);
+    let kernels = assay_testbed::entries(&host.cache().join("kernels"));
+    assert!(kernels.iter().all(|path| path.ends_with("lock")), "{kernels:?}");
+}
+
+#[test]
+fn a_disk_without_room_and_a_cache_that_cannot_be_made_are_refused_with_the_remedy() {
+    let host = Host::complete();
+    host.lay_out_kernel();
+    host.refuses(
+        &["exec", "--disk", "virtio:900TiB", "--", "true"],
+        &["does not fit", "MiB are free", "ASSAY_LAB_CACHE"],
+    );
+    let file = host.bench.write("file", "");
+    let mut command = host.command(&TRUE);
+    command.env("PATH", "/usr/bin:/bin").env("ASSAY_LAB_CACHE", file.join("lab"));
+    let ended = host.bench.finish(command);
+    ended.assert_code(4);
+}
+
+#[test]
+fn a_guest_that_cannot_be_is_refused_before_anything_is_made() {
+    let host = Host::complete();
+    host.lay_out_kernel();
+    for (arguments, says) in [
+        (["--nodes", "4", "--cpus", "2"], "--cpus 4"),
+        (["--nodes", "2", "--distance", "0,1=9"], "11 to 254"),
+        (["--cpus", "2", "--memory", "64MiB"], "256 MiB"),
+    ] {
+        let mut line = vec!["exec"];
+        line.extend(arguments);
+        line.extend(["--", "true"]);
+        let ended = host.lab(&line);
+        assert!(matches!(ended.status.code(), Some(2 | 4)), "{ended:?}");
+        ended.assert_says(&[says]);
+    }
+}

@@ -1,0 +1,79 @@
+//! Guests that hang, panic or end, played by a script in the place of virtme-run: everything of
+//! the lab but the machine is real, and no test waits for a boot.
+
+use std::fs;
+
+use super::{Host, script};
+
+/// Finds what the lab shares with the guest, and the file of the console.
+const PLAYER: &str = r#"for word in "$@"; do
+    case $word in
+    run/assay/lab=*) share=${word#*=} ;;
+    file:*) console=${word#file:} ;;
+    esac
+done
+"#;
+
+fn played(by: &str) -> Host {
+    let host = Host::complete();
+    host.lay_out_kernel();
+    script(&host.cache().join("virtme-ng/bin"), "virtme-run", &format!("{PLAYER}{by}"));
+    host
+}
+
+/// The guest's failure ends with what its console said, which is kept where the error says.
+fn fails(by: &str, says: &[&str]) {
+    let host = played(by);
+    host.refuses(&["exec", "--timeout", "2s", "--", "true"], says);
+    let consoles = assay_testbed::entries(&host.cache().join("consoles"));
+    assert_eq!(consoles.len(), 1, "{consoles:?}");
+    assert!(fs::read_to_string(&consoles[0]).unwrap().contains("last words"));
+}
+
+#[test]
+fn a_guest_that_does_not_come_up_is_ended_at_the_time_limit() {
+    fails(
+        "echo last words >\"$console\"; sleep 1000",
+        &["was not up within the time limit of 2 s", "last words", "console", "--timeout"],
+    );
+}
+
+#[test]
+fn a_command_that_hangs_is_ended_at_the_time_limit() {
+    fails(
+        "echo last words >\"$console\"; : >\"$share/reached\"; : >\"$share/ready\"; sleep 1000",
+        &["the command was not done within the time limit of 2 s", "last words", "--timeout"],
+    );
+}
+
+#[test]
+fn a_panic_is_named() {
+    fails(
+        "echo '[    9.1] Kernel panic - not syncing: last words' >\"$console\"
+         : >\"$share/reached\"; : >\"$share/ready\"; exit 1",
+        &["ended before its command was done: Kernel panic - not syncing: last words"],
+    );
+}
+
+#[test]
+fn a_guest_that_cannot_be_set_up_says_why() {
+    fails(
+        "echo last words >\"$console\"; : >\"$share/reached\"
+         echo the disk 1 did not appear in the guest >\"$share/failed\"; exit 125",
+        &["could not be set up: the disk 1 did not appear in the guest", "assay lab shell"],
+    );
+}
+
+#[test]
+fn output_and_exit_code_of_the_command_are_passed_on_and_nothing_is_left() {
+    let host = played(
+        ": >\"$share/reached\"; : >\"$share/ready\"
+         echo out; echo err >&2; echo 7 >\"$share/exit\"",
+    );
+    let ended = host.lab(&["exec", "--", "some", "command"]);
+    ended.assert_code(7);
+    assert_eq!(ended.stdout, "out\n");
+    ended.assert_says(&["6.12.9-amd64, cgroup v2, 1 node, tcg"]);
+    assert!(assay_testbed::entries(&host.cache().join("guests")).is_empty());
+    assert!(assay_testbed::entries(&host.cache().join("consoles")).is_empty());
+}

@@ -1,0 +1,133 @@
+//! Guests that many tests share: booted once, by whoever comes first.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use assay_lab::{Cache, KernelChoice};
+use assay_testbed::{Picture, skip, turn};
+use serde_json::Value;
+
+use crate::bench::Bench;
+use crate::running::{Ended, Running};
+
+/// What one part of a guest's script said, and its exit code.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) code: i32,
+    pub(super) text: String,
+}
+
+impl Part {
+    /// Its text as a JSON document.
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+/// A guest that has come and gone.
+#[derive(Debug)]
+pub(super) struct Visit {
+    pub(super) ended: Ended,
+    pub(super) parts: BTreeMap<String, Part>,
+    /// How the host differs from what it was before.
+    pub(super) differences: String,
+}
+
+impl Visit {
+    /// A part by its name.
+    pub(super) fn part(&self, name: &str) -> &Part {
+        self.parts.get(name).unwrap_or_else(|| panic!("no part {name} in {:#?}", self.ended))
+    }
+}
+
+/// Far more than a guest needs on an idle machine, where it takes a minute or two.
+pub(super) const PATIENCE: Duration = Duration::from_secs(1500);
+
+/// Why no guest with this kernel can be had here; a kernel that is not in the cache is fetched.
+pub(super) fn why_not(kernel: &str) -> Option<String> {
+    if !rustix::process::geteuid().is_root() {
+        return Some("not root".to_owned());
+    }
+    let cache = Cache::usual();
+    let had = assay_lab::ready(&cache).and_then(|()| {
+        let choice: KernelChoice = kernel.parse().unwrap();
+        assay_lab::Kernel::provide(&choice, &cache, false, &mut |_| ())
+    });
+    had.err().map(|error| error.what)
+}
+
+/// Boots a guest and has it run a script, once for all tests that ask. `None`, said and counted
+/// for each of them, where that cannot be.
+pub(super) fn visit(
+    once: &'static OnceLock<Result<Visit, String>>,
+    test: &str,
+    kernel: &str,
+    options: &[&str],
+    script: &str,
+) -> Option<&'static Visit> {
+    let made = once.get_or_init(|| {
+        if let Some(why) = why_not(kernel) {
+            return Err(why);
+        }
+        // A busy guest would disturb a test that measures, and the other way round.
+        let _turn = turn(test, &[]);
+        Ok(run(kernel, options, script))
+    });
+    match made {
+        Ok(visit) => Some(visit),
+        Err(why) => {
+            skip(test, &format!("no guest: {why}"));
+            None
+        }
+    }
+}
+
+fn run(kernel: &str, options: &[&str], script: &str) -> Visit {
+    let bench = Bench::aside();
+    let text = format!("{PARTS}{script}");
+    let path = bench.write("script", &text);
+    let before = Picture::take_with(&[&tree(), Path::new("/lib/modules")]);
+    let mut command = bench.program();
+    command
+        .args(["lab", "exec", "--kernel", kernel, "--timeout", "20min"])
+        .args(options)
+        .args(["--", "sh"])
+        // What lies in /tmp is seen in the guest as everything else is.
+        .arg(path)
+        .arg(env!("CARGO_BIN_EXE_assay"))
+        .arg(tree());
+    let ended = Running::start(command, bench.folder(), bench.out()).end(PATIENCE);
+    let differences = Picture::differences_since(&before);
+    let parts = parts(&ended.stdout);
+    Visit { ended, parts, differences }
+}
+
+/// The scripts of this tree, which a guest sees and must not be able to change.
+pub(super) fn tree() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts").canonicalize().unwrap()
+}
+
+/// `part NAME COMMAND...` runs a command and frames what it says.
+const PARTS: &str = "part() { name=$1; shift; echo \"@@ begin $name\"; \"$@\"; code=$?; echo; \
+                     echo \"@@ end $name $code\"; }\n";
+
+fn parts(output: &str) -> BTreeMap<String, Part> {
+    let mut parts = BTreeMap::new();
+    let mut text = String::new();
+    for line in output.lines() {
+        match line.split(' ').collect::<Vec<_>>()[..] {
+            ["@@", "begin", _] => text.clear(),
+            ["@@", "end", name, code] => {
+                let part = Part { code: code.parse().unwrap(), text: text.trim().to_owned() };
+                parts.insert(name.to_owned(), part);
+            }
+            _ => {
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+    }
+    parts
+}

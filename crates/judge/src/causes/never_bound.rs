@@ -1,0 +1,66 @@
+//! C-NEVER-BOUND: no group came near its limit, so that the limit was not tested. What the record
+//! shows of why.
+
+use assay_record::{PromiseRecord, RelationRecord};
+
+use crate::cpus::{self, Shared};
+use crate::judgement::Cause;
+use crate::measure::Measure;
+use crate::promise::{Numbers, Subject};
+use crate::wording::{count, percent, rate};
+
+/// The cause of a limit's void verdict; `None` for a promise that is no limit.
+pub(super) fn cause(
+    subject: &Subject<'_>,
+    promise: &PromiseRecord,
+    measure: Measure,
+    numbers: &Numbers,
+) -> Option<Cause> {
+    if !matches!(promise.is, RelationRecord::AtMost(_) | RelationRecord::AtMostKnob(_)) {
+        return None;
+    }
+    let mut evidence = vec![used(measure, numbers)?];
+    if measure.is_cpu() {
+        evidence.extend(cpu(subject, numbers));
+    }
+    Some(Cause {
+        code: "C-NEVER-BOUND".to_owned(),
+        summary: "a group stayed clear of its limit, which was therefore not tested".to_owned(),
+        evidence,
+    })
+}
+
+/// The group that stayed furthest below its limit.
+fn used(measure: Measure, numbers: &Numbers) -> Option<String> {
+    let part = |index: &usize| numbers.seen[*index].value / numbers.expected[*index].share;
+    let least = (0..numbers.names.len()).min_by(|a, b| part(a).total_cmp(&part(b)))?;
+    Some(format!(
+        "`{}` used {} of the {} that it may have",
+        numbers.names[least],
+        rate(measure, numbers.seen[least].value),
+        rate(measure, numbers.expected[least].share)
+    ))
+}
+
+/// What kept groups from their CPU time: their own threads, or others.
+fn cpu(subject: &Subject<'_>, numbers: &Numbers) -> Option<String> {
+    let repeat = subject.repeats.first()?;
+    let shared = Shared::of(subject.host, subject.trial, repeat.record).ok()??;
+    let few = numbers.names.iter().zip(&numbers.expected).find_map(|(name, expected)| {
+        let threads = *shared.threads.get(name)? as usize;
+        (shared.demand(name) <= expected.share).then(|| {
+            let (threads, cpus) = (count(threads, "thread"), count(shared.set.len(), "CPU"));
+            format!("`{name}` has {threads} on {cpus} and could not use more than its limit")
+        })
+    });
+    let spent = cpus::spent(repeat, Some(&shared.set)).ok()?;
+    few.or_else(|| {
+        let others = cpus::others(subject.trial, repeat, &shared, spent).ok()?;
+        Some(format!(
+            "processes outside the groups used {} of {}, which were idle {} of the time",
+            percent(others),
+            shared.label(),
+            percent(spent.idle)
+        ))
+    })
+}

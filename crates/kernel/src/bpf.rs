@@ -1,0 +1,52 @@
+//! bpf(2): loading eBPF programs.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+
+/// From linux/bpf.h.
+const BPF_PROG_LOAD: libc::c_long = 5;
+
+/// The beginning of `union bpf_attr` for BPF_PROG_LOAD; the kernel takes what is left out as 0.
+#[repr(C)]
+struct Load {
+    kind: u32,
+    instructions: u32,
+    first: u64,
+    licence: u64,
+    log_level: u32,
+    log_size: u32,
+    log: u64,
+    kernel_version: u32,
+    flags: u32,
+}
+
+/// Loads a program of this type (`BPF_PROG_TYPE_*`), given as instructions of 8 bytes each. It
+/// lives until the descriptor and whatever it was attached to are gone.
+pub(crate) fn load(kind: u32, program: &[u64]) -> io::Result<OwnedFd> {
+    const LICENCE: &CStr = c"Dual MIT/GPL";
+    let request = Load {
+        kind,
+        instructions: program.len() as u32,
+        first: program.as_ptr() as u64,
+        licence: LICENCE.as_ptr() as u64,
+        log_level: 0,
+        log_size: 0,
+        log: 0,
+        kernel_version: 0,
+        flags: 0,
+    };
+    let descriptor = call(BPF_PROG_LOAD, &request)?;
+    // SAFETY: BPF_PROG_LOAD has just returned this descriptor, and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
+}
+
+/// One command of bpf(2) with the beginning of `union bpf_attr` that belongs to it.
+pub(crate) fn call<T>(command: libc::c_long, request: &T) -> io::Result<libc::c_long> {
+    // SAFETY: `request` has the layout that `command` expects and its true size, and all that it
+    // points to lives through the call.
+    let result = unsafe {
+        libc::syscall(libc::SYS_bpf, command, std::ptr::from_ref(request), size_of::<T>())
+    };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}

@@ -1,0 +1,24 @@
+//! An eBPF classifier that answers with the net_cls class of whoever sends a packet, for kernels
+//! without the classifier `cgroup` (CONFIG_NET_CLS_CGROUP), which does the same.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use crate::bpf::load;
+use crate::error::Error;
+
+/// From linux/bpf.h.
+const BPF_PROG_TYPE_SCHED_CLS: u32 = 3;
+/// `bpf_get_cgroup_classid(skb)`; the context is in the first register when the program begins,
+/// and the answer in the register that the program answers with.
+const CALL_GET_CGROUP_CLASSID: u64 = 0x85 | 17 << 32;
+const EXIT: u64 = 0x95;
+
+/// Loads the program. The answer 0, that of a group without a class, lets the packet go on to
+/// the next classifier.
+pub fn class_of_sender() -> Result<OwnedFd, Error> {
+    load(BPF_PROG_TYPE_SCHED_CLS, &[CALL_GET_CGROUP_CLASSID, EXIT]).map_err(|cause| {
+        Error::new("load a classifier", Path::new("bpf(2)"), &cause)
+            .with_hint("it needs CAP_BPF and a kernel with CONFIG_CGROUP_NET_CLASSID")
+    })
+}
