@@ -35,11 +35,12 @@ const SHARE: &str = "run/assay/lab";
 /// file systems in memory anyhow; the root itself stays read-only.
 const WRITABLE: [&str; 8] = ["/etc", "/home", "/opt", "/root", "/srv", "/tmp", "/usr", "/var"];
 
-/// What the kernel is told. The console goes to a second serial port of its own; the first belongs
-/// to virtme-run. Defences against other users of a processor, security modules and a fifth level
+/// What the kernel is told. The console goes to a virtual one of its own: the first serial port
+/// belongs to virtme-run, and the driver of serial ports (8250) is a console on one port alone, the
+/// first that is named. Defences against other users of a processor, security modules and a fifth level
 /// of page tables bear on nothing that is studied here and cost much under emulation.
 const KERNEL_OPTIONS: [&str; 6] =
-    ["loglevel=6", "console=ttyS1", "mitigations=off", "lsm=capability", "audit=0", "no5lvl"];
+    ["loglevel=6", "console=hvc0", "mitigations=off", "lsm=capability", "audit=0", "no5lvl"];
 
 /// Modules for devices of QEMU's machine and instructions of its processor that no guest uses:
 /// udev would load them all, which takes half of a boot under emulation.
@@ -157,7 +158,9 @@ impl Machine<'_> {
         if self.spec.nodes > 1 && self.spec.cpus.is_multiple_of(self.spec.nodes) {
             words.pair("-smp", format!("sockets={}", self.spec.nodes));
         }
-        words.pair("-serial", format!("file:{}", self.console.display()));
+        words.pair("-chardev", format!("file,id=assay-console,path={}", self.console.display()));
+        words.pair("-device", "virtio-serial-pci,id=assay-consoles");
+        words.pair("-device", "virtconsole,bus=assay-consoles.0,chardev=assay-console");
         for (number, file) in self.disks {
             let model = match self.spec.disks.get(number - 1) {
                 Some(DiskChoice::Nvme(_)) => "nvme",
@@ -276,6 +279,10 @@ mod tests {
         let (_, devices) = line.split_once("--qemu-opts ").unwrap();
         assert!(devices.contains("file=/f/disk-1 -device nvme,drive=assay-disk-1"), "{line}");
         assert!(devices.contains("virtio-blk-pci,drive=assay-swap,serial=assay-swap"), "{line}");
-        assert!(devices.starts_with("-serial file:/cache/guests/1-1/console.log"), "{line}");
+        assert!(
+            devices
+                .starts_with("-chardev file,id=assay-console,path=/cache/guests/1-1/console.log "),
+            "{line}"
+        );
     }
 }
