@@ -9,7 +9,7 @@ use super::{Host, script};
 const PLAYER: &str = r#"for word in "$@"; do
     case $word in
     run/assay/lab=*) share=${word#*=} ;;
-    file:*) console=${word#file:} ;;
+    file,*path=*) console=${word##*path=} ;;
     esac
 done
 "#;
