@@ -6,13 +6,12 @@ use std::process::{Command, Stdio};
 use assay_kernel::Root;
 
 use crate::assay::write;
-use crate::figure::{Figure, Shown};
+use crate::figure::Figure;
 use crate::peers::Programs;
 use crate::quiet;
-use crate::statistics::Estimate;
 use crate::trouble::Trouble;
+use crate::turns::{in_turns, of_peer};
 
-const CONFIDENCE: f64 = 0.95;
 const FILES: u32 = 2000;
 const THREADS: u32 = 16;
 /// Long enough that making the files, which is in the CPU time of both, weighs little.
@@ -21,7 +20,6 @@ const SECONDS: u32 = 20;
 /// As many operations a second as the peer at least: at most its time for one.
 const TIME_OF_PEER: f64 = 1.0;
 const CPU_OF_PEER: f64 = 0.7;
-const PART: Shown = Shown { factor: 1.0, unit: "of the peer's", decimals: 3 };
 
 /// Both programs.
 pub(crate) struct Contest {
@@ -51,13 +49,7 @@ impl Contest {
         let busy = quiet::wait()?;
         let script = folder.join("fileserver.f");
         write(&script, &fileserver(folder))?;
-        let mut pairs = Vec::new();
-        for round in 0..rounds {
-            let first = if round % 2 == 0 { Some(self.ours(&script)?) } else { None };
-            let peer = self.peer(&script)?;
-            let ours = first.map_or_else(|| self.ours(&script), Ok)?;
-            pairs.push((ours, peer));
-        }
+        let pairs = in_turns(rounds, || self.ours(&script), || self.peer(&script))?;
         let mut figures = vec![
             of_peer("fileserver: time per operation", &pairs, TIME_OF_PEER, |found| {
                 found.ops_per_s.recip()
@@ -83,21 +75,6 @@ impl Contest {
     fn peer(&self, script: &Path) -> Result<Found, Trouble> {
         run(Command::new("setarch").arg("-R").arg(&self.peer).arg("-f").arg(script))
     }
-}
-
-type Pair = (Found, Found);
-
-/// A quantity of ours as a part of the peer's, with the interval of the ratio over the rounds.
-fn of_peer(
-    name: &str,
-    pairs: &[Pair],
-    at_most: f64,
-    of: impl Fn(&Found) -> f64,
-) -> Result<Figure, Trouble> {
-    let pairs: Vec<(f64, f64)> = pairs.iter().map(|(ours, peer)| (of(peer), of(ours))).collect();
-    let ratio = Estimate::ratio(&pairs, CONFIDENCE)
-        .ok_or_else(|| Trouble::Failed("too few rounds for an interval".to_owned()))?;
-    Ok(Figure::bound(name, ratio, at_most, &PART))
 }
 
 /// The published operations of fileserver.

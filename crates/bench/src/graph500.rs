@@ -12,8 +12,8 @@ use crate::peers::Programs;
 use crate::quiet;
 use crate::statistics::Estimate;
 use crate::trouble::Trouble;
+use crate::turns::{Pair, in_turns, of_peer};
 
-const CONFIDENCE: f64 = 0.95;
 const THREADS: &str = "2";
 const EDGEFACTOR: &str = "16";
 
@@ -22,7 +22,6 @@ const TIME_OF_PEER: f64 = 1.0 / 3.0;
 /// How far a predicted footprint may be from the measured peak.
 const PREDICTED_WITHIN: f64 = 0.05;
 
-const PART: Shown = Shown { factor: 1.0, unit: "of the peer's", decimals: 3 };
 const OFF: Shown = Shown { factor: 100.0, unit: "% off", decimals: 1 };
 
 /// Both programs.
@@ -61,13 +60,7 @@ impl Contest {
         rounds: usize,
     ) -> Result<Vec<Figure>, Trouble> {
         let busy = quiet::wait()?;
-        let mut pairs = Vec::new();
-        for round in 0..rounds {
-            let first = if round % 2 == 0 { Some(self.ours(folder, scale)?) } else { None };
-            let peer = self.peer(folder, scale)?;
-            let ours = first.map_or_else(|| self.ours(folder, scale), Ok)?;
-            pairs.push((ours, peer));
-        }
+        let pairs = in_turns(rounds, || self.ours(folder, scale), || self.peer(folder, scale))?;
         let about = |figure: &mut Figure| {
             figure.remarks.push(format!(
                 "SCALE {scale}, edgefactor {EDGEFACTOR}, {THREADS} threads, 64 searches a run, {rounds} rounds in turns"
@@ -121,13 +114,12 @@ impl Contest {
     }
 }
 
-type Pair = (Found, Found);
-
-fn speed(pairs: &[Pair]) -> Result<Figure, Trouble> {
+fn speed(pairs: &[Pair<Found>]) -> Result<Figure, Trouble> {
     let name = "graph500: time per traversed edge";
     let mut figure = of_peer(name, pairs, TIME_OF_PEER, |found| found.teps.recip())?;
-    let rates = |of: fn(&Pair) -> f64| Estimate::median(&pairs.iter().map(of).collect::<Vec<_>>());
-    if let (Some(ours), Some(peer)) = (rates(|(ours, _)| ours.teps), rates(|(_, peer)| peer.teps)) {
+    let rates =
+        |of: fn(&Pair<Found>) -> f64| Estimate::median(&pairs.iter().map(of).collect::<Vec<_>>());
+    if let (Some(ours), Some(peer)) = (rates(|pair| pair.ours.teps), rates(|pair| pair.peer.teps)) {
         figure.remarks.push(format!(
             "harmonic mean TEPS, medians of the rounds: ours {:.3e}, peer {:.3e}",
             ours.value, peer.value
@@ -136,22 +128,9 @@ fn speed(pairs: &[Pair]) -> Result<Figure, Trouble> {
     Ok(figure)
 }
 
-/// A quantity of ours as a part of the peer's, with the interval of the ratio over the rounds.
-fn of_peer(
-    name: &str,
-    pairs: &[Pair],
-    at_most: f64,
-    of: impl Fn(&Found) -> f64,
-) -> Result<Figure, Trouble> {
-    let pairs: Vec<(f64, f64)> = pairs.iter().map(|(ours, peer)| (of(peer), of(ours))).collect();
-    let ratio = Estimate::ratio(&pairs, CONFIDENCE)
-        .ok_or_else(|| Trouble::Failed("too few rounds for an interval".to_owned()))?;
-    Ok(Figure::bound(name, ratio, at_most, &PART))
-}
-
-fn prediction(pairs: &[Pair]) -> Result<Figure, Trouble> {
+fn prediction(pairs: &[Pair<Found>]) -> Result<Figure, Trouble> {
     let off: Vec<f64> =
-        pairs.iter().filter_map(|(ours, _)| Some((ours.predicted? - 1.0).abs())).collect();
+        pairs.iter().filter_map(|pair| Some((pair.ours.predicted? - 1.0).abs())).collect();
     let worst = Estimate::median(&off)
         .ok_or_else(|| Trouble::Failed("no round has a predicted footprint".to_owned()))?;
     Ok(Figure::bound("graph500: predicted footprint", worst, PREDICTED_WITHIN, &OFF))
@@ -193,8 +172,8 @@ mod tests {
 
     #[test]
     fn three_times_the_speed_is_a_third_of_the_time() {
-        let pairs: Vec<Pair> = [(4.0, 1.0), (4.2, 1.0), (3.9, 1.0)]
-            .map(|(ours, peer)| (found(ours, 1.0, 1.0), found(peer, 2.0, 1.0)))
+        let pairs: Vec<Pair<Found>> = [(4.0, 1.0), (4.2, 1.0), (3.9, 1.0)]
+            .map(|(ours, peer)| Pair { ours: found(ours, 1.0, 1.0), peer: found(peer, 2.0, 1.0) })
             .into();
         let figure = speed(&pairs).unwrap();
         assert_eq!(figure.reached, Reached::Yes, "{figure:?}");
@@ -205,7 +184,8 @@ mod tests {
 
     #[test]
     fn a_footprint_predicted_too_low_is_as_wrong_as_one_too_high() {
-        let pairs = |off: f64| vec![(found(1.0, 1.0, 1.0 + off), found(1.0, 1.0, 1.0))];
+        let pairs =
+            |off: f64| vec![Pair { ours: found(1.0, 1.0, 1.0 + off), peer: found(1.0, 1.0, 1.0) }];
         for (off, reached) in [(0.04, Reached::Yes), (-0.06, Reached::No), (0.06, Reached::No)] {
             assert_eq!(prediction(&pairs(off)).unwrap().reached, reached, "{off}");
         }

@@ -18,6 +18,7 @@ mod statistics;
 mod study;
 mod synthetic;
 mod trouble;
+mod turns;
 mod ycsb;
 
 use std::io::{Write, stderr, stdout};

@@ -4,14 +4,11 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::figure::{Figure, Shown};
+use crate::figure::Figure;
 use crate::peers::Programs;
 use crate::quiet;
-use crate::statistics::Estimate;
 use crate::trouble::Trouble;
-
-const CONFIDENCE: f64 = 0.95;
-const PART: Shown = Shown { factor: 1.0, unit: "of the peer's", decimals: 3 };
+use crate::turns::{in_turns, of_peer};
 
 /// Four times as many options a second and thread.
 const BLACKSCHOLES: f64 = 1.0 / 4.0;
@@ -60,10 +57,14 @@ impl Contest {
         let mut figures = Vec::new();
         for (name, at_most, arguments) in contests {
             let program = name.split(':').next().unwrap_or(name);
-            let pairs = self.pairs(program, &arguments, rounds)?;
-            let ratio = Estimate::ratio(&pairs, CONFIDENCE)
-                .ok_or_else(|| Trouble::Failed("too few rounds for an interval".to_owned()))?;
-            let mut figure = Figure::bound(name, ratio, at_most, &PART);
+            let ours = || {
+                seconds(Command::new(&self.programs.ours).arg(program).args(&arguments), OURS_SAYS)
+            };
+            let peer = || {
+                seconds(Command::new(self.programs.peer.join(program)).args(&arguments), PEER_SAYS)
+            };
+            let mut figure =
+                of_peer(name, &in_turns(rounds, ours, peer)?, at_most, |seconds| *seconds)?;
             figure
                 .remarks
                 .push(format!("time of the region of interest, {rounds} rounds in turns"));
@@ -71,28 +72,6 @@ impl Contest {
             figures.push(figure);
         }
         Ok(figures)
-    }
-
-    /// Seconds of the peer and of ours.
-    fn pairs(
-        &self,
-        program: &str,
-        arguments: &[&str],
-        rounds: usize,
-    ) -> Result<Vec<(f64, f64)>, Trouble> {
-        let ours =
-            || seconds(Command::new(&self.programs.ours).arg(program).args(arguments), OURS_SAYS);
-        let peer =
-            || seconds(Command::new(self.programs.peer.join(program)).args(arguments), PEER_SAYS);
-        let pair = |round: usize| {
-            if round.is_multiple_of(2) {
-                let first = ours()?;
-                Ok((peer()?, first))
-            } else {
-                Ok((peer()?, ours()?))
-            }
-        };
-        (0..rounds).map(pair).collect()
     }
 }
 

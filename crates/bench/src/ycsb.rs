@@ -10,16 +10,14 @@ use assay_kernel::{clock, process, signal};
 use rustix::process::Signal;
 
 use crate::assay::write;
-use crate::figure::{Figure, Shown};
+use crate::figure::Figure;
 use crate::peers::Programs;
 use crate::quiet;
-use crate::statistics::Estimate;
 use crate::trouble::Trouble;
+use crate::turns::{Pair, in_turns, of_peer};
 
-const CONFIDENCE: f64 = 0.95;
 /// Ours may take this part of the peer's time and of its CPU time for an operation.
 const PART_OF_PEER: f64 = 0.5;
-const PART: Shown = Shown { factor: 1.0, unit: "of the peer's", decimals: 3 };
 
 /// Workload, read and update proportion.
 const WORKLOADS: [(&str, &str, &str); 2] = [("c", "1", "0"), ("a", "0.5", "0.5")];
@@ -76,7 +74,10 @@ impl Contest {
         let mut figures = Vec::new();
         for (workload, _, _) in WORKLOADS {
             for threads in THREADS {
-                let pairs = self.rounds(workload, threads, rounds)?;
+                let [ours, peer] = self.programs().map(|(name, program)| {
+                    move || self.go(name, program, "run", workload, threads)
+                });
+                let pairs = in_turns(rounds, ours, peer)?;
                 for mut figure in of(workload, threads, &pairs)? {
                     figure.remarks.push(format!(
                         "{} records and operations, {rounds} rounds in turns",
@@ -96,26 +97,6 @@ impl Contest {
 
     fn file(&self, workload: &str) -> PathBuf {
         self.folder.join(format!("ycsb-{workload}"))
-    }
-
-    /// Peer and ours of each round.
-    fn rounds(
-        &self,
-        workload: &str,
-        threads: &str,
-        rounds: usize,
-    ) -> Result<Vec<(Found, Found)>, Trouble> {
-        let run = |index: usize| {
-            let (name, program) = self.programs()[index];
-            self.go(name, program, "run", workload, threads)
-        };
-        (0..rounds)
-            .map(|round| {
-                let first = run(round % 2)?;
-                let second = run(1 - round % 2)?;
-                Ok(if round % 2 == 0 { (second, first) } else { (first, second) })
-            })
-            .collect()
     }
 
     fn go(
@@ -169,14 +150,10 @@ fn cpu_of(command: &mut Command) -> std::io::Result<Result<f64, Trouble>> {
     }
 }
 
-fn of(workload: &str, threads: &str, pairs: &[(Found, Found)]) -> Result<Vec<Figure>, Trouble> {
-    let figure = |what: &str, value: fn(&Found) -> f64| -> Result<Figure, Trouble> {
+fn of(workload: &str, threads: &str, pairs: &[Pair<Found>]) -> Result<Vec<Figure>, Trouble> {
+    let figure = |what: &str, value: fn(&Found) -> f64| {
         let name = format!("ycsb {workload}, {threads} threads: {what} per operation");
-        let values: Vec<(f64, f64)> =
-            pairs.iter().map(|(peer, ours)| (value(peer), value(ours))).collect();
-        let estimate = Estimate::ratio(&values, CONFIDENCE)
-            .ok_or_else(|| Trouble::Failed("a ratio needs two rounds".to_owned()))?;
-        Ok(Figure::bound(&name, estimate, PART_OF_PEER, &PART))
+        of_peer(&name, pairs, PART_OF_PEER, value)
     };
     Ok(vec![figure("time", |found| found.time)?, figure("CPU time", |found| found.cpu)?])
 }

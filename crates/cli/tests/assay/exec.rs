@@ -3,12 +3,12 @@
 
 use std::fs;
 use std::os::unix::fs::chown;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use assay_kernel::Root;
-use assay_testbed::{Picture, skip};
+use assay_testbed::{Picture, entries, skip};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -265,11 +265,7 @@ fn killed_in_the_middle_and_restored_it_leaves_nothing() {
     restored.assert_code(0);
     assert_eq!(restored.stdout, "the host is as it was found\n");
     bench.assert_host_is_as_before("exec killed and restored");
-    assert!(entries_of(&bench.path("state").join("ledger")).is_empty());
-}
-
-fn entries_of(directory: &Path) -> Vec<PathBuf> {
-    assay_testbed::entries(directory)
+    assert!(entries(&bench.path("state").join("ledger")).is_empty());
 }
 
 #[test]
