@@ -7,11 +7,15 @@ mod disks;
 mod failure;
 mod gate;
 mod knobs;
+mod later;
 mod measure;
+mod outcome;
+mod prepare;
 mod processes;
 mod recording;
 mod repeat;
 mod run;
+mod start;
 mod targets;
 mod watch;
 

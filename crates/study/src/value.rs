@@ -53,9 +53,12 @@ impl Shape {
             Self::Percent => is_number || value.is_str(),
             Self::Scalar => scalar(value).is_some(),
             Self::Texts => value.is_str() || value.is_array(),
-            Self::Scalars | Self::Knobs | Self::Factors | Self::Table(_) | Self::Named(_) => {
-                value.is_table()
-            }
+            Self::Scalars
+            | Self::Knobs
+            | Self::Factors
+            | Self::Arguments
+            | Self::Table(_)
+            | Self::Named(_) => value.is_table(),
             Self::List(_) => value.is_array(),
             Self::Later => true,
         }
@@ -81,6 +84,7 @@ impl Shape {
             Self::Texts => "a text, or a list of texts",
             Self::Scalars => "a table such as { name = 1 }",
             Self::Knobs => "a table such as { \"io.weight\" = [100, 200] }",
+            Self::Arguments => "a table such as { name = 1, other = [1, 2] }",
             Self::Factors => "a table of lists such as groups = [4, 8]",
             Self::Table(_) | Self::Named(_) => "a table",
             Self::List(_) => "a list of tables, written [[...]]",
