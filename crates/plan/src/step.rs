@@ -76,7 +76,11 @@ impl Step {
                         format!(" {} after the others", format_duration(*length))
                     }
                 };
-                let start = format!("start {tool} `{name}` inside {}{later}", group.name);
+                let place = match group.outside {
+                    true => "outside of all groups".to_owned(),
+                    false => format!("inside {}", group.name),
+                };
+                let start = format!("start {tool} `{name}` {place}{later}");
                 prepared.chain([start]).collect()
             }
             Self::Measure => vec![],

@@ -200,6 +200,8 @@ pub struct Group {
     pub disk: Option<String>,
     /// Whether promises are judged over it. A background load is not measured.
     pub measured: bool,
+    /// Whether its workloads run outside of the run's groups, beside all of them.
+    pub outside: Templated<bool>,
     /// Groups inside it; each member gets all of them.
     pub groups: Vec<Group>,
 }

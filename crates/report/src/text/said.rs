@@ -38,17 +38,15 @@ pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String
 }
 
 fn columns(rows: &[Row<'_>]) -> Vec<Column> {
-    let cells = |of: &dyn Fn(&Row<'_>) -> &str| -> Vec<String> {
-        rows.iter().map(|row| of(row).to_owned()).collect()
-    };
+    let cells = |of: fn(&Row<'_>) -> String| -> Vec<String> { rows.iter().map(of).collect() };
     let mut shown = vec![
-        Column::new("workload", Align::Left, 0, cells(&|row| row.workload)),
-        Column::new("tool", Align::Left, 1, cells(&|row| row.tool)),
-        Column::new("says", Align::Left, 0, cells(&|row| row.metric)),
-        Column::new("mean", Align::Right, 0, cells(&|row| &row.value)),
+        Column::new("workload", Align::Left, 0, cells(|row| row.workload.to_owned())),
+        Column::new("tool", Align::Left, 1, cells(|row| row.tool.to_owned())),
+        Column::new("says", Align::Left, 0, cells(|row| row.metric.to_owned())),
+        Column::new("mean", Align::Right, 0, cells(|row| row.value.clone())),
     ];
     if rows.iter().any(|row| !row.repeats.is_empty()) {
-        shown.push(Column::new("of repeats", Align::Left, 2, cells(&|row| &row.repeats)));
+        shown.push(Column::new("of repeats", Align::Left, 2, cells(|row| row.repeats.clone())));
     }
     shown
 }
