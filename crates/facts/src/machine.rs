@@ -109,6 +109,9 @@ pub struct HostFacts {
     pub disks: Vec<Disk>,
     /// I/O schedulers that at least one queue offers.
     pub schedulers: Vec<String>,
+    /// Whether null block devices can be made through configfs, or why not.
+    #[serde(default = "null_blk_unknown")]
+    pub null_blk: Available<()>,
     /// Whether pressure stall information is on, /proc/pressure.
     pub pressure: Available<bool>,
     /// Whether the kernel parses partition tables of scratch disks by itself (CONFIG_MSDOS_PARTITION
@@ -121,4 +124,9 @@ pub struct HostFacts {
 /// Hosts that were recorded before this was known were all measured as root.
 const fn as_root() -> Available<()> {
     Available::Value(())
+}
+
+/// Hosts that were recorded before this was looked at.
+fn null_blk_unknown() -> Available<()> {
+    Available::NotAvailable("not recorded by the version that measured this host".to_owned())
 }

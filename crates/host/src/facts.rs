@@ -7,10 +7,12 @@ mod delegation;
 mod disks;
 mod knobs;
 mod memory;
+mod null_blk;
 mod system;
 mod tools;
 
 pub use knobs::{kernel, knobs};
+pub(crate) use null_blk::{NULLB, REMEDY};
 
 use assay_facts::{Disk, HostFacts, Node};
 use assay_kernel::{Error, Root};
@@ -39,6 +41,7 @@ pub fn gather(root: &Root) -> Result<HostFacts, Error> {
         cgroup: delegation::with_bases(root, cgroup::layout(root)),
         schedulers: disks::schedulers(&disks),
         disks,
+        null_blk: null_blk::null_blk(root),
         pressure: system::pressure(root),
         parses_partitions: system::parses_partitions(root),
         tools: tools::tools(root),

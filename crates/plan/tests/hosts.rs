@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use assay_facts::{Available, CgroupLayout, Controller, Cpus, Hierarchy, HostFacts, Layout, Tool};
 use assay_plan::{Part, Plan, Step, plan, steps};
 use assay_record::RelationRecord;
-use assay_study::{Scalar, Study, Templated, parse, set_factor, shipped, shipped_file};
+use assay_study::{
+    DiskSource, NullBlk, Scalar, Study, Templated, parse, set_factor, shipped, shipped_file,
+};
 use assay_units::Bytes;
 
 fn study(name: &str) -> Study {
@@ -63,6 +65,7 @@ fn host(is_v2: bool) -> HostFacts {
         },
         disks: vec![],
         schedulers: vec!["none".to_owned(), "bfq".to_owned()],
+        null_blk: Available::Value(()),
         pressure: Available::Value(true),
         parses_partitions: Available::Value(false),
         tools: [("fio", "fio"), ("mkfs.ext4", "e2fsprogs"), ("mkfs.xfs", "xfsprogs")]
@@ -331,4 +334,17 @@ fn a_protection_needs_v2_and_is_planned_inside_a_box() {
     let held = ["192 MiB", "96 MiB"].map(|size| size.parse::<Bytes>().unwrap().get().to_string());
     let written: Vec<String> = written(&v2, 0).into_iter().map(|(_, value)| value).collect();
     assert_eq!(written, held);
+}
+
+#[test]
+fn a_null_blk_that_this_kernel_does_not_make_is_refused_before_the_run() {
+    let mut study = study("io-weight");
+    let disk = study.disks.values_mut().next().unwrap();
+    disk.source = DiskSource::NullBlk(NullBlk::default());
+    let mut host = host(true);
+    assert!(plan(&study, &host, 1).refusals.is_empty());
+    host.null_blk = Available::NotAvailable("no configfs here".to_owned());
+    let refusals = plan(&study, &host, 1).refusals;
+    assert!(refusals[0].what.contains("no configfs here"), "{refusals:?}");
+    assert!(refusals[0].remedy.contains("assay lab run"), "{refusals:?}");
 }

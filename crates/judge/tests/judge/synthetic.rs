@@ -469,6 +469,7 @@ fn host() -> HostFacts {
         },
         disks: Vec::new(),
         schedulers: Vec::new(),
+        null_blk: Available::Value(()),
         pressure: Available::Value(true),
         parses_partitions: Available::Value(true),
         tools: BTreeMap::new(),

@@ -556,6 +556,7 @@ fn host() -> HostFacts {
             backing_file: None,
         }],
         schedulers: vec!["none".to_owned(), "bfq".to_owned(), "mq-deadline".to_owned()],
+        null_blk: Available::Value(()),
         pressure: Available::Value(true),
         parses_partitions: Available::NotAvailable("the kernel has no /proc/config.gz".to_owned()),
         tools: BTreeMap::from([(
