@@ -40,7 +40,12 @@ pub(super) fn relative(sums: [f64; 3], items: u64, expected: [f64; 3]) -> f64 {
         let mean = sum / items as f64;
         if expected == 0.0 { mean } else { mean / expected.abs() }
     });
-    each.fold(0.0, |worst: f64, error| if error <= worst { worst } else { error })
+    each.fold(0.0, worse)
+}
+
+/// The larger of two errors; one that is not a number is the worst of all.
+pub(super) fn worse(one: f64, other: f64) -> f64 {
+    if one.is_nan() || other <= one { one } else { other }
 }
 
 #[cfg(test)]

@@ -153,7 +153,7 @@ impl Round<'_> {
             let is_last = self.stop.load(Ordering::Acquire);
             if is_last || since == check::ROUNDS {
                 let found = self.check(worker, &part, since);
-                error = if found <= error { error } else { found };
+                error = check::worse(error, found);
                 since = 0;
                 if is_last {
                     break;
