@@ -1,7 +1,7 @@
 //! Bandwidth and latency from each node's CPUs to each node's memory, as Intel's Memory Latency
 //! Checker lays them out: reads by all CPUs of the one, and a chase by the first of them.
 
-use assay_kernel::pages::Pages;
+use assay_kernel::pages::{Pages, page_size};
 use assay_kernel::pointer_ring::{Arena, LINE};
 use assay_kernel::{Root, affinity, clock, memory_policy, page_nodes};
 use assay_units::{CpuSet, NodeSet};
@@ -136,12 +136,21 @@ fn bandwidth(
         })
         .min()
         .unwrap_or(1);
-    let placed = page_nodes::of(&array, LOOKED_AT).map_err(|error| error.to_string());
-    let placed = placed.map(|nodes| {
-        let all: usize = nodes.values().sum();
-        nodes.get(&node).copied().unwrap_or(0) as f64 / all.max(1) as f64
-    });
-    Ok((bytes as f64 / (best as f64 * 1e-9), placed))
+    Ok((bytes as f64 / (best as f64 * 1e-9), placed(&array, node)))
+}
+
+/// The part of an array that was touched whole which is on `node`, by a look at pages evenly spread
+/// over it: a policy is only a wish.
+fn placed(array: &[f64], node: u16) -> Result<f64, String> {
+    let bytes = size_of_val(array);
+    let count = LOOKED_AT.min(bytes / page_size()).max(1);
+    let first = array.as_ptr().addr();
+    let addresses: Vec<u64> = (0..count).map(|at| (first + bytes / count * at) as u64).collect();
+    let mut nodes = vec![-1; count];
+    page_nodes::query(std::process::id(), &addresses, &mut nodes)
+        .map_err(|error| error.to_string())?;
+    let there = nodes.iter().filter(|found| **found == i32::from(node)).count();
+    Ok(there as f64 / count as f64)
 }
 
 #[cfg(test)]

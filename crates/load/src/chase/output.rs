@@ -13,6 +13,7 @@ use crate::generator::Report;
 pub(super) fn report(chased: &Chased) -> Report {
     let mut text = String::new();
     let (mut curves, mut metrics) = (Vec::new(), serde_json::Map::new());
+    let mut figures = Vec::new();
     for (order, points) in &chased.curves {
         text.push_str(&format!("order {}, CPU {}\n", order.name(), chased.cpu));
         let headings = ["bytes", "least ns", "median ns", "wall ns"];
@@ -30,6 +31,7 @@ pub(super) fn report(chased: &Chased) -> Report {
             "knees": found.iter().map(|knee| knee_json(knee, &chased.caches)).collect::<Vec<_>>(),
             "memory_ns": memory(&found, &levels),
         }));
+        figures.push(figure(order.name(), points, &chased.caches));
         let served = capacity::levels(points, &chased.caches);
         text.push_str(&capacities_text(&served));
         text.push('\n');
@@ -48,12 +50,31 @@ pub(super) fn report(chased: &Chased) -> Report {
             Value::Array(caches)
         },
         "curves": curves,
+        "figures": figures,
         "metrics": metrics,
     });
     if let Some(signal) = chased.ended_by {
         json["ended_by"] = signal.into();
     }
     Report { text, json }
+}
+
+/// The curve as Assay's report draws it, with the caches that the kernel knows of.
+fn figure(order: &str, points: &[Point], caches: &[Cache]) -> Value {
+    let points: Vec<[f64; 2]> =
+        points.iter().map(|point| [point.bytes as f64, point.least_ns]).collect();
+    let marks: Vec<Value> = caches
+        .iter()
+        .map(|cache| json!({ "x": cache.bytes, "label": format!("L{}", cache.level) }))
+        .collect();
+    json!({
+        "name": order,
+        "x": "working set, bytes",
+        "y": "nanoseconds a load",
+        "logarithmic": true,
+        "points": points,
+        "marks": marks,
+    })
 }
 
 fn row([bytes, least, median, wall]: [String; 4]) -> String {
@@ -190,6 +211,9 @@ mod tests {
         assert_eq!(knee["cache"]["level"], 1);
         assert_eq!(report.json["curves"][0]["memory_ns"], 10.1);
         assert_eq!(report.json["metrics"]["random_l1_ns"], 1.0);
+        let figure = &report.json["figures"][0];
+        assert_eq!(figure["points"][3], json!([65536.0, 6.0]));
+        assert_eq!(figure["marks"][0]["x"], 32 << 10);
         assert_eq!(report.json["metrics"]["random_memory_ns"], 10.1);
     }
 

@@ -42,6 +42,7 @@ pub(super) fn report(job: &Job, curve: &Curve) -> Report {
             Ok(knee) => point_json(knee),
             Err(reason) => json!({ "not_available": reason }),
         },
+        "figures": [figure(&curve.points)],
         "validated": true,
         "metrics": metrics(&curve.points),
     });
@@ -49,6 +50,24 @@ pub(super) fn report(job: &Job, curve: &Curve) -> Report {
         json["ended_by"] = signal.into();
     }
     Report { text, json }
+}
+
+/// The curve as Assay's report draws it.
+fn figure(points: &[Point]) -> Value {
+    let places: Vec<[f64; 2]> =
+        points.iter().map(|point| [point.load_bytes_per_s, point.median_ns]).collect();
+    let marks = knee(points)
+        .map(|knee| json!({ "x": knee.load_bytes_per_s, "label": "knee" }))
+        .into_iter()
+        .collect::<Vec<_>>();
+    json!({
+        "name": "loaded latency",
+        "x": "bytes a second of the aggressors",
+        "y": "nanoseconds a load",
+        "logarithmic": false,
+        "points": places,
+        "marks": marks,
+    })
 }
 
 /// `00200  88.41  12345.6`, as Intel's tool prints it; `idle` where nobody else works.

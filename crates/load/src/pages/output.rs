@@ -106,10 +106,13 @@ fn note(metrics: &mut Map<String, Value>, record: &Record, found: &Found) {
     if !record.phase.reads() {
         return;
     }
-    // Which part of what it read came from a disk: 1 for the first time, 0 for the second.
+    // Which part of what it read came from a disk and which from memory: 1 and 0 for the first
+    // time, 0 and 1 for the second.
     if let Ok(read) = growth(&found.before.own_read, &found.after.own_read) {
         put("disk_bytes", read as f64);
-        put("disk_part", read as f64 / found.bytes.max(1) as f64);
+        let part = read as f64 / found.bytes.max(1) as f64;
+        put("disk_part", part);
+        put("memory_part", (1.0 - part).max(0.0));
     }
     if let Ok(file) = &found.before.file {
         put("resident_before_bytes", file.resident as f64);
