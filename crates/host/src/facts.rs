@@ -7,6 +7,7 @@ mod delegation;
 mod disks;
 mod knobs;
 mod memory;
+mod settings;
 mod system;
 mod tools;
 
@@ -41,6 +42,7 @@ pub fn gather(root: &Root) -> Result<HostFacts, Error> {
         disks,
         pressure: system::pressure(root),
         parses_partitions: system::parses_partitions(root),
+        settings: settings::settings(root),
         tools: tools::tools(root),
     })
 }

@@ -31,6 +31,7 @@ pub mod packets;
 pub mod pages;
 pub mod parse;
 pub mod partition;
+pub mod placement;
 pub mod pointer_ring;
 pub mod process;
 pub mod signal;
