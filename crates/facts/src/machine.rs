@@ -117,6 +117,10 @@ pub struct HostFacts {
     /// Whether the kernel parses partition tables of scratch disks by itself (CONFIG_MSDOS_PARTITION
     /// or CONFIG_EFI_PARTITION), where that can be known.
     pub parses_partitions: Available<bool>,
+    /// What settings of the host say (docs/reference/settings.md), by name, as the files read. Of
+    /// choices all are there, the active one in brackets. Empty in records before this was known.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, Available<String>>,
     /// Programs by name.
     pub tools: BTreeMap<String, Tool>,
 }

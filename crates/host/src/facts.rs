@@ -8,6 +8,7 @@ mod disks;
 mod knobs;
 mod memory;
 mod null_blk;
+mod settings;
 mod system;
 mod tools;
 
@@ -44,6 +45,7 @@ pub fn gather(root: &Root) -> Result<HostFacts, Error> {
         null_blk: null_blk::null_blk(root),
         pressure: system::pressure(root),
         parses_partitions: system::parses_partitions(root),
+        settings: settings::settings(root),
         tools: tools::tools(root),
     })
 }

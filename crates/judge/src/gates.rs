@@ -16,6 +16,7 @@ mod page_cache;
 mod quota;
 mod repeats;
 mod scheduler;
+mod settings;
 mod start;
 mod throttled;
 mod window;
@@ -157,6 +158,7 @@ pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Gat
     }
     gates.push(workloads::gate(evidence));
     gates.push(knobs::gate(evidence));
+    gates.extend(settings::gate(evidence));
     gates.extend(scheduler::gate(evidence));
     gates.extend(alone::gate(evidence));
     if evidence.any_promise(Scope::IoShares) {

@@ -33,6 +33,7 @@ pub mod page_nodes;
 pub mod pages;
 pub mod parse;
 pub mod partition;
+pub mod placement;
 pub mod pointer_ring;
 pub mod process;
 pub mod signal;
