@@ -14,6 +14,7 @@ mod tools;
 
 pub use knobs::{kernel, knobs};
 pub(crate) use null_blk::{NULLB, REMEDY};
+pub use tools::look_for;
 
 use assay_facts::{Disk, HostFacts, Node};
 use assay_kernel::{Error, Root};

@@ -4,6 +4,7 @@
 
 mod arguments;
 mod bandwidth;
+mod build;
 mod caches;
 mod chase;
 mod failure;

@@ -2,6 +2,7 @@
 //! docs/load.
 
 use crate::bandwidth::Bandwidth;
+use crate::build::Build;
 use crate::chase::Chase;
 use crate::filebench::Filebench;
 use crate::generator::Entry;
@@ -26,6 +27,7 @@ pub const GENERATORS: &[Entry] = &[
     Entry::of::<PagesOfFile>(),
     Entry::of::<Spin>(),
     Entry::of::<Hog>(),
+    Entry::of::<Build>(),
 ];
 
 #[cfg(test)]

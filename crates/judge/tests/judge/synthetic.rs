@@ -251,6 +251,7 @@ impl Scenario {
                 },
                 threads: Some(1),
                 taken_over: Vec::new(),
+                ..WorkloadRecord::default()
             }],
             disk: Some("scratch".to_owned()),
         }
@@ -298,6 +299,8 @@ impl Scenario {
             },
             not_available: BTreeMap::new(),
             fault: None,
+            preparations: Vec::new(),
+            memory_events: BTreeMap::new(),
         }
     }
 
@@ -331,6 +334,7 @@ impl Scenario {
                 ("read_iops".to_owned(), rate),
             ]),
             latency: BTreeMap::from([("read".to_owned(), latency)]),
+            ..WorkloadResult::default()
         }
     }
 }
