@@ -9,10 +9,11 @@ use assay_facts::{Available, HostFacts};
 use assay_host::scratch::ScratchDisk;
 use assay_kernel::process::Membership;
 use assay_kernel::{Error, Root};
-use assay_plan::{GroupPlan, Part, PlacePlan, ToolPlan, WorkloadPlan};
+use assay_plan::{GroupPlan, Part, PlacePlan, ToolPlan, Trial, WorkloadPlan};
 use assay_workload::Given;
 use assay_workload::fio::{GATE_FILE, Place, gate_line};
 
+use crate::placed::placement;
 use crate::processes::{Launch, Process, make_dir};
 
 /// fio's job file, inside the folder of its output.
@@ -22,6 +23,7 @@ const JOB: &str = "job.fio";
 pub(crate) struct Starter<'s> {
     pub(crate) root: &'s Root,
     pub(crate) tree: &'s Tree,
+    pub(crate) trial: &'s Trial,
     pub(crate) disks: &'s [ScratchDisk],
     pub(crate) facts: &'s HostFacts,
     /// The CPUs of each group, where a hierarchy of the run serves `cpuset`.
@@ -111,7 +113,7 @@ impl Starter<'_> {
             true => Membership::open(self.root, &[])?,
             false => self.tree.membership(&group.name)?,
         };
-        Process::start(launch, &membership)
+        Process::start(launch, &membership.placed(placement(self.trial, owner)))
     }
 
     fn given(&self, group: &GroupPlan, place: Option<Place>) -> Result<Given, Error> {

@@ -23,8 +23,9 @@ mod value;
 pub use choice::{DiskChoice, choose_disk, choose_scheduler, disk_size};
 pub use combination::{combinations, parse_scalar, set_factor};
 pub use model::{
-    After, Bindings, Bound, Design, Disk, DiskSource, Ends, Factor, Format, Group, NullBlk, Order,
-    Promise, Relation, Scalar, Study, Tool, WarmUp, Workload,
+    After, Bindings, Bound, Design, Disk, DiskSource, DropCaches, Ends, Factor, Format, Group,
+    HUGE_PAGE_MODES, HostSettings, NullBlk, Order, Place, Promise, Relation, Scalar, Study, Tool,
+    WarmUp, Workload,
 };
 pub use parse::parse;
 pub use rate::rate;
