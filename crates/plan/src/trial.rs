@@ -89,6 +89,8 @@ pub struct GroupPlan {
     pub name: String,
     /// Whether promises are judged over it.
     pub measured: bool,
+    /// Whether its workloads run outside of the run's groups.
+    pub outside: bool,
     /// Whether other groups are inside it.
     pub is_inner: bool,
     /// What is set on it.

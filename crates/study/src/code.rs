@@ -65,6 +65,7 @@ pub(crate) const MISSING_OPTION: &str = "A0430";
 pub(crate) const PREPARATION: &str = "A0431";
 pub(crate) const START_AFTER: &str = "A0432";
 pub(crate) const NEEDS_A_PLACE: &str = "A0433";
+pub(crate) const OUTSIDE_AND_MEASURED: &str = "A0434";
 
 /// Mistakes that say something is absent. Where the syntax is wrong, or a part has the wrong
 /// type, some of the file was not read, and what is absent may well stand there: these are held

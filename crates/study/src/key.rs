@@ -21,6 +21,8 @@ pub(crate) enum Shape {
     TemplatedWords(&'static [&'static str]),
     /// `true` or `false`.
     Boolean,
+    /// `true` or `false`, or a template.
+    TemplatedBoolean,
     /// A whole number.
     Whole,
     /// A whole number, or a template.
@@ -117,13 +119,14 @@ pub(crate) static DISK: &[Key] = &[
 ];
 
 /// An array rather than a slice: a static may refer to its own place, but not to its own value.
-pub(crate) static GROUP: [Key; 8] = [
+pub(crate) static GROUP: [Key; 9] = [
     required("name", Shape::Text, "the control group's name"),
     optional("count", Shape::TemplatedWhole, "how many groups like this one; 1 by default"),
     optional("knobs", Shape::Knobs, "interface files and the values handed out in turn"),
     optional("run", Shape::Texts, "the workloads that run in each member"),
     optional("disk", Shape::Text, "the disk its workloads use"),
     optional("measured", Shape::Boolean, "whether promises are judged over it; true by default"),
+    optional("outside", Shape::TemplatedBoolean, "its workloads run outside of the run's groups"),
     optional("groups", Shape::List(&GROUP), "groups inside each member"),
     optional("place", Shape::Table(PLACE), "CPUs and memory policy"),
 ];

@@ -253,6 +253,8 @@ pub struct Group {
     pub measured: bool,
     /// Where its workloads run, as far as they and inner groups say nothing else.
     pub place: Option<Place>,
+    /// Whether its workloads run outside of the run's groups, beside all of them.
+    pub outside: Templated<bool>,
     /// Groups inside it; each member gets all of them.
     pub groups: Vec<Group>,
 }

@@ -143,6 +143,7 @@ fn judged(shape: &Shape) -> TrialJudgement {
         window_s: (shape.seconds as f64 - WARM_UP_S) * shape.repeats as f64,
         warm_up_s: WARM_UP_S,
         observer_cpu: 0.0041,
+        workloads: Vec::new(),
     }
 }
 
