@@ -3,6 +3,7 @@
 //! Pure: a plan can be made, printed and tested for any machine whose facts are known. What this
 //! host cannot do is found here, before anything is touched.
 
+mod comparison;
 mod disk;
 mod group;
 mod null_blk;

@@ -4,10 +4,12 @@
 //! These checks need no text, so that a study can be checked again after a factor was set from
 //! the command line. With the text at hand each finding gets its place.
 
+mod across;
 mod disks;
 mod fio;
 mod groups;
 mod knobs;
+mod measures;
 mod promises;
 mod workloads;
 
@@ -32,6 +34,7 @@ pub(crate) fn study(study: &Study, places: &Places) -> Vec<Diagnostic> {
     groups::check(&mut check);
     workloads::check(&mut check);
     promises::check(&mut check);
+    across::references(&mut check);
     check.findings
 }
 
@@ -58,6 +61,11 @@ impl Complaint {
 }
 
 impl<'s> Check<'s> {
+    /// Whether the study is checked with its text, and not again after a change of it.
+    pub(crate) fn has_text(&self) -> bool {
+        !self.places.is_empty()
+    }
+
     /// Where the value at this path stands, if the text is at hand.
     pub(crate) fn place(&self, path: &str) -> Option<Range<usize>> {
         self.places.get(path).cloned()

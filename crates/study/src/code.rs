@@ -52,6 +52,12 @@ pub(crate) const NOTHING_MEASURED: &str = "A0417";
 pub(crate) const KNOB_WITHOUT_NUMBER: &str = "A0418";
 pub(crate) const INNER_PROCESSES: &str = "A0419";
 pub(crate) const KNOB_OF_ANOTHER_KIND: &str = "A0420";
+pub(crate) const UNDEFINED_LEVEL: &str = "A0430";
+pub(crate) const FEW_LEVELS: &str = "A0431";
+pub(crate) const SIDES_OF_A_RATIO: &str = "A0432";
+pub(crate) const ONE_REPEAT: &str = "A0433";
+pub(crate) const METRIC_RELATION: &str = "A0434";
+pub(crate) const UNDEFINED_GROUP: &str = "A0435";
 
 /// Mistakes that say something is absent. Where the syntax is wrong, or a part has the wrong
 /// type, some of the file was not read, and what is absent may well stand there: these are held
@@ -70,4 +76,6 @@ pub(crate) const CLAIM_ABSENCE: &[&str] = &[
     NO_GROUPS,
     WHICH_DISK,
     NOTHING_MEASURED,
+    UNDEFINED_LEVEL,
+    UNDEFINED_GROUP,
 ];

@@ -9,6 +9,8 @@ mod choice;
 mod code;
 mod combination;
 mod key;
+mod level;
+mod metric;
 mod model;
 mod parse;
 mod rate;
@@ -22,9 +24,11 @@ mod value;
 
 pub use choice::{DiskChoice, choose_disk, choose_scheduler, disk_size};
 pub use combination::{combinations, parse_scalar, set_factor};
+pub use level::level_of;
+pub use metric::{Metric, fio_metrics};
 pub use model::{
-    Bindings, Bound, Design, Disk, DiskSource, Factor, Format, Group, NullBlk, Order, Promise,
-    Relation, Scalar, Study, WarmUp, Workload,
+    Bindings, Bound, Design, Disk, DiskSource, Factor, Format, Group, NullBlk, Order, Pairs,
+    Promise, Reference, Relation, Scalar, Study, WarmUp, Workload,
 };
 pub use parse::parse;
 pub use rate::rate;

@@ -3,12 +3,14 @@
 //! A part with a mistake is still read as far as it goes, with the default in place of what is
 //! wrong, so that the checks which follow see the rest of it.
 
+mod across;
 mod design;
 mod disks;
 mod factors;
 mod groups;
 mod names;
 mod promises;
+mod references;
 mod workloads;
 
 pub(crate) use factors::mistake_in_levels;
@@ -55,6 +57,10 @@ pub(crate) fn study(reader: &mut Reader<'_>, name: &str, root: &DeValue<'_>) -> 
             .get("workloads")
             .map_or_else(BTreeMap::new, |at| workloads::read(reader, at)),
         promises: section.get("promises").map(|at| promises::read(reader, at)).unwrap_or_default(),
+        references: section
+            .get("references")
+            .map(|at| references::read(reader, at))
+            .unwrap_or_default(),
     };
     (study, mentions(root))
 }

@@ -53,6 +53,7 @@ impl Shape {
             Self::Percent => is_number || value.is_str(),
             Self::Scalar => scalar(value).is_some(),
             Self::Texts => value.is_str() || value.is_array(),
+            Self::TextOrScalars => value.is_str() || value.is_table(),
             Self::Scalars | Self::Knobs | Self::Factors | Self::Table(_) | Self::Named(_) => {
                 value.is_table()
             }
@@ -80,6 +81,7 @@ impl Shape {
             Self::Scalar => "a number, a text or a boolean",
             Self::Texts => "a text, or a list of texts",
             Self::Scalars => "a table such as { name = 1 }",
+            Self::TextOrScalars => "a text, or a table such as { factor = 1 }",
             Self::Knobs => "a table such as { \"io.weight\" = [100, 200] }",
             Self::Factors => "a table of lists such as groups = [4, 8]",
             Self::Table(_) | Self::Named(_) => "a table",
