@@ -3,7 +3,8 @@
 //! An experiment under a limit that nothing met shows nothing about the limit, and its numbers do
 //! not tell: a workload whose limit was never met looks like one that a limit does not hurt.
 
-use super::{Evidence, Finding, Gate, Scope, of_each_repeat};
+use super::{Evidence, Gate, Scope};
+use crate::judgement::Check;
 use crate::measure::Measure;
 use crate::reading;
 use crate::repeat::Repeat;
@@ -35,14 +36,8 @@ pub(super) fn gate(evidence: &Evidence<'_>) -> Option<Gate> {
     if limited.is_empty() {
         return None;
     }
-    let check = of_each_repeat("limit", evidence, |repeat| match repeat.table("memory") {
-        Err(why) => Finding::spared(&why),
-        Ok(table) => {
-            let seen: Vec<String> =
-                limited.iter().map(|group| of_group(repeat, &table, group)).collect();
-            Finding::new(true, seen.join("; "))
-        }
-    });
+    let said: Vec<String> = limited.iter().map(|group| of_group(evidence.repeats, group)).collect();
+    let check = Check { check: "limit".to_owned(), ok: true, evidence: said.join("; ") };
     Some(Gate { check, scope: Scope::All, proves: None })
 }
 
@@ -87,45 +82,85 @@ impl Seen {
             (false, _) => Outcome::DidNotBind,
         }
     }
+}
 
-    /// The figures behind the outcome; what could not be seen is named.
-    fn figures(&self) -> String {
-        let held = |bytes: f64| rate(Measure::MemoryCurrent, bytes);
-        let mut parts = vec![format!("limit {}", held(self.limit))];
-        parts.push(match self.peak {
-            Some(peak) => format!("peak {} ({})", held(peak), percent(peak / self.limit)),
-            None => "peak not available".to_owned(),
-        });
-        parts.push(match self.met {
-            Some(met) => format!("met {met:.0} times"),
-            None => "how often it was met is not available".to_owned(),
-        });
-        if let Some(bytes) = self.refaulted {
-            parts.push(format!("{} taken and wanted back", held(bytes)));
+impl Outcome {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Bound => "bound",
+            Self::Touched => "touched",
+            Self::DidNotBind => "did not bind",
         }
-        if let Some(killed) = self.killed.filter(|killed| *killed > 0.0) {
-            parts.push(format!("{killed:.0} processes killed"));
-        }
-        parts.push(match self.waited {
-            Some(waited) => format!("waited for memory {} of the time", percent(waited)),
-            None => "waiting for memory is not counted for groups of cgroup v1".to_owned(),
-        });
-        parts.join(", ")
     }
 }
 
-fn of_group(repeat: &Repeat<'_>, table: &Sorted<'_>, group: &str) -> String {
-    let limit = match reading::number(repeat.record, group, "memory.max") {
-        Ok(limit) => limit,
-        Err(why) => return format!("`{group}`: not available: {why}"),
+/// What one group's limit did in each repeat, and the figures behind it.
+fn of_group(repeats: &[Repeat<'_>], group: &str) -> String {
+    let mut found = Vec::new();
+    for repeat in repeats {
+        let seen = repeat.table("memory").and_then(|table| {
+            let limit = reading::number(repeat.record, group, "memory.max")?;
+            Ok(seen(repeat, &table, group, limit))
+        });
+        match seen {
+            Ok(seen) => found.push((repeat.number, seen)),
+            Err(why) => return format!("`{group}`: not available: {why}"),
+        }
+    }
+    let seen: Vec<Seen> = found.iter().map(|(_, seen)| *seen).collect();
+    format!("`{group}` {}: {}", outcomes(&found), figures(&seen))
+}
+
+/// `did not bind`, or `bound in repeat 2, touched in repeats 1 and 3`.
+fn outcomes(found: &[(usize, Seen)]) -> String {
+    let parts = [Outcome::Bound, Outcome::Touched, Outcome::DidNotBind].map(|outcome| {
+        let repeats: Vec<String> = found
+            .iter()
+            .filter(|(_, seen)| seen.outcome() == outcome)
+            .map(|(number, _)| number.to_string())
+            .collect();
+        match repeats.len() {
+            0 => None,
+            all if all == found.len() => Some(outcome.word().to_owned()),
+            1 => Some(format!("{} in repeat {}", outcome.word(), repeats[0])),
+            _ => Some(format!("{} in repeats {}", outcome.word(), repeats.join(", "))),
+        }
+    });
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// The figures over all repeats; what could not be seen is named.
+fn figures(seen: &[Seen]) -> String {
+    let held = |bytes: f64| rate(Measure::MemoryCurrent, bytes);
+    let limit = seen.first().map_or(0.0, |seen| seen.limit);
+    let range = |of: fn(&Seen) -> Option<f64>, write: &dyn Fn(f64) -> String| -> Option<String> {
+        let values: Vec<f64> = seen.iter().filter_map(of).collect();
+        let (low, high) =
+            (values.iter().copied().reduce(f64::min)?, values.iter().copied().reduce(f64::max)?);
+        let (low, high) = (write(low), write(high));
+        Some(if low == high { high } else { format!("{low} to {high}") })
     };
-    let seen = seen(repeat, table, group, limit);
-    let word = match seen.outcome() {
-        Outcome::Bound => "bound",
-        Outcome::Touched => "touched",
-        Outcome::DidNotBind => "did not bind",
-    };
-    format!("`{group}` {word}: {}", seen.figures())
+    let mut parts = vec![format!("limit {}", held(limit))];
+    parts.push(match range(|seen| seen.peak, &|peak| percent(peak / limit)) {
+        Some(peak) => format!("peak {peak} of it"),
+        None => "peak not available".to_owned(),
+    });
+    parts.push(match range(|seen| seen.met, &|met| format!("{met:.0}")) {
+        Some(met) => format!("met {met} times"),
+        None => "how often it was met is not available".to_owned(),
+    });
+    if let Some(bytes) = range(|seen| seen.refaulted, &held) {
+        parts.push(format!("{bytes} taken and wanted back"));
+    }
+    let killed = |seen: &Seen| seen.killed.filter(|killed| *killed > 0.0);
+    if let Some(killed) = range(killed, &|killed| format!("{killed:.0}")) {
+        parts.push(format!("{killed} processes killed"));
+    }
+    parts.push(match range(|seen| seen.waited, &percent) {
+        Some(waited) => format!("waited for memory {waited} of the time"),
+        None => "waiting for memory not available (cgroup v1 counts it for no group)".to_owned(),
+    });
+    parts.join(", ")
 }
 
 /// Over all samples of the repeat, and not only over its judged window: a limit that bound during
@@ -185,8 +220,20 @@ mod tests {
 
     #[test]
     fn figures_say_what_could_not_be_seen() {
-        let text = Seen { limit: LIMIT, ..Seen::default() }.figures();
+        let text = figures(&[Seen { limit: LIMIT, ..Seen::default() }]);
         assert!(text.contains("limit 200.0 MiB, peak not available"), "{text}");
         assert!(text.contains("cgroup v1"), "{text}");
+    }
+
+    #[test]
+    fn repeats_that_differ_are_told_apart_and_those_that_agree_are_not() {
+        let free =
+            Seen { limit: LIMIT, peak: Some(0.6 * LIMIT), met: Some(0.0), ..Seen::default() };
+        let met = Seen { peak: Some(LIMIT), met: Some(3.0), ..free };
+        assert_eq!(outcomes(&[(1, free), (2, free)]), "did not bind");
+        let found = [(1, free), (2, met), (3, free)];
+        assert_eq!(outcomes(&found), "touched in repeat 2; did not bind in repeats 1, 3");
+        let text = figures(&[free, met]);
+        assert!(text.contains("peak 60.0 % to 100 % of it, met 0 to 3 times"), "{text}");
     }
 }
