@@ -5,15 +5,21 @@
 
 mod disks;
 mod failure;
+mod footprint;
 mod gate;
 mod knobs;
+mod later;
 mod measure;
+mod outcome;
+mod prepare;
 mod processes;
 mod recording;
 mod repeat;
 mod run;
+mod start;
 mod targets;
 mod watch;
 
 pub use failure::Failure;
+pub use footprint::footprint;
 pub use run::{Finished, Observer, Request, run};

@@ -1,6 +1,7 @@
 //! The machine: CPUs, caches, nodes, kernel and tools.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use assay_units::{Bytes, CpuSet, NodeSet};
 use serde::{Deserialize, Serialize};
@@ -55,8 +56,11 @@ pub struct Node {
 pub struct Tool {
     /// Where it is found, and what it says of its version.
     pub found: Available<String>,
-    /// The Debian package that brings it.
+    /// The Debian package that brings it; empty where none is known.
     pub package: String,
+    /// The file that is started, where it was looked for as part of a study.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
 }
 
 /// One line of the preflight: what a study needs, what was seen, what to do about it.

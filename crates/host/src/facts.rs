@@ -11,6 +11,7 @@ mod system;
 mod tools;
 
 pub use knobs::{kernel, knobs};
+pub use tools::look_for;
 
 use assay_facts::{Disk, HostFacts, Node};
 use assay_kernel::{Error, Root};

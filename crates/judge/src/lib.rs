@@ -16,6 +16,7 @@ mod comparison;
 mod cpus;
 mod expected;
 mod feasible;
+mod figures;
 mod gates;
 mod grid;
 mod judgement;
@@ -44,7 +45,8 @@ use wanted::Found;
 
 pub use compared::{ComparisonJudgement, LevelJudgement, PairJudgement, ReferenceJudgement};
 pub use judgement::{
-    Cause, Check, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement, Verdict,
+    Cause, Check, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement,
+    Verdict, WorkloadFigures,
 };
 
 /// The samples of a run, `[trial][repeat]` -> tables, in the order of the manifest. A missing

@@ -95,12 +95,17 @@ impl<'m> Metric<'m> {
             return Err(format!("`{}` failed: {failure}", workload.name));
         }
         let value = of_result(found, self.name).ok_or_else(|| {
-            format!(
-                "`{}` gave no metric `{}`; it gave {}",
-                workload.name,
-                self.name,
-                listed(&names(found))
-            )
+            match found.not_available.get(self.name) {
+                Some(why) => {
+                    format!("`{}` of `{}` is not available: {why}", self.name, workload.name)
+                }
+                None => format!(
+                    "`{}` gave no metric `{}`; it gave {}",
+                    workload.name,
+                    self.name,
+                    listed(&names(found))
+                ),
+            }
         })?;
         if value.is_finite() && value > 0.0 {
             return Ok(value);
@@ -164,20 +169,16 @@ mod tests {
     use super::*;
 
     fn result() -> WorkloadResult {
+        let latency = Latency {
+            mean_ns: 1000.0,
+            percentiles_ns: BTreeMap::from([("99.9".to_owned(), 9000.0)]),
+        };
         WorkloadResult {
             workload: "box.kept.reader".to_owned(),
             group: "box/kept".to_owned(),
-            failure: None,
-            log: String::new(),
-            runtime_s: None,
             metrics: BTreeMap::from([("read_iops".to_owned(), 250.0)]),
-            latency: BTreeMap::from([(
-                "read".to_owned(),
-                Latency {
-                    mean_ns: 1000.0,
-                    percentiles_ns: BTreeMap::from([("99.9".to_owned(), 9000.0)]),
-                },
-            )]),
+            latency: BTreeMap::from([("read".to_owned(), latency)]),
+            ..WorkloadResult::default()
         }
     }
 

@@ -3,6 +3,7 @@
 //! what one is, and all the rest of the top level is what they share.
 
 mod arguments;
+mod build;
 mod chase;
 mod failure;
 mod filebench;

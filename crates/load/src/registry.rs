@@ -1,6 +1,7 @@
 //! The one place where generators are listed. Adding one is its folder, a line here and a page in
 //! docs/load.
 
+use crate::build::Build;
 use crate::chase::Chase;
 use crate::filebench::Filebench;
 use crate::generator::Entry;
@@ -20,6 +21,7 @@ pub const GENERATORS: &[Entry] = &[
     Entry::of::<Chase>(),
     Entry::of::<Spin>(),
     Entry::of::<Hog>(),
+    Entry::of::<Build>(),
 ];
 
 #[cfg(test)]

@@ -5,32 +5,37 @@ use std::collections::BTreeMap;
 use assay_facts::HostFacts;
 use assay_knob::{DiskQueue, Translation, Untranslatable, translate};
 use assay_record::KnobRecord;
-use assay_study::{Bindings, Group, Study};
-use assay_workload::fio::{io_class, threads};
+use assay_study::{After, Bindings, Group, Study, footprint_part};
 
 use crate::disk::piece;
+use crate::footprint::{self, Predictions};
 use crate::null_blk::null_blk_speed;
 use crate::refusal::Refusal;
-use crate::trial::{DiskPlan, GroupPlan, KnobPlan, Part, WorkloadPlan};
-use crate::workload::{Recipe, recipe};
+use crate::trial::{AfterPlan, DiskPlan, GroupPlan, KnobPlan, Part, WorkloadPlan};
+use crate::workload::{Kitchen, Recipe};
 
 pub(crate) fn plan_groups(
     study: &Study,
     facts: &HostFacts,
     factors: &Bindings,
     disks: &[DiskPlan],
+    predictions: &Predictions,
     refusals: &mut Vec<Refusal>,
 ) -> Vec<GroupPlan> {
+    let kitchen = Kitchen { study, facts, factors };
     let mut recipes = BTreeMap::new();
-    for (name, workload) in &study.workloads {
-        match recipe(name, workload, factors, study.design.at_most) {
-            Ok(recipe) => {
-                recipes.insert(name.as_str(), recipe);
+    for name in study.workloads.keys() {
+        for prepares in [false, true] {
+            match kitchen.recipe(name, prepares) {
+                Ok(recipe) => {
+                    recipes.insert((name.as_str(), prepares), recipe);
+                }
+                Err(refusal) => refusals.push(refusal),
             }
-            Err(refusal) => refusals.push(refusal),
         }
     }
-    let mut planner = Planner { facts, factors, disks, recipes, refusals, groups: Vec::new() };
+    let mut planner =
+        Planner { kitchen, predictions, disks, recipes, refusals, groups: Vec::new() };
     planner.add(&study.groups, None);
     let mut groups = planner.groups;
     share_out(&mut groups, disks, refusals);
@@ -38,10 +43,11 @@ pub(crate) fn plan_groups(
 }
 
 struct Planner<'p> {
-    facts: &'p HostFacts,
-    factors: &'p Bindings,
+    kitchen: Kitchen<'p>,
+    predictions: &'p Predictions,
     disks: &'p [DiskPlan],
-    recipes: BTreeMap<&'p str, Recipe>,
+    /// By name, and whether it is for a preparation.
+    recipes: BTreeMap<(&'p str, bool), Recipe>,
     refusals: &'p mut Vec<Refusal>,
     groups: Vec<GroupPlan>,
 }
@@ -49,7 +55,7 @@ struct Planner<'p> {
 impl Planner<'_> {
     fn add(&mut self, groups: &[Group], outer: Option<&str>) {
         for group in groups {
-            let count = group.count.resolve(self.factors).unwrap_or(1) as usize;
+            let count = group.count.resolve(self.kitchen.factors).unwrap_or(1) as usize;
             for index in 0..count {
                 let own = if count > 1 {
                     format!("{}{}", group.name, index + 1)
@@ -88,16 +94,26 @@ impl Planner<'_> {
         let queue = disk.map(|disk| self.queue(disk));
         let mut planned = Vec::new();
         for (knob, values) in &group.knobs {
-            let value = values[index % values.len()].resolve(self.factors);
+            let value = values[index % values.len()].resolve(self.kitchen.factors);
             let asked = value.map(|value| value.to_string()).unwrap_or_default();
-            match self.translated(knob, &asked, queue.as_ref()) {
+            let (value, footprint) = match self.in_bytes(group, &asked) {
+                Ok(found) => found,
+                Err(why) => {
+                    self.refusals.push(Refusal::new(
+                        format!("`{knob} = {asked}` of group `{}`: {why}", group.name),
+                        "write the limit in bytes, such as \"256 MiB\"",
+                    ));
+                    continue;
+                }
+            };
+            match self.translated(knob, &value, queue.as_ref()) {
                 Ok(translation) => planned.push(KnobPlan {
                     record: KnobRecord {
                         knob: knob.clone(),
                         asked,
                         file: translation.file.clone(),
                         written: translation.written.clone(),
-                        note: translation.note.clone(),
+                        note: footprint.or_else(|| translation.note.clone()),
                         obeyed_by: translation.obeyed_by.clone(),
                         also: translation.also.iter().cloned().collect(),
                     },
@@ -114,6 +130,15 @@ impl Planner<'_> {
         planned
     }
 
+    /// The value as knobs take it: a part of the group's footprint becomes bytes, with a note of
+    /// where they came from.
+    fn in_bytes(&self, group: &Group, asked: &str) -> Result<(String, Option<String>), String> {
+        let Some(part) = footprint_part(asked) else { return Ok((asked.to_owned(), None)) };
+        let footprint = footprint::of_group(&self.kitchen, group, self.predictions)?;
+        let (bytes, note) = footprint::limit(part, footprint);
+        Ok((bytes, Some(note)))
+    }
+
     /// The knob as this host and its kernel know it.
     fn translated(
         &self,
@@ -121,8 +146,8 @@ impl Planner<'_> {
         asked: &str,
         queue: Option<&DiskQueue>,
     ) -> Result<Translation, Untranslatable> {
-        let translation = translate(knob, asked, &self.facts.cgroup, queue)?;
-        if let Some(why) = translation.why_not_in(&self.facts.kernel) {
+        let translation = translate(knob, asked, &self.kitchen.facts.cgroup, queue)?;
+        if let Some(why) = translation.why_not_in(&self.kitchen.facts.kernel) {
             return Err(why);
         }
         if !translation.device_rules.is_empty() {
@@ -142,6 +167,7 @@ impl Planner<'_> {
         let disk = &self.disks[disk];
         let found = match &disk.source {
             assay_study::DiskSource::Block { device, .. } => self
+                .kitchen
                 .facts
                 .disks
                 .iter()
@@ -155,17 +181,25 @@ impl Planner<'_> {
     }
 
     fn workloads(&self, group: &Group, name: &str, own: &str, index: usize) -> Vec<WorkloadPlan> {
+        let full = |workload: &str| format!("{}.{workload}", name.replace('/', "."));
+        let plan = |workload: &str, prepares| {
+            let recipe = self.recipes.get(&(workload, prepares))?;
+            Some(recipe.plan(full(workload), own, index))
+        };
         let mut planned = Vec::new();
-        for workload in &group.run {
-            let Some(recipe) = self.recipes.get(workload.as_str()) else { continue };
-            let (job, taken_over) = recipe.job(own, index);
+        for name in &group.run {
+            let (Some(workload), Some(asked)) =
+                (plan(name, false), self.kitchen.study.workloads.get(name))
+            else {
+                continue;
+            };
             planned.push(WorkloadPlan {
-                name: format!("{}.{workload}", name.replace('/', ".")),
-                io: io_class(&job),
-                threads: threads(&job),
-                job,
-                taken_over,
-                place: None,
+                prepare: asked.prepare.iter().filter_map(|name| plan(name, true)).collect(),
+                after: asked.after.as_ref().map(|after| match after {
+                    After::Workload(name) => AfterPlan::Workload(full(name)),
+                    After::Time(length) => AfterPlan::Time(*length),
+                }),
+                ..workload
             });
         }
         planned
@@ -179,6 +213,7 @@ fn share_out(groups: &mut [GroupPlan], disks: &[DiskPlan], refusals: &mut Vec<Re
             .iter_mut()
             .filter(|group| group.disk == Some(index))
             .flat_map(|group| &mut group.workloads)
+            .filter(|workload| workload.uses_a_disk())
             .collect();
         let count = users.len();
         for (nth, workload) in users.iter_mut().enumerate() {
@@ -186,12 +221,13 @@ fn share_out(groups: &mut [GroupPlan], disks: &[DiskPlan], refusals: &mut Vec<Re
             if let Err(refusal) = fits(workload, disk, &place) {
                 refusals.push(refusal);
             }
-            if workload.job.option("directory").is_some()
-                || workload.job.option("filename").is_some()
-            {
-                let found = workload.job.option("directory").or(workload.job.option("filename"));
-                let note = format!("{} -> a part of disk `{}`", found.unwrap_or(""), disk.name);
-                workload.taken_over.push(note);
+            let named = workload
+                .job()
+                .and_then(|job| job.option("directory").or(job.option("filename")))
+                .map(|found| format!("{found} -> a part of disk `{}`", disk.name));
+            workload.taken_over.extend(named);
+            for prepared in &mut workload.prepare {
+                prepared.place = Some(place.clone());
             }
             workload.place = Some(place);
         }
@@ -204,7 +240,11 @@ fn fits(
     disk: &DiskPlan,
     place: &crate::trial::PlacePlan,
 ) -> Result<(), Refusal> {
-    let asked = workload.job.option("size");
+    let asked = workload.job().and_then(|job| job.option("size"));
+    if workload.job().is_none() {
+        // What another tool puts there is its own business; a full disk is its failure.
+        return Ok(());
+    }
     let wanted = asked.and_then(|text| assay_workload::fio::size_of(text, place.size));
     let wanted = wanted.unwrap_or(place.size).get().max(workload.io.block_size.unwrap_or(512));
     if wanted <= place.size.get() {

@@ -5,17 +5,24 @@
 
 mod comparison;
 mod disk;
+mod footprint;
 mod group;
 mod null_blk;
 mod order;
+mod program;
 mod refusal;
 mod rights;
 mod step;
 mod trial;
 mod workload;
 
+pub use footprint::{Predictions, to_predict};
 pub use null_blk::{NullBlkSpeed, null_blk_attributes, null_blk_speed};
 pub use order::{Slot, order};
+pub use program::{Wanted, programs};
 pub use refusal::Refusal;
 pub use step::{Step, steps};
-pub use trial::{DiskPlan, GroupPlan, KnobPlan, Part, PlacePlan, Plan, Trial, WorkloadPlan, plan};
+pub use trial::{
+    AfterPlan, DiskPlan, GroupPlan, KnobPlan, Part, PlacePlan, Plan, ToolPlan, Trial, WorkloadPlan,
+    plan, plan_with,
+};

@@ -3,9 +3,10 @@
 //! The engine carries them out one by one; `assay check` prints them.
 
 use assay_study::{DiskSource, Format};
+use assay_units::format_duration;
 
 use crate::null_blk::null_blk_attributes;
-use crate::trial::{DiskPlan, GroupPlan, Trial};
+use crate::trial::{AfterPlan, DiskPlan, GroupPlan, Trial};
 
 /// One thing that is done to the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,10 +63,21 @@ impl Step {
             Self::WriteKnob(group, knob) => knob_changes(&trial.groups[*group], *knob),
             Self::Start(group, workload) => {
                 let group = &trial.groups[*group];
-                vec![format!(
-                    "start fio `{}` inside {}",
-                    group.workloads[*workload].name, group.name
-                )]
+                let workload = &group.workloads[*workload];
+                let prepared = workload.prepare.iter().map(|prepared| {
+                    let (tool, name) = (prepared.tool_name(), &prepared.name);
+                    format!("run {tool} `{name}` inside {} to its end", group.name)
+                });
+                let (tool, name) = (workload.tool_name(), &workload.name);
+                let later = match &workload.after {
+                    None => String::new(),
+                    Some(AfterPlan::Workload(other)) => format!(" when `{other}` has ended"),
+                    Some(AfterPlan::Time(length)) => {
+                        format!(" {} after the others", format_duration(*length))
+                    }
+                };
+                let start = format!("start {tool} `{name}` inside {}{later}", group.name);
+                prepared.chain([start]).collect()
             }
             Self::Measure => vec![],
         }

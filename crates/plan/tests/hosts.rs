@@ -22,7 +22,7 @@ fn tool(found: bool, package: &str) -> Tool {
     } else {
         Available::NotAvailable("not in PATH".to_owned())
     };
-    Tool { found, package: package.to_owned() }
+    Tool { found, package: package.to_owned(), path: None }
 }
 
 /// A host with BFQ and all tools, its controllers on v1 or on v2.
@@ -122,8 +122,8 @@ fn each_section_of_a_job_file_goes_to_the_group_it_names_and_to_its_own_partitio
     assert_eq!(plan.refusals, []);
     for (index, group) in plan.trials[0].groups.iter().enumerate() {
         let workload = &group.workloads[0];
-        assert_eq!(workload.job.name, group.name);
-        assert_eq!(workload.job.option("cgroup"), None);
+        assert_eq!(workload.job().unwrap().name, group.name);
+        assert_eq!(workload.job().unwrap().option("cgroup"), None);
         assert!(workload.taken_over.contains(&format!("cgroup={}", group.name)));
         assert_eq!(workload.place.as_ref().unwrap().part, Part::Mount(index));
     }
@@ -295,7 +295,7 @@ fn weights_of_a_cpu_become_shares_on_v1_and_every_thread_is_recorded() {
         let knob = heaviest.knobs.iter().find(|knob| knob.record.knob == "cpu.weight").unwrap();
         assert_eq!((knob.record.file.as_str(), knob.record.written.as_str()), (file, weight));
         assert_eq!(heaviest.workloads[0].threads, Some(2));
-        assert_eq!(heaviest.workloads[0].job.option("ioengine"), Some("cpuio"));
+        assert_eq!(heaviest.workloads[0].job().unwrap().option("ioengine"), Some("cpuio"));
     }
 }
 

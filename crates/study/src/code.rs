@@ -29,6 +29,11 @@ pub(crate) const UNKNOWN_KNOB: &str = "A0312";
 pub(crate) const UNKNOWN_MEASURE: &str = "A0313";
 pub(crate) const LATER_RELATION: &str = "A0314";
 pub(crate) const BROKEN_TEMPLATE: &str = "A0315";
+pub(crate) const UNKNOWN_OPTION: &str = "A0330";
+pub(crate) const OWNED_OPTION: &str = "A0331";
+pub(crate) const OPTION_VALUE: &str = "A0332";
+pub(crate) const METRIC_SOURCE: &str = "A0333";
+pub(crate) const STRANGE_OPTION: &str = "A0334";
 pub(crate) const NOT_A_SETTING: &str = "A0320";
 
 // A04: what refers to what.
@@ -52,12 +57,16 @@ pub(crate) const NOTHING_MEASURED: &str = "A0417";
 pub(crate) const KNOB_WITHOUT_NUMBER: &str = "A0418";
 pub(crate) const INNER_PROCESSES: &str = "A0419";
 pub(crate) const KNOB_OF_ANOTHER_KIND: &str = "A0420";
-pub(crate) const UNDEFINED_LEVEL: &str = "A0430";
-pub(crate) const FEW_LEVELS: &str = "A0431";
-pub(crate) const SIDES_OF_A_RATIO: &str = "A0432";
-pub(crate) const ONE_REPEAT: &str = "A0433";
-pub(crate) const METRIC_RELATION: &str = "A0434";
-pub(crate) const UNDEFINED_GROUP: &str = "A0435";
+pub(crate) const MISSING_OPTION: &str = "A0430";
+pub(crate) const PREPARATION: &str = "A0431";
+pub(crate) const START_AFTER: &str = "A0432";
+pub(crate) const NEEDS_A_PLACE: &str = "A0433";
+pub(crate) const UNDEFINED_LEVEL: &str = "A0450";
+pub(crate) const FEW_LEVELS: &str = "A0451";
+pub(crate) const SIDES_OF_A_RATIO: &str = "A0452";
+pub(crate) const ONE_REPEAT: &str = "A0453";
+pub(crate) const METRIC_RELATION: &str = "A0454";
+pub(crate) const UNDEFINED_GROUP: &str = "A0455";
 
 /// Mistakes that say something is absent. Where the syntax is wrong, or a part has the wrong
 /// type, some of the file was not read, and what is absent may well stand there: these are held
@@ -78,4 +87,5 @@ pub(crate) const CLAIM_ABSENCE: &[&str] = &[
     NOTHING_MEASURED,
     UNDEFINED_LEVEL,
     UNDEFINED_GROUP,
+    MISSING_OPTION,
 ];

@@ -8,6 +8,7 @@ mod check;
 mod choice;
 mod code;
 mod combination;
+mod footprint;
 mod key;
 mod level;
 mod metric;
@@ -24,14 +25,15 @@ mod value;
 
 pub use choice::{DiskChoice, choose_disk, choose_scheduler, disk_size};
 pub use combination::{combinations, parse_scalar, set_factor};
+pub use footprint::footprint_part;
 pub use level::level_of;
-pub use metric::{Metric, fio_metrics};
+pub use metric::fio_metrics;
 pub use model::{
-    Bindings, Bound, Design, Disk, DiskSource, Factor, Format, Group, NullBlk, Order, Pairs,
-    Promise, Reference, Relation, Scalar, Study, WarmUp, Workload,
+    After, Bindings, Bound, Design, Disk, DiskSource, Ends, Factor, Format, Group, NullBlk, Order,
+    Pairs, Promise, Reference, Relation, Scalar, Study, Tool, WarmUp, Workload,
 };
 pub use parse::parse;
 pub use rate::rate;
 pub use schema::schema;
 pub use shipped::{Shipped, shipped, shipped_file};
-pub use template::{FromScalar, Templated, factor_names, substitute};
+pub use template::{FromScalar, Templated, factor_names, fill, substitute};

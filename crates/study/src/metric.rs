@@ -21,17 +21,17 @@ pub const fn fio_metrics() -> &'static [&'static str] {
 
 /// A measure that a workload gives of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Metric<'m> {
+pub(crate) struct Metric<'m> {
     /// The workload's name in the study.
-    pub workload: &'m str,
+    pub(crate) workload: &'m str,
     /// The metric's name, with its unit in it.
-    pub name: &'m str,
+    pub(crate) name: &'m str,
 }
 
 impl<'m> Metric<'m> {
     /// Parts `reader.read_iops`. Names of workloads have no dot, those of metrics may.
     #[must_use]
-    pub fn parse(measure: &'m str) -> Option<Self> {
+    pub(crate) fn parse(measure: &'m str) -> Option<Self> {
         let (workload, name) = measure.split_once('.')?;
         (!workload.is_empty() && !name.is_empty()).then_some(Self { workload, name })
     }

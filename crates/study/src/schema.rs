@@ -63,6 +63,7 @@ fn value(name: &str, shape: Shape) -> Value {
         Shape::TextOrScalars => json!({ "anyOf": [{ "type": "string" }, named(&scalar())] }),
         Shape::Knobs => knobs(),
         Shape::Factors => named(&list(&scalar())),
+        Shape::Arguments => named(&json!({ "anyOf": [scalar(), list(&scalar())] })),
         Shape::Table(keys) => table(keys),
         Shape::Named(keys) => named(&table(keys)),
         // Groups nest, so their schema refers to itself.

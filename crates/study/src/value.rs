@@ -54,9 +54,12 @@ impl Shape {
             Self::Scalar => scalar(value).is_some(),
             Self::Texts => value.is_str() || value.is_array(),
             Self::TextOrScalars => value.is_str() || value.is_table(),
-            Self::Scalars | Self::Knobs | Self::Factors | Self::Table(_) | Self::Named(_) => {
-                value.is_table()
-            }
+            Self::Scalars
+            | Self::Knobs
+            | Self::Factors
+            | Self::Arguments
+            | Self::Table(_)
+            | Self::Named(_) => value.is_table(),
             Self::List(_) => value.is_array(),
             Self::Later => true,
         }
@@ -83,6 +86,7 @@ impl Shape {
             Self::Scalars => "a table such as { name = 1 }",
             Self::TextOrScalars => "a text, or a table such as { factor = 1 }",
             Self::Knobs => "a table such as { \"io.weight\" = [100, 200] }",
+            Self::Arguments => "a table such as { name = 1, other = [1, 2] }",
             Self::Factors => "a table of lists such as groups = [4, 8]",
             Self::Table(_) | Self::Named(_) => "a table",
             Self::List(_) => "a list of tables, written [[...]]",

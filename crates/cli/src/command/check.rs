@@ -1,8 +1,6 @@
 //! `assay check`
 
-use assay_host::gather;
-use assay_kernel::Root;
-use assay_plan::{Plan, Trial, plan, steps};
+use assay_plan::{Plan, Trial, steps};
 use assay_record::{
     AcrossRecord, ComparisonRecord, Levels, PairsRecord, PromiseRecord, ReferenceRecord,
     RelationRecord,
@@ -11,6 +9,7 @@ use assay_units::{Percent, format_duration};
 use serde_json::{Value, json};
 
 use crate::args::{CheckArguments, StudyArguments};
+use crate::command::run::{facts_for, plan_for};
 use crate::exit::Code;
 use crate::load::{Loaded, load};
 use crate::talk;
@@ -28,14 +27,14 @@ pub(crate) fn check(arguments: &StudyArguments, as_json: bool) -> Code {
         Ok(loaded) => loaded,
         Err(code) => return code,
     };
-    let facts = match gather(&Root::real()) {
+    let facts = match facts_for(&loaded.study) {
         Ok(facts) => facts,
         Err(error) => {
             talk::error(&error);
             return Code::Host;
         }
     };
-    let plan = plan(&loaded.study, &facts, arguments.seed);
+    let plan = plan_for(&loaded.study, &facts, arguments.seed);
     if as_json {
         talk::data(&format!("{:#}", to_json(&loaded, &plan)));
     } else {

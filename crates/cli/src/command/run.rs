@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use assay_engine::{Finished, Request};
 use assay_facts::HostFacts;
-use assay_host::{gather, state_dir, unfinished};
+use assay_host::{gather, look_for, state_dir, unfinished};
 use assay_judge::{Judgement, Verdict};
 use assay_kernel::{Root, signal};
-use assay_plan::{Plan, plan};
+use assay_plan::{Plan, Predictions, plan_with, programs, to_predict};
 use assay_record::{Guest, Manifest, Run, RunFolder};
+use assay_study::Study;
 use jiff::Timestamp;
 
 use crate::args::RunArguments;
@@ -32,8 +33,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Code {
 /// Everything up to the first change of the host.
 fn prepare(arguments: &RunArguments) -> Result<Request, Code> {
     let loaded = load(&arguments.study, arguments.json)?;
-    let facts = gather(&Root::real()).map_err(|error| refuse(&error))?;
-    let plan = plan(&loaded.study, &facts, arguments.study.seed);
+    let facts = facts_for(&loaded.study).map_err(|error| refuse(&error))?;
+    let plan = plan_for(&loaded.study, &facts, arguments.study.seed);
     if !plan.refusals.is_empty() {
         for refusal in &plan.refusals {
             talk::error(refusal);
@@ -76,6 +77,26 @@ fn request(
         folder,
         state_dir: state_dir(),
     }
+}
+
+/// The facts of this host, with the programs that the study starts.
+pub(crate) fn facts_for(study: &Study) -> Result<HostFacts, assay_kernel::Error> {
+    let mut facts = gather(&Root::real())?;
+    let wanted = programs(study);
+    let wanted = wanted.iter().map(|wanted| (wanted.name.as_str(), wanted.package.as_str()));
+    look_for(&mut facts, wanted);
+    Ok(facts)
+}
+
+/// The plan of a study, with what its generators say that they will take where a limit is a part
+/// of that.
+pub(crate) fn plan_for(study: &Study, facts: &HostFacts, seed: u64) -> Plan {
+    let mut predictions = Predictions::default();
+    for command in to_predict(study, facts) {
+        let found = assay_engine::footprint(&command);
+        predictions.add(command, found);
+    }
+    plan_with(study, facts, &predictions, seed)
 }
 
 fn refuse(error: &dyn std::fmt::Display) -> Code {

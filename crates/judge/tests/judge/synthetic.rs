@@ -249,6 +249,7 @@ impl Scenario {
                 },
                 threads: Some(1),
                 taken_over: Vec::new(),
+                ..WorkloadRecord::default()
             }],
             disk: Some("scratch".to_owned()),
         }
@@ -292,6 +293,8 @@ impl Scenario {
             },
             not_available: BTreeMap::new(),
             fault: None,
+            preparations: Vec::new(),
+            memory_events: BTreeMap::new(),
         }
     }
 
@@ -325,6 +328,7 @@ impl Scenario {
                 ("read_iops".to_owned(), rate),
             ]),
             latency: BTreeMap::from([("read".to_owned(), latency)]),
+            ..WorkloadResult::default()
         }
     }
 }

@@ -146,6 +146,7 @@ fn judged(shape: &Shape) -> TrialJudgement {
         window_s: (shape.seconds as f64 - WARM_UP_S) * shape.repeats as f64,
         warm_up_s: WARM_UP_S,
         observer_cpu: 0.0041,
+        workloads: Vec::new(),
     }
 }
 
@@ -263,6 +264,7 @@ fn group(shape: &Shape, index: usize) -> GroupRecord {
             },
             threads: Some(1),
             taken_over: vec!["`cgroup=` was left out: Assay places the job".to_owned()],
+            ..WorkloadRecord::default()
         }],
         disk: Some("scratch".to_owned()),
     }
@@ -322,6 +324,8 @@ fn repeat_record(shape: &Shape, repeat: usize) -> RepeatRecord {
         },
         not_available: BTreeMap::new(),
         fault: None,
+        preparations: Vec::new(),
+        memory_events: BTreeMap::new(),
     }
 }
 
@@ -347,6 +351,7 @@ fn result(shape: &Shape, repeat: usize, index: usize) -> WorkloadResult {
         runtime_s: Some(shape.seconds as f64),
         metrics: BTreeMap::from([("read_iops".to_owned(), iops)]),
         latency: directions,
+        ..WorkloadResult::default()
     }
 }
 
@@ -565,7 +570,11 @@ fn host() -> HostFacts {
         parses_partitions: Available::NotAvailable("the kernel has no /proc/config.gz".to_owned()),
         tools: BTreeMap::from([(
             "fio".to_owned(),
-            Tool { found: Available::Value("fio-3.33".to_owned()), package: "fio".to_owned() },
+            Tool {
+                found: Available::Value("fio-3.33".to_owned()),
+                package: "fio".to_owned(),
+                path: None,
+            },
         )]),
     }
 }

@@ -7,7 +7,7 @@ use super::Check;
 use crate::code;
 use crate::key::MEASURES;
 use crate::metric::{self, Metric, fio_metrics};
-use crate::model::{Group, Workload};
+use crate::model::{Group, Tool, Workload};
 use crate::reader::{quoted, word_hint};
 
 /// Reports a measure that nothing gives. An empty one is missing, which has been reported.
@@ -50,15 +50,22 @@ fn unknown_measure(measure: &str) -> Diagnostic {
 
 /// Of the tools whose metrics are known before they run.
 fn unknown_metric(metric: Metric<'_>, workload: &Workload) -> Option<Diagnostic> {
-    let of_fio = matches!(workload, Workload::Fio { .. } | Workload::FioJobFile { .. });
-    if !of_fio || metric::is_of_fio(metric.name) {
-        return None;
-    }
-    let message = format!("fio gives no metric `{}`", metric.name);
-    Some(
-        Diagnostic::error(code::UNKNOWN_MEASURE, message)
-            .hint(word_hint(metric.name, fio_metrics())),
-    )
+    let (tool, known): (&str, Vec<&str>) = match &workload.tool {
+        Tool::Fio { .. } | Tool::FioJobFile { .. } if !metric::is_of_fio(metric.name) => {
+            ("fio", fio_metrics().to_vec())
+        }
+        Tool::Command { metrics, .. } if !metrics.iter().any(|one| one.name == metric.name) => {
+            let names = metrics.iter().map(|metric| metric.name.as_str());
+            (metric.workload, names.collect())
+        }
+        _ => return None,
+    };
+    let message = format!("`{tool}` gives no metric `{}`", metric.name);
+    let hint = match known.is_empty() {
+        true => "add it to `metrics` of the workload".to_owned(),
+        false => word_hint(metric.name, &known),
+    };
+    Some(Diagnostic::error(code::UNKNOWN_MEASURE, message).hint(hint))
 }
 
 fn undefined_workload<'n>(metric: Metric<'_>, names: impl Iterator<Item = &'n str>) -> Diagnostic {
