@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 use assay_facts::HostFacts;
 use assay_study::{After, Group, Study, combinations, footprint_part};
-use assay_units::Bytes;
 
 use crate::workload::Kitchen;
 
@@ -121,6 +120,7 @@ fn of_workload(
 pub(crate) fn limit(part: f64, footprint: u64) -> (String, String) {
     const PAGE: u64 = 4096;
     let bytes = (part * footprint as f64) as u64 / PAGE * PAGE;
-    let note = format!("{part} of the predicted footprint of {}", Bytes::new(footprint));
+    let mebibytes = footprint as f64 / 1_048_576.0;
+    let note = format!("{part} of the predicted footprint of {mebibytes:.1} MiB");
     (bytes.max(PAGE).to_string(), note)
 }

@@ -11,8 +11,9 @@ use crate::repeat::Repeat;
 use crate::series::{Series, Sorted, growth};
 use crate::wording::{percent, rate};
 
-/// Of what was taken, this part of the limit must have been wanted back for it to have mattered.
-const WANTED_BACK: f64 = 0.001;
+/// Pages that were taken and wanted back must come to this part of the limit to have mattered: a
+/// limit just above what is wanted takes a page here and there from whoever comes first.
+const WANTED_BACK: f64 = 0.01;
 
 /// Waiting for memory for this part of the time is more than the kernel's own noise.
 const WAITED: f64 = 0.01;
@@ -54,6 +55,8 @@ struct Seen {
     refaulted: Option<f64>,
     /// Processes killed.
     killed: Option<f64>,
+    /// The most of its anonymous memory that was in huge pages.
+    huge: Option<f64>,
     /// The part of the time in which some task of the group waited for memory.
     waited: Option<f64>,
 }
@@ -156,6 +159,9 @@ fn figures(seen: &[Seen]) -> String {
     if let Some(killed) = range(killed, &|killed| format!("{killed:.0}")) {
         parts.push(format!("{killed} processes killed"));
     }
+    if let Some(huge) = range(|seen| seen.huge, &held) {
+        parts.push(format!("{huge} in huge pages at most"));
+    }
     parts.push(match range(|seen| seen.waited, &percent) {
         Some(waited) => format!("waited for memory {waited} of the time"),
         None => "waiting for memory not available (cgroup v1 counts it for no group)".to_owned(),
@@ -181,6 +187,7 @@ fn seen(repeat: &Repeat<'_>, table: &Sorted<'_>, group: &str, limit: f64) -> See
         met: grown(&["max_events"]),
         refaulted: grown(Measure::MemoryRefaults.columns()).map(|pages| pages * PAGE),
         killed: grown(&["oom_kills"]),
+        huge: most(&["anon_huge_bytes"]),
         waited,
     }
 }
@@ -203,7 +210,7 @@ mod tests {
     fn a_limit_binds_when_it_was_met_and_what_it_took_was_missed() {
         let met = Seen { peak: Some(LIMIT), met: Some(12.0), ..Seen::default() };
         assert_eq!(outcome(met), Outcome::Touched);
-        assert_eq!(outcome(Seen { refaulted: Some(0.01 * LIMIT), ..met }), Outcome::Bound);
+        assert_eq!(outcome(Seen { refaulted: Some(0.02 * LIMIT), ..met }), Outcome::Bound);
         assert_eq!(outcome(Seen { refaulted: Some(4096.0), ..met }), Outcome::Touched);
         assert_eq!(outcome(Seen { killed: Some(1.0), ..met }), Outcome::Bound);
         assert_eq!(outcome(Seen { waited: Some(0.2), ..met }), Outcome::Bound);
