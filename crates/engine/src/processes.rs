@@ -104,6 +104,7 @@ impl Process {
         })
     }
 
+    /// Its process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }

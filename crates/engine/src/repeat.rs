@@ -7,7 +7,7 @@ use std::time::Duration;
 use assay_facts::Available;
 use assay_host::scratch::ScratchDisk;
 use assay_plan::{Slot, Trial};
-use assay_record::{Fault, QueueReading, RepeatRecord, to_parquet};
+use assay_record::{Dropped, Fault, QueueReading, RepeatRecord, to_parquet};
 use assay_sample::{FirstIo, Outcome, Sampler, Targets, prepare as prepare_sources};
 
 use crate::failure::Failure;
@@ -16,9 +16,11 @@ use crate::knobs;
 use crate::later::Later;
 use crate::measure::{Load, Window, measure};
 use crate::outcome::{memory_events, note_failures, result};
+use crate::placed::Placed;
 use crate::prepare::{self, Prepared};
 use crate::processes::{Process, stop_all};
 use crate::run::Context;
+use crate::settings;
 use crate::start::{Starter, empty_places};
 use crate::targets::{active_scheduler, targets};
 use crate::watch::Watch;
@@ -55,6 +57,8 @@ struct Repeat<'r, 'c> {
 impl Repeat<'_, '_> {
     fn run(&mut self) -> Result<RepeatRecord, Failure> {
         let name = format!("trial-{:02}-repeat-{:02}", self.slot.trial, self.slot.repeat);
+        let settings_found = settings::set_up(self.context, self.trial)?;
+        let settings_at_start = settings::read(&self.context.root, self.trial);
         self.phase("make groups")?;
         let tree = knobs::set_up(self.context, self.trial, self.disks)?;
         let knobs_at_start = knobs::read(&tree, self.trial);
@@ -66,6 +70,7 @@ impl Repeat<'_, '_> {
         let facts = self.context.request.facts.clone();
         let starter = Starter {
             tree: &tree,
+            trial: self.trial,
             disks: self.disks,
             facts: &facts,
             cpus: &cpus,
@@ -94,11 +99,14 @@ impl Repeat<'_, '_> {
             observer.progress(there as f64 / expected.max(1) as f64);
         })?;
 
+        let dropped = self.drop_caches(&arrival)?;
         let samples = folder.make_dir(&Path::new("samples").join(&name))?;
         let targets = targets(&self.context.root, &tree, self.trial, self.disks);
         let root = &self.context.root;
         let mut watch =
             Watch::open(root, &tree, self.trial, &knobs_at_start, self.disks, &queues_at_start);
+        watch.add_settings(root, self.trial, &settings_at_start);
+        watch.add_placements(Placed::of(root, &tree, self.trial, &processes));
         let mut later = Later::of(self.trial);
         let mut record = match arrival {
             Arrival::All => {
@@ -114,6 +122,10 @@ impl Repeat<'_, '_> {
         };
         record.knobs = knobs::readings(self.trial, knobs_at_start, knobs::read(&tree, self.trial));
         record.queues = self.queue_readings(queues_at_start);
+        let settings_at_end = settings::read(&self.context.root, self.trial);
+        record.settings =
+            settings::readings(self.trial, settings_found, settings_at_start, settings_at_end);
+        record.dropped = dropped;
         watch.tell(&mut record);
 
         self.phase("stop workloads")?;
@@ -152,6 +164,15 @@ impl Repeat<'_, '_> {
             return Err(error.into());
         }
         Ok(record_of(name, &window, cost, not_available))
+    }
+
+    /// Empties caches once the workloads have laid out what they need, and before they start.
+    fn drop_caches(&mut self, arrival: &Arrival) -> Result<Option<Dropped>, Failure> {
+        let (Some(what), Arrival::All) = (self.trial.drop_caches, arrival) else {
+            return Ok(None);
+        };
+        self.phase("drop caches")?;
+        Ok(Some(settings::drop_caches(&self.context.root, what)?))
     }
 
     fn phase(&mut self, text: &str) -> Result<(), Failure> {
@@ -251,6 +272,10 @@ fn record_of(
         knobs: Vec::new(),
         queues: Vec::new(),
         cpus: BTreeMap::new(),
+        settings: Vec::new(),
+        dropped: None,
+        placements: Vec::new(),
+        nodes: None,
         watch: None,
         workloads: Vec::new(),
         sampler,
@@ -272,6 +297,10 @@ fn without_a_window(name: &str, fault: Option<Fault>) -> RepeatRecord {
         knobs: Vec::new(),
         queues: Vec::new(),
         cpus: BTreeMap::new(),
+        settings: Vec::new(),
+        dropped: None,
+        placements: Vec::new(),
+        nodes: None,
         watch: None,
         workloads: Vec::new(),
         sampler: assay_record::SamplerCost::default(),

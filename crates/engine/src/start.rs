@@ -8,10 +8,11 @@ use assay_cgroup::Tree;
 use assay_facts::{Available, HostFacts};
 use assay_host::scratch::ScratchDisk;
 use assay_kernel::Error;
-use assay_plan::{GroupPlan, Part, PlacePlan, ToolPlan, WorkloadPlan};
+use assay_plan::{GroupPlan, Part, PlacePlan, ToolPlan, Trial, WorkloadPlan};
 use assay_workload::Given;
 use assay_workload::fio::{GATE_FILE, Place, gate_line};
 
+use crate::placed::placement;
 use crate::processes::{Launch, Process, make_dir};
 
 /// fio's job file, inside the folder of its output.
@@ -20,6 +21,7 @@ const JOB: &str = "job.fio";
 /// What starting a workload of one repeat needs.
 pub(crate) struct Starter<'s> {
     pub(crate) tree: &'s Tree,
+    pub(crate) trial: &'s Trial,
     pub(crate) disks: &'s [ScratchDisk],
     pub(crate) facts: &'s HostFacts,
     /// The CPUs of each group, where a hierarchy of the run serves `cpuset`.
@@ -104,7 +106,8 @@ impl Starter<'_> {
             log,
             jobs: if at_the_gate { jobs } else { 0 },
         };
-        Process::start(launch, &self.tree.membership(&group.name)?)
+        let membership = self.tree.membership(&group.name)?;
+        Process::start(launch, &membership.placed(placement(self.trial, owner)))
     }
 
     fn given(&self, group: &GroupPlan, place: Option<Place>) -> Result<Given, Error> {

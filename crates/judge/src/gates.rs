@@ -18,6 +18,7 @@ mod page_cache;
 mod quota;
 mod repeats;
 mod scheduler;
+mod settings;
 mod start;
 mod throttled;
 mod window;
@@ -162,6 +163,7 @@ pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Gat
     }
     gates.push(workloads::gate(evidence));
     gates.push(knobs::gate(evidence));
+    gates.extend(settings::gate(evidence));
     gates.extend(scheduler::gate(evidence));
     gates.extend(alone::gate(evidence));
     if evidence.any_promise(Scope::IoShares) {

@@ -9,9 +9,11 @@ mod footprint;
 mod group;
 mod null_blk;
 mod order;
+mod place;
 mod program;
 mod refusal;
 mod rights;
+mod setting;
 mod step;
 mod trial;
 mod workload;
@@ -19,8 +21,10 @@ mod workload;
 pub use footprint::{Predictions, to_predict};
 pub use null_blk::{NullBlkSpeed, null_blk_attributes, null_blk_speed};
 pub use order::{Slot, order};
+pub use place::PlacementPlan;
 pub use program::{Wanted, programs};
 pub use refusal::Refusal;
+pub use setting::SettingPlan;
 pub use step::{Step, steps};
 pub use trial::{
     AfterPlan, DiskPlan, GroupPlan, KnobPlan, Part, PlacePlan, Plan, ToolPlan, Trial, WorkloadPlan,

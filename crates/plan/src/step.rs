@@ -2,10 +2,14 @@
 //!
 //! The engine carries them out one by one; `assay check` prints them.
 
+use assay_knob::SideEffect;
+use assay_record::SettingRecord;
 use assay_study::{DiskSource, Format};
 use assay_units::format_duration;
 
 use crate::null_blk::null_blk_attributes;
+use crate::place::PlacementPlan;
+use crate::setting::SettingPlan;
 use crate::trial::{AfterPlan, DiskPlan, GroupPlan, Trial};
 
 /// One thing that is done to the host.
@@ -13,6 +17,8 @@ use crate::trial::{AfterPlan, DiskPlan, GroupPlan, Trial};
 pub enum Step {
     /// Bring the disk with this index into being: device, partitions, file systems, queue.
     SetUpDisk(usize),
+    /// Set the setting of the host with this index.
+    WriteSetting(usize),
     /// Make the run's own top group in every hierarchy.
     MakeTop,
     /// Make the group with this index in every hierarchy.
@@ -21,6 +27,8 @@ pub enum Step {
     WriteKnob(usize, usize),
     /// Start one workload inside its group, held back before its first I/O: group, workload.
     Start(usize, usize),
+    /// Write dirty pages back and drop caches.
+    DropCaches,
     /// Release all workloads at once, sample, stop them.
     Measure,
 }
@@ -29,6 +37,7 @@ pub enum Step {
 #[must_use]
 pub fn steps(trial: &Trial) -> Vec<Step> {
     let mut steps: Vec<Step> = (0..trial.disks.len()).map(Step::SetUpDisk).collect();
+    steps.extend((0..trial.settings.len()).map(Step::WriteSetting));
     steps.push(Step::MakeTop);
     for (index, group) in trial.groups.iter().enumerate() {
         steps.push(Step::MakeGroup(index));
@@ -36,6 +45,9 @@ pub fn steps(trial: &Trial) -> Vec<Step> {
     }
     for (index, group) in trial.groups.iter().enumerate() {
         steps.extend((0..group.workloads.len()).map(|workload| Step::Start(index, workload)));
+    }
+    if trial.drop_caches.is_some() {
+        steps.push(Step::DropCaches);
     }
     steps.push(Step::Measure);
     steps
@@ -47,6 +59,12 @@ impl Step {
     pub fn changes(&self, trial: &Trial) -> Vec<String> {
         match self {
             Self::SetUpDisk(index) => disk_changes(trial, *index),
+            Self::WriteSetting(index) => setting_changes(&trial.settings[*index]),
+            Self::DropCaches => trial
+                .drop_caches
+                .iter()
+                .map(|what| format!("sync, then write `{what}` to /proc/sys/vm/drop_caches"))
+                .collect(),
             Self::MakeTop => trial
                 .homes
                 .iter()
@@ -76,7 +94,9 @@ impl Step {
                         format!(" {} after the others", format_duration(*length))
                     }
                 };
-                let start = format!("start {tool} `{name}` inside {}{later}", group.name);
+                let place = trial.placements.iter().find(|plan| plan.record.workload == *name);
+                let place = place.map(PlacementPlan::describe).unwrap_or_default();
+                let start = format!("start {tool} `{name}` inside {}{place}{later}", group.name);
                 prepared.chain([start]).collect()
             }
             Self::Measure => vec![],
@@ -90,11 +110,32 @@ impl Step {
             Self::SetUpDisk(_) => {
                 "queue settings as found, unmount, remove partitions, detach, delete the image"
             }
+            Self::WriteSetting(_) => "the value found is written back at the end of the repeat",
+            Self::DropCaches => "cannot be taken back: caches fill again by use",
             Self::MakeTop | Self::MakeGroup(_) => "rmdir, when empty",
             Self::WriteKnob(..) => "goes with its group",
             Self::Start(..) | Self::Measure => "stop by process id",
         }
     }
+}
+
+/// A setting that says so already, or that follows from another, is not written.
+fn setting_changes(plan: &SettingPlan) -> Vec<String> {
+    let SettingRecord { path, written, implied, .. } = &plan.record;
+    if *implied || plan.found == *written {
+        return vec![];
+    }
+    let mut text = format!("write `{written}` to {path}, which says `{}`", plan.found);
+    match plan.setting().map(|setting| setting.effect) {
+        Some(SideEffect::Zeroes(other)) => {
+            text.push_str(&format!(" (the kernel zeroes {other})"));
+        }
+        Some(SideEffect::Recomputes(other)) => {
+            text.push_str(&format!(" (the kernel computes {other} anew)"));
+        }
+        Some(SideEffect::None) | None => {}
+    }
+    vec![text]
 }
 
 fn disk_changes(trial: &Trial, index: usize) -> Vec<String> {

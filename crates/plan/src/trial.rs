@@ -22,9 +22,11 @@ use crate::disk::plan_disks;
 use crate::footprint::Predictions;
 use crate::group::plan_groups;
 use crate::order::{Slot, order};
+use crate::place::{PlacementPlan, plan_places};
 use crate::program::refuse_without_tools;
 use crate::refusal::Refusal;
 use crate::rights::refuse_without_rights;
+use crate::setting::{SettingPlan, plan_drop, plan_settings};
 
 /// What is to be done, in full.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +48,12 @@ pub struct Plan {
 pub struct Trial {
     /// The value of each factor.
     pub factors: Bindings,
+    /// Settings of the host, in the order of the file.
+    pub settings: Vec<SettingPlan>,
+    /// What is written to /proc/sys/vm/drop_caches before each repeat, if anything.
+    pub drop_caches: Option<u8>,
+    /// Places of workloads.
+    pub placements: Vec<PlacementPlan>,
     /// Scratch disks, in the order of their names.
     pub disks: Vec<DiskPlan>,
     /// Groups, outer ones before those inside them.
@@ -261,6 +269,9 @@ fn plan_trial(
             WarmUp::Fixed(length) => WarmUpRecord::Seconds(length.as_secs_f64()),
         },
         at_most: study.design.at_most,
+        settings: plan_settings(study, facts, &factors, refusals),
+        drop_caches: plan_drop(study, facts, &factors, refusals),
+        placements: plan_places(study, facts, &factors, refusals),
         ends: study.design.ends,
         factors,
         disks,

@@ -4,6 +4,7 @@ mod across;
 mod groups;
 mod layout;
 mod paint;
+mod said;
 mod trial;
 
 use assay_judge::Judgement;

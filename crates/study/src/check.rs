@@ -11,7 +11,9 @@ mod groups;
 mod kinds;
 mod knobs;
 mod measures;
+mod place;
 mod promises;
+mod settings;
 mod workloads;
 
 use std::ops::Range;
@@ -31,9 +33,11 @@ pub(crate) fn study(study: &Study, places: &Places) -> Vec<Diagnostic> {
         check.too_many_trials();
         return check.findings;
     }
+    settings::check(&mut check);
     disks::check(&mut check);
     groups::check(&mut check);
     workloads::check(&mut check);
+    place::check(&mut check);
     promises::check(&mut check);
     across::references(&mut check);
     check.findings

@@ -53,8 +53,10 @@ pub(crate) enum Shape {
     Named(&'static [Key]),
     /// A list of tables with these keys.
     List(&'static [Key]),
-    /// Part of the design, and not supported by this version.
-    Later,
+    /// A table of sysctls with a scalar each.
+    Sysctls,
+    /// A word, or a table of settings of transparent huge pages with a scalar each.
+    HugePages,
 }
 
 pub(crate) const ORDERS: &[&str] = &["random", "given"];
@@ -62,7 +64,7 @@ pub(crate) const DISK_SOURCES: &[&str] = &["loop", "block", "directory", "null_b
 pub(crate) const FORMATS: &[&str] = &["none", "ext4", "xfs"];
 pub(crate) const ENDS: &[&str] = &["first", "all", "time"];
 pub(crate) const MEASURES: &[&str] =
-    &["io.bytes", "io.ios", "cpu.time", "memory.current", "memory.refaults"];
+    &["io.bytes", "io.ios", "cpu.time", "memory.current", "memory.dirty", "memory.refaults"];
 pub(crate) const RELATIONS: &[&str] = &["proportional", "equal", "at_most", "at_least", "ratio"];
 
 /// Which levels of a factor are compared.
@@ -70,9 +72,6 @@ pub(crate) const PAIRS: &[&str] = &["all", "first"];
 
 /// Relations of the design that this version does not judge yet.
 pub(crate) const LATER_RELATIONS: &[&str] = &["placed"];
-
-/// Settings that the design lets vary like factors, and that this version does not set yet.
-pub(crate) const LATER_FACTORS: &[&str] = &["thp", "sysctls", "drop_caches"];
 
 const fn required(name: &'static str, shape: Shape, about: &'static str) -> Key {
     Key { name, shape, required: true, about }
@@ -92,9 +91,9 @@ pub(crate) static STUDY: &[Key] = &[
     optional("workloads", Shape::Named(WORKLOAD), "what runs in the groups"),
     optional("promises", Shape::List(PROMISE), "what should hold"),
     optional("references", Shape::List(REFERENCE), "numbers of others to show beside ours"),
-    optional("thp", Shape::Later, "transparent huge pages"),
-    optional("sysctls", Shape::Later, "kernel settings"),
-    optional("drop_caches", Shape::Later, "emptying the page cache before a trial"),
+    optional("sysctls", Shape::Sysctls, "settings of the kernel during each repeat"),
+    optional("thp", Shape::HugePages, "transparent huge pages during each repeat"),
+    optional("drop_caches", Shape::Scalar, "empties caches before each repeat"),
 ];
 
 pub(crate) static DESIGN: &[Key] = &[
@@ -132,7 +131,7 @@ pub(crate) static GROUP: [Key; 8] = [
     optional("disk", Shape::Text, "the disk its workloads use"),
     optional("measured", Shape::Boolean, "whether promises are judged over it; true by default"),
     optional("groups", Shape::List(&GROUP), "groups inside each member"),
-    optional("place", Shape::Later, "CPUs and memory policy"),
+    optional("place", Shape::Table(PLACE), "CPUs and memory policy"),
 ];
 
 pub(crate) static WORKLOAD: &[Key] = &[
@@ -143,7 +142,13 @@ pub(crate) static WORKLOAD: &[Key] = &[
     optional("metrics", Shape::Named(METRIC), "numbers in the output of a `command`"),
     optional("prepare", Shape::Texts, "workloads that run to their end before the start"),
     optional("after", Shape::Text, "start when this workload has ended, or after a duration"),
-    optional("place", Shape::Later, "CPUs and memory policy"),
+    optional("place", Shape::Table(PLACE), "CPUs and memory policy, before those of the group"),
+];
+
+pub(crate) static PLACE: &[Key] = &[
+    optional("cpus", Shape::Scalar, "a list, `siblings`, `separate cores` or `node:0`"),
+    optional("memory", Shape::Text, "a memory policy such as `bind:0` or `interleave:0-1`"),
+    optional("huge_pages", Shape::Text, "`default`, `advised` or `never`"),
 ];
 
 pub(crate) static METRIC: &[Key] = &[

@@ -29,8 +29,9 @@ pub use footprint::footprint_part;
 pub use level::level_of;
 pub use metric::fio_metrics;
 pub use model::{
-    After, Bindings, Bound, Design, Disk, DiskSource, Ends, Factor, Format, Group, NullBlk, Order,
-    Pairs, Promise, Reference, Relation, Scalar, Study, Tool, WarmUp, Workload,
+    After, Bindings, Bound, Design, Disk, DiskSource, DropCaches, Ends, Factor, Format, Group,
+    HUGE_PAGE_MODES, HostSettings, NullBlk, Order, Pairs, Place, Promise, Reference, Relation,
+    Scalar, Study, Tool, WarmUp, Workload,
 };
 pub use parse::parse;
 pub use rate::rate;

@@ -34,6 +34,7 @@ pub(crate) const fn generator(name: &'static str, about: &'static str, page: &'s
         ends_with_figures: false,
         threads: Threads::Option("threads"),
         does_io: false,
+        headline: &[],
         read,
     }
 }

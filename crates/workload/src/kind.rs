@@ -43,6 +43,8 @@ pub struct Kind {
     pub threads: Threads,
     /// Whether it reads and writes files.
     pub does_io: bool,
+    /// The numbers that matter most, in order, for tables with little room; all where it is empty.
+    pub headline: &'static [&'static str],
     /// What it says, as numbers.
     pub read: fn(&Said<'_>) -> Result<Output, String>,
 }

@@ -189,7 +189,7 @@ fn describe_promise(promise: &PromiseRecord) -> String {
 
 /// A bound; what a group holds is an amount, all else a rate.
 fn amount(measure: &str, bound: f64) -> String {
-    if measure == "memory.current" {
+    if matches!(measure, "memory.current" | "memory.dirty") {
         return format!("{bound} bytes");
     }
     if !["io", "cpu", "memory"].iter().any(|family| measure.starts_with(&format!("{family}."))) {

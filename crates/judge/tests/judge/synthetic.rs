@@ -110,6 +110,8 @@ impl Scenario {
                 scheduler: Some("bfq".to_owned()),
                 queue: BTreeMap::from([("iosched/low_latency".to_owned(), "0".to_owned())]),
             }],
+            settings: Vec::new(),
+            placements: Vec::new(),
             promises: vec![self.promise.clone()],
             warm_up: self.warm_up,
             at_most_s: self.seconds,
@@ -278,6 +280,10 @@ impl Scenario {
                 drift: BTreeMap::new(),
             }],
             cpus: BTreeMap::new(),
+            settings: Vec::new(),
+            dropped: None,
+            placements: Vec::new(),
+            nodes: None,
             watch: None,
             workloads: totals
                 .iter()
@@ -475,7 +481,9 @@ fn host() -> HostFacts {
         },
         disks: Vec::new(),
         schedulers: Vec::new(),
+        null_blk: Available::Value(()),
         pressure: Available::Value(true),
+        settings: BTreeMap::new(),
         parses_partitions: Available::Value(true),
         tools: BTreeMap::new(),
     }

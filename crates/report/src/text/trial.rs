@@ -5,6 +5,7 @@ use assay_judge::{PromiseJudgement, TrialJudgement};
 use super::groups;
 use super::layout::{columns, wrap};
 use super::paint::Paint;
+use super::said;
 use crate::number;
 use crate::trial::Trial;
 use crate::wording;
@@ -35,6 +36,7 @@ pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String
     if let Some(limit) = wording::limit_on_memory(judged) {
         lines.extend(wrap(&format!("  memory limit: {limit}"), width, "    "));
     }
+    lines.extend(said::lines(trial, width, paint));
     lines.extend(checks(judged, width, paint));
     for (index, repeat) in trial.record.repeats.iter().enumerate() {
         if let Some(fault) = &repeat.fault {

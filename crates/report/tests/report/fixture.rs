@@ -226,6 +226,8 @@ fn trial(shape: &Shape) -> TrialRecord {
             scheduler: Some("bfq".to_owned()),
             queue: BTreeMap::from([("iosched/low_latency".to_owned(), "0".to_owned())]),
         }],
+        settings: Vec::new(),
+        placements: Vec::new(),
         promises: vec![PromiseRecord {
             measure: "io.bytes".to_owned(),
             is: RelationRecord::Proportional("io.weight".to_owned()),
@@ -307,6 +309,10 @@ fn repeat_record(shape: &Shape, repeat: usize) -> RepeatRecord {
             drift: BTreeMap::new(),
         }],
         cpus: BTreeMap::new(),
+        settings: Vec::new(),
+        dropped: None,
+        placements: Vec::new(),
+        nodes: None,
         watch: None,
         workloads: (0..shape.groups).map(|index| result(shape, repeat, index)).collect(),
         sampler: SamplerCost {
@@ -566,7 +572,9 @@ fn host() -> HostFacts {
             backing_file: None,
         }],
         schedulers: vec!["none".to_owned(), "bfq".to_owned(), "mq-deadline".to_owned()],
+        null_blk: Available::Value(()),
         pressure: Available::Value(true),
+        settings: BTreeMap::new(),
         parses_partitions: Available::NotAvailable("the kernel has no /proc/config.gz".to_owned()),
         tools: BTreeMap::from([(
             "fio".to_owned(),

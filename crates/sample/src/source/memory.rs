@@ -25,11 +25,13 @@ const COLUMNS: [&str; WIDTH] = [
     "max_events",
     "oom_events",
     "oom_kills",
+    "dirty_bytes",
+    "writeback_bytes",
     "peak_bytes",
     "anon_huge_bytes",
 ];
 
-const WIDTH: usize = 13;
+const WIDTH: usize = 15;
 
 /// Files of the counters of limits that were met, since versions differ in them.
 enum Met {
@@ -94,11 +96,12 @@ impl Files {
         }
         if let Ok(text) = self.stat.read_record(buffer) {
             values[1..6].copy_from_slice(&stat(text));
+            values[11..13].copy_from_slice(&dirty(text));
             // Of v1 `total_rss_huge`: the group and those below it, as everything else here.
-            values[12] = keyed(text, "total_rss_huge").or_else(|| keyed(text, "anon_thp"));
+            values[14] = keyed(text, "total_rss_huge").or_else(|| keyed(text, "anon_thp"));
         }
         self.met.read(&mut values[6..11], buffer);
-        values[11] = self.peak.as_ref().and_then(|file| number(file.read_record(buffer).ok()?));
+        values[13] = self.peak.as_ref().and_then(|file| number(file.read_record(buffer).ok()?));
         values
     }
 }
@@ -137,6 +140,12 @@ fn stat(text: &[u8]) -> [Option<u64>; 5] {
     ]
 }
 
+/// What waits to be written back, and what is being written. v1 has both since 4.2.
+fn dirty(text: &[u8]) -> [Option<u64>; 2] {
+    let first = |keys: [&str; 2]| keys.iter().find_map(|key| keyed(text, key));
+    [first(["total_dirty", "file_dirty"]), first(["total_writeback", "file_writeback"])]
+}
+
 impl Source for Memory {
     fn name(&self) -> &'static str {
         "memory"
@@ -168,7 +177,13 @@ impl Source for Memory {
 
 #[cfg(test)]
 mod tests {
-    use super::stat;
+    use super::{dirty, stat};
+
+    #[test]
+    fn dirty_pages_are_those_of_the_whole_subtree_on_both_versions() {
+        assert_eq!(dirty(b"file_dirty 1\nfile_writeback 2\n"), [Some(1), Some(2)]);
+        assert_eq!(dirty(b"dirty 9\nwriteback 9\ntotal_dirty 1\n"), [Some(1), None]);
+    }
 
     #[test]
     fn both_versions_give_the_same_columns() {

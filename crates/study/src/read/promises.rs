@@ -107,7 +107,9 @@ fn knob(reader: &mut Reader<'_>, section: &Section<'_>) -> String {
             .at(at.span.clone(), "expected the name of a knob")
             .hint("write `to = \"io.weight\"`, or `is = \"ratio\"` to compare levels of factors"),
         ),
-        Some(at) if assay_knob::find(name).is_none() => {
+        Some(at)
+            if assay_knob::find(name).is_none() && assay_knob::host_setting(name).is_none() =>
+        {
             reader.add(unknown_knob(name, at.span.clone()));
         }
         _ => {}

@@ -21,6 +21,7 @@ pub(crate) const KIND: Kind = Kind {
     ends_with_figures: true,
     threads: Threads::Option("m"),
     does_io: false,
+    headline: &["memory_copy_mb_per_s", "nodes_seen", "cpus_seen", "errors"],
     read,
 };
 

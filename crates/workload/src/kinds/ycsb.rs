@@ -63,6 +63,19 @@ pub(crate) const KIND: Kind = Kind {
     ends_with_figures: true,
     threads: Threads::Unknown,
     does_io: true,
+    headline: &[
+        "throughput_ops_s",
+        "read_mean_us",
+        "read_p95_us",
+        "read_p99_us",
+        "update_mean_us",
+        "update_p95_us",
+        "update_p99_us",
+        "insert_mean_us",
+        "insert_p99_us",
+        "scan_mean_us",
+        "scan_p99_us",
+    ],
     read,
     ..generator("ycsb", "operations on records in RocksDB, as YCSB makes them", "load/ycsb.md")
 };
