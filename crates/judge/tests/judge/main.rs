@@ -1,6 +1,8 @@
 //! The judgement of synthetic runs, seen from outside.
 
 #[cfg(test)]
+mod across;
+#[cfg(test)]
 mod causes;
 #[cfg(test)]
 mod coverage;
@@ -14,6 +16,8 @@ mod drift;
 mod gates;
 #[cfg(test)]
 mod memory;
+#[cfg(test)]
+mod metrics;
 #[cfg(test)]
 mod repeats;
 #[cfg(test)]
