@@ -12,8 +12,10 @@ mod processes;
 mod recording;
 mod repeat;
 mod run;
+mod sampling;
 mod targets;
 mod watch;
 
 pub use failure::Failure;
 pub use run::{Finished, Observer, Request, run};
+pub use sampling::{SampleRequest, Sampled, Whom, sample};

@@ -12,7 +12,7 @@ use assay_study::DiskSource;
 use crate::run::{Context, Request};
 
 /// Version of the manifest's format.
-const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 1;
 
 pub(crate) fn manifest(request: &Request) -> Manifest {
     Manifest {
@@ -31,6 +31,7 @@ pub(crate) fn manifest(request: &Request) -> Manifest {
         changes: Vec::new(),
         restored: None,
         ended_early: None,
+        recording: None,
     }
 }
 

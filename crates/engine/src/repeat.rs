@@ -109,13 +109,14 @@ impl Repeat<'_, '_> {
         watch: &mut Watch,
     ) -> Result<RepeatRecord, Failure> {
         let prepared = prepare(&self.context.root, targets);
-        let not_available = prepared.not_available.clone();
+        let mut not_available = prepared.not_available.clone();
         let sampler = Sampler::start(prepared, samples, INTERVAL)?;
         let first_io = FirstIo::prepare(&self.context.root, targets);
         self.phase("run")?;
         let observer = &mut *self.context.observer;
         let window = measure(self.slot, self.trial, gate, first_io, processes, watch, observer);
-        let Outcome { cost, failure } = sampler.stop();
+        let Outcome { cost, not_available: lacking, failure } = sampler.stop();
+        not_available.extend(lacking);
         self.context.event(self.slot, "stop", "window is over")?;
         if let Some(error) = failure {
             return Err(error.into());

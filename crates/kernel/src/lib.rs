@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 mod bpf;
+mod btf;
 mod error;
 mod kept;
 mod root;
@@ -21,19 +22,24 @@ pub mod filesystem;
 pub mod fork;
 pub mod forward;
 pub mod group_clock;
+pub mod hardware_counters;
 pub mod huge_pages;
+pub mod keyed_lines;
 pub mod loop_device;
 pub mod memory_policy;
 pub mod mount;
 pub mod namespace;
 pub mod netlink;
 pub mod packets;
+pub mod page_nodes;
 pub mod pages;
 pub mod parse;
 pub mod partition;
 pub mod pointer_ring;
 pub mod process;
 pub mod signal;
+pub mod task;
+pub mod task_iterator;
 pub mod traffic;
 pub mod wake;
 

@@ -21,15 +21,18 @@ use crate::figure::{self, Figure};
 use crate::vendor::{self, Library};
 use crate::{Samples, trial as trials_of_run};
 
+pub(crate) use cost::Cost;
+pub(crate) use host::Host;
+
 /// A label with its value, for lists of facts.
 #[derive(Serialize)]
-struct Fact {
+pub(crate) struct Fact {
     label: String,
     value: String,
 }
 
 impl Fact {
-    fn new(label: &str, value: impl Into<String>) -> Self {
+    pub(crate) fn new(label: &str, value: impl Into<String>) -> Self {
         Self { label: label.to_owned(), value: value.into() }
     }
 }
@@ -44,8 +47,8 @@ struct Page<'a> {
     headline: headline::Headline,
     overview: Option<Figure>,
     trials: Vec<trial::TrialView>,
-    host: host::Host,
-    cost: cost::Cost,
+    host: Host,
+    cost: Cost,
     changes: changes::Changes,
     study_text: &'a str,
     origin: Vec<Fact>,
@@ -70,13 +73,13 @@ pub(crate) fn render(
         headline: headline::Headline::of(manifest, judgement, &trials),
         overview: figure::overview(&trials)?,
         trials: views?,
-        host: host::Host::of(&manifest.host),
-        cost: cost::Cost::of(&trials),
+        host: Host::of(&manifest.host),
+        cost: Cost::of(&trials),
         changes: changes::Changes::of(manifest, judgement),
         study_text: &manifest.study_text,
         origin: origin(manifest),
-        style: Markup::from_safe_string(include_str!("templates/style.css").to_owned()),
-        script: Markup::from_safe_string(include_str!("templates/script.js").to_owned()),
+        style: style(),
+        script: script(),
         libraries: vendor::libraries(),
     };
     environment()
@@ -84,7 +87,17 @@ pub(crate) fn render(
         .map_err(|cause| Error::new("render the page", cause))
 }
 
-fn environment() -> Result<Environment<'static>, minijinja::Error> {
+/// The style of every page.
+pub(crate) fn style() -> Markup {
+    Markup::from_safe_string(include_str!("templates/style.css").to_owned())
+}
+
+/// What draws the figures of every page.
+pub(crate) fn script() -> Markup {
+    Markup::from_safe_string(include_str!("templates/script.js").to_owned())
+}
+
+pub(crate) fn environment() -> Result<Environment<'static>, minijinja::Error> {
     let mut environment = Environment::new();
     // A misspelt field must fail in tests instead of leaving a hole in a report.
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -100,6 +113,7 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
         ("shares.html", include_str!("templates/shares.html")),
         ("details.html", include_str!("templates/details.html")),
         ("host.html", include_str!("templates/host.html")),
+        ("recording.html", include_str!("templates/recording.html")),
     ] {
         environment.add_template(name, text)?;
     }
@@ -107,7 +121,7 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
 }
 
 /// What is needed to make this run again, or to judge it again.
-fn origin(manifest: &Manifest) -> Vec<Fact> {
+pub(crate) fn origin(manifest: &Manifest) -> Vec<Fact> {
     vec![
         Fact::new("Recorded by", format!("assay {}", manifest.assay)),
         Fact::new("Started", manifest.started_at.clone()),
