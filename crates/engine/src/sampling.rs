@@ -30,6 +30,8 @@ pub struct SampleRequest {
     pub length: Option<Duration>,
     /// Time between two rounds.
     pub interval: Duration,
+    /// Sources that are read only where they are named.
+    pub also: Vec<String>,
     /// The command line.
     pub command: Vec<String>,
     /// When it began, RFC 3339.
@@ -71,7 +73,7 @@ pub fn sample(
     let mut manifest = manifest(request, &targets.groups);
     folder.write_manifest(&manifest)?;
     let mut events = EventLog::create(folder.path())?;
-    let prepared = prepare_chosen(&root, &targets, &Choice::All);
+    let prepared = prepare_chosen(&root, &targets, &Choice::Most(request.also.clone()));
     let mut not_available = prepared.not_available.clone();
     // The first round is taken before a command exists, so that it is seen from its beginning.
     let sampler = Sampler::start(prepared, &samples, request.interval)?;

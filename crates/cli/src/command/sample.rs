@@ -32,6 +32,9 @@ pub(crate) struct SampleArguments {
     /// Time between two rounds, from 10ms
     #[arg(long, value_name = "DURATION", default_value = "100ms", value_parser = interval)]
     interval: Duration,
+    /// Also a source that disturbs the host, as pagetypeinfo; may be repeated
+    #[arg(long, value_name = "SOURCE", value_parser = source)]
+    also: Vec<String>,
     /// The run folder; `runs/<time>-sample` by default
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -41,6 +44,14 @@ pub(crate) struct SampleArguments {
     /// A command to start and follow, with its arguments
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
+}
+
+fn source(text: &str) -> Result<String, String> {
+    let names: Vec<&str> = assay_sample::about::SOURCES.iter().map(|source| source.name).collect();
+    if names.contains(&text) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("one of {}", names.join(", ")))
 }
 
 /// How long a group is followed where nothing is said.
@@ -105,6 +116,7 @@ fn request(
         whom,
         length: arguments.length.or(endless.then_some(USUAL)),
         interval: arguments.interval,
+        also: arguments.also.clone(),
         command: std::env::args().collect(),
         started_at: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         facts,

@@ -85,7 +85,7 @@ impl Whom {
             groups,
             disks,
             processes: Ok(vec![ProcessTarget { name, of }]),
-            throttles: Err("a recording looks at no quotas".to_owned()),
+            throttles: Err("only a study divides CPU time or sets quotas".to_owned()),
         })
     }
 }

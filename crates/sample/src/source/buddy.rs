@@ -1,8 +1,9 @@
 //! `buddyinfo` and `pagetypeinfo`: free blocks of each order, of each zone and of each kind of
 //! pages, and how useful they are for a huge page (Documentation/filesystems/proc.rst).
 //!
-//! pagetypeinfo is read rarely: the kernel counts all free blocks under the lock of the zone, 340 us
-//! here, during which nobody else gets a page there (`science.md` section 6).
+//! pagetypeinfo is read rarely, and only where it is asked for: the kernel counts all free blocks one
+//! by one under the lock of the zone, during which nobody else gets a page there. It took 0.3 ms
+//! here with little memory free, and 33 ms with 14 GiB free.
 
 use std::time::Duration;
 

@@ -35,7 +35,7 @@ impl CpuSplit {
             let path = usage.with_file_name("cpuacct.usage_percpu");
             groups.push((group.name.clone(), root.keep(path).map_err(|error| error.to_string())?));
         }
-        let (_, first) = groups.first().ok_or("the study has no groups with workloads")?;
+        let (_, first) = groups.first().ok_or("no group is sampled")?;
         let mut buffer = Vec::new();
         let text = first.read_record(&mut buffer).map_err(|cause| cause.to_string())?;
         let cpus = words(text).count();

@@ -51,7 +51,7 @@ impl Memory {
             groups.push((group.name.clone(), open(root, files)?));
         }
         if groups.is_empty() {
-            return Err("the study has no groups".to_owned());
+            return Err("no group is sampled".to_owned());
         }
         Ok(Self { groups, columns: names(&COLUMNS), buffer: Vec::new(), rounds: 0 })
     }

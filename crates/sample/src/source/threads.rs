@@ -5,13 +5,16 @@
 //! Documentation/scheduler/sched-stats.rst). The numbers are the same.
 //!
 //! A thread has a row when something about it has changed: one that sleeps costs nothing on disk,
-//! and a missing row says that it has not run since the last one.
+//! and a missing row says that it has not run since the last one. A thread that is born while it
+//! is followed has a first row at that time, when all its counters were 0; one that has ended has
+//! a last row with the state X.
 
 mod by_proc;
 
 use std::collections::HashMap;
 
 use assay_kernel::Root;
+use assay_kernel::clock::{boottime_ns, monotonic_ns};
 use assay_kernel::task_iterator::{Task, TaskIterator};
 
 use super::{Depth, Rows, Source, names};
@@ -33,6 +36,14 @@ const MANY_GROUPS: usize = 16;
 
 /// The state letter of a thread that has ended.
 const GONE: u64 = b'X' as u64;
+
+/// What /proc gives in ticks, it gives in those of 10 ms (USER_HZ).
+const TICK_NS: u64 = 10_000_000;
+
+/// A thread before it has run: nowhere, and all counters at 0. The iterator tells of migrations,
+/// /proc does not, and there is nothing to add up then.
+const BIRTH: [Option<u64>; COLUMNS.len()] =
+    [None, None, None, Some(0), Some(0), Some(0), Some(0), Some(0)];
 
 /// What is known of a thread at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -74,6 +85,9 @@ pub(super) struct Threads {
     asked_groups_ns: Option<u64>,
     looked_ns: Option<u64>,
     left_out: usize,
+    /// The time of the first round, and CLOCK_BOOTTIME less CLOCK_MONOTONIC.
+    began_ns: Option<u64>,
+    suspended_ns: u64,
 }
 
 impl Threads {
@@ -101,6 +115,8 @@ impl Threads {
             asked_groups_ns: None,
             looked_ns: None,
             left_out: 0,
+            began_ns: None,
+            suspended_ns: boottime_ns().saturating_sub(monotonic_ns()),
         })
     }
 
@@ -141,8 +157,7 @@ impl Threads {
                 minor_faults: task.minor_faults,
                 major_faults: task.major_faults,
             };
-            // Ticks of 10 ms, as /proc shows them.
-            let started = task.started_ns / 10_000_000;
+            let started = task.started_ns / TICK_NS;
             let ids = Ids { tid: task.tid, pid: task.pid, target: *target, started };
             self.tell(rows, now, &ids, task.name(), seen);
         }
@@ -172,8 +187,11 @@ impl Threads {
             return;
         }
         let subject = rows.subject(self.title(ids, name));
-        let started = ids.started;
-        let pid = ids.pid;
+        let (started, pid) = (ids.started, ids.pid);
+        let born_ns = (started * TICK_NS).saturating_sub(self.suspended_ns);
+        if self.began_ns.is_some_and(|began| born_ns >= began) {
+            rows.add_at(born_ns.min(now), subject, &BIRTH);
+        }
         let thread = Thread { started, pid, subject, last: seen, round, files: None };
         self.known.insert(ids.tid, thread);
         rows.add_at(now, subject, &row(self.nodes.as_ref(), &seen));
@@ -273,6 +291,7 @@ impl Source for Threads {
 
     fn read(&mut self, rows: &mut Rows, _: Depth) {
         self.round += 1;
+        self.began_ns.get_or_insert(rows.now());
         if self.iterator.is_ok() {
             match self.by_iterator(rows) {
                 Ok(()) => {
