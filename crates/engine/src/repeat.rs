@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use assay_cgroup::Tree;
 use assay_facts::Available;
@@ -10,7 +9,7 @@ use assay_host::scratch::ScratchDisk;
 use assay_kernel::Error;
 use assay_plan::{Part, PlacePlan, Slot, Trial};
 use assay_record::{Fault, QueueReading, RepeatRecord, WorkloadResult, to_parquet};
-use assay_sample::{FirstIo, Outcome, Sampler, Targets, prepare};
+use assay_sample::{Choice, FirstIo, Outcome, Sampler, Targets, prepare_chosen};
 use assay_workload::fio::{Place, gate_line, parse_output};
 
 use crate::failure::Failure;
@@ -21,10 +20,6 @@ use crate::processes::{Process, stop_all};
 use crate::run::Context;
 use crate::targets::{active_scheduler, targets};
 use crate::watch::Watch;
-
-/// Ten samples a second: finer than a service round of BFQ with a handful of groups, and under
-/// a hundredth of a core with 128 of them (docs/performance.md).
-const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs one repeat and adds its record to the manifest. Its groups are gone when this returns.
 pub(crate) fn run(
@@ -108,9 +103,11 @@ impl Repeat<'_, '_> {
         processes: &mut [Process],
         watch: &mut Watch,
     ) -> Result<RepeatRecord, Failure> {
-        let prepared = prepare(&self.context.root, targets);
+        let sampling = &self.trial.sampling;
+        let choice = Choice::Also(sampling.sources.clone());
+        let prepared = prepare_chosen(&self.context.root, targets, &choice);
         let mut not_available = prepared.not_available.clone();
-        let sampler = Sampler::start(prepared, samples, INTERVAL)?;
+        let sampler = Sampler::start(prepared, samples, sampling.interval)?;
         let first_io = FirstIo::prepare(&self.context.root, targets);
         self.phase("run")?;
         let observer = &mut *self.context.observer;

@@ -195,3 +195,21 @@ fn repeat(
         fault: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use assay_sample::about::SOURCES;
+
+    /// The study file knows sources by name alone; its room stands above that of the sampler.
+    #[test]
+    fn studies_may_ask_for_exactly_the_sources_that_not_every_run_has() {
+        let asked = |name: &str| {
+            let text = format!("[sampling]\nsources = [\"{name}\"]\n");
+            let (_, findings) = assay_study::parse("s", &text, &|_| Err(String::new()));
+            !findings.iter().any(|finding| finding.message.contains("`sources`"))
+        };
+        for source in SOURCES {
+            assert_eq!(asked(source.name), !source.usual, "{}", source.name);
+        }
+    }
+}

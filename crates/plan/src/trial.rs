@@ -7,8 +7,8 @@ use assay_facts::{Home, HostFacts};
 use assay_knob::Translation;
 use assay_record::{IoClass, KnobRecord, PromiseRecord, RelationRecord, WarmUpRecord};
 use assay_study::{
-    Bindings, Bound, DiskSource, Format, Promise, Relation, Scalar, Study, Templated, WarmUp,
-    combinations, rate,
+    Bindings, Bound, DiskSource, Format, Promise, Relation, Sampling, Scalar, Study, Templated,
+    WarmUp, combinations, rate,
 };
 use assay_units::Bytes;
 use assay_workload::fio::Job;
@@ -49,6 +49,8 @@ pub struct Trial {
     pub warm_up: WarmUpRecord,
     /// How long one repeat runs.
     pub at_most: Duration,
+    /// What is sampled besides what every run samples, and how often.
+    pub sampling: Sampling,
 }
 
 /// A scratch disk.
@@ -177,6 +179,7 @@ fn plan_trial(
             WarmUp::Fixed(length) => WarmUpRecord::Seconds(length.as_secs_f64()),
         },
         at_most: study.design.at_most,
+        sampling: study.sampling.clone(),
         factors,
         disks,
         groups,
@@ -196,7 +199,8 @@ fn controllers<'g>(study: &Study, groups: &'g [GroupPlan], facts: &HostFacts) ->
         }
     }
     let of_memory = |promise: &Promise| promise.measure.starts_with("memory.");
-    if study.promises.iter().any(of_memory) && !wanted.contains(&"memory") {
+    let by_node = study.sampling.sources.iter().any(|source| source == "group_nodes");
+    if (by_node || study.promises.iter().any(of_memory)) && !wanted.contains(&"memory") {
         wanted.push("memory");
     }
     wanted

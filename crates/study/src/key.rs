@@ -61,6 +61,10 @@ pub(crate) const MEASURES: &[&str] =
     &["io.bytes", "io.ios", "cpu.time", "memory.current", "memory.refaults"];
 pub(crate) const RELATIONS: &[&str] = &["proportional", "equal", "at_most", "at_least"];
 
+/// Sources that a study may ask for besides those of every run (docs/sampling.md).
+pub(crate) const SAMPLED: &[&str] =
+    &["threads", "pages", "group_nodes", "pagetypeinfo", "perf", "resctrl"];
+
 /// Relations of the design that this version does not judge yet.
 pub(crate) const LATER_RELATIONS: &[&str] = &["ratio", "placed"];
 
@@ -80,6 +84,7 @@ pub(crate) static STUDY: &[Key] = &[
     optional("question", Shape::Text, "what the study is meant to find out"),
     optional("factors", Shape::Factors, "what varies; every combination is a trial"),
     optional("design", Shape::Table(DESIGN), "how trials are arranged"),
+    optional("sampling", Shape::Table(SAMPLING), "what is sampled besides the usual"),
     optional("disks", Shape::Named(DISK), "where I/O goes"),
     optional("groups", Shape::List(&GROUP), "the control groups that share the machine"),
     optional("workloads", Shape::Named(WORKLOAD), "what runs in the groups"),
@@ -94,6 +99,11 @@ pub(crate) static DESIGN: &[Key] = &[
     optional("order", Shape::Words(ORDERS), "the order of trials; `random` by default"),
     optional("warm_up", Shape::Duration, "what is cut at the beginning: `auto` or a duration"),
     optional("at_most", Shape::Duration, "how long one repeat may take; `60 s` by default"),
+];
+
+pub(crate) static SAMPLING: &[Key] = &[
+    optional("sources", Shape::Texts, "sources that only some runs have"),
+    optional("interval", Shape::Duration, "time between two rounds; `100 ms` by default"),
 ];
 
 pub(crate) static DISK: &[Key] = &[

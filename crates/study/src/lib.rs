@@ -24,7 +24,7 @@ pub use choice::{DiskChoice, choose_disk, choose_scheduler, disk_size};
 pub use combination::{combinations, parse_scalar, set_factor};
 pub use model::{
     Bindings, Bound, Design, Disk, DiskSource, Factor, Format, Group, NullBlk, Order, Promise,
-    Relation, Scalar, Study, WarmUp, Workload,
+    Relation, Sampling, Scalar, Study, WarmUp, Workload,
 };
 pub use parse::parse;
 pub use rate::rate;

@@ -43,6 +43,8 @@ pub struct Study {
     pub factors: Vec<Factor>,
     /// How trials are arranged.
     pub design: Design,
+    /// What is sampled besides what every run samples.
+    pub sampling: Sampling,
     /// Disks by name.
     pub disks: BTreeMap<String, Disk>,
     /// Control groups, in the order of the file.
@@ -94,6 +96,23 @@ pub struct Design {
     pub warm_up: WarmUp,
     /// How long one repeat may take, from the common start.
     pub at_most: Duration,
+}
+
+/// What is sampled, and how often.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sampling {
+    /// Sources besides those of every run, each once.
+    pub sources: Vec<String>,
+    /// Time between two rounds.
+    pub interval: Duration,
+}
+
+impl Default for Sampling {
+    /// Ten samples a second: finer than a service round of BFQ with a handful of groups, and under
+    /// a hundredth of a core with 128 of them (docs/performance.md).
+    fn default() -> Self {
+        Self { sources: Vec::new(), interval: Duration::from_millis(100) }
+    }
 }
 
 /// Where a scratch disk comes from.

@@ -9,6 +9,7 @@ mod factors;
 mod groups;
 mod names;
 mod promises;
+mod sampling;
 mod workloads;
 
 pub(crate) use factors::mistake_in_levels;
@@ -49,6 +50,7 @@ pub(crate) fn study(reader: &mut Reader<'_>, name: &str, root: &DeValue<'_>) -> 
         question: section.text("question").map(str::to_owned),
         factors,
         design: design::read(reader, section.get("design")),
+        sampling: sampling::read(reader, section.get("sampling")),
         disks: section.get("disks").map_or_else(BTreeMap::new, |at| disks::read(reader, at)),
         groups: section.get("groups").map(|at| groups::read(reader, at)).unwrap_or_default(),
         workloads: section

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::Drawing;
 use super::spec::{base, csv_number, only_chosen, repeat_choice};
+use super::threads::same_width;
 use crate::trial::Trial;
 
 /// The share of each node in the pages of all followed processes.
@@ -100,7 +101,7 @@ fn spec(trial: &Trial<'_>, csv: &str, repeats: &[usize], length: f64) -> Value {
         "x": {"field": "seconds", "type": "quantitative", "title": "seconds after the start",
             "scale": {"domain": [0, length], "nice": false}, "axis": {"grid": false}},
         "y": {"field": "percent", "type": "quantitative", "stack": "zero", "title": "pages, %",
-            "scale": {"domain": [0, 100]}, "axis": {"tickCount": 4}},
+            "scale": {"domain": [0, 100]}, "axis": same_width()},
         "color": {"field": "node", "type": "nominal", "legend": {"title": "node", "orient": "top"}},
         "tooltip": [
             {"field": "node"},

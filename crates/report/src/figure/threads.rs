@@ -204,6 +204,12 @@ fn join(bars: &mut Vec<Bar>, bar: Bar) {
     bars.push(bar);
 }
 
+/// The labels of this figure and of the pages below it take the same room, so that their times
+/// stand below each other.
+pub(super) fn same_width() -> Value {
+    json!({"minExtent": 130, "maxExtent": 130, "labelLimit": 125, "tickCount": 4})
+}
+
 fn spec(
     trial: &Trial<'_>,
     colour: Colour,
@@ -231,7 +237,7 @@ fn spec(
         "x": {"field": "from", "type": "quantitative", "title": "seconds after the start",
             "scale": {"domain": [0, length], "nice": false}, "axis": {"grid": false}},
         "x2": {"field": "to"},
-        "y": {"field": "thread", "type": "nominal", "title": null,
+        "y": {"field": "thread", "type": "nominal", "title": null, "axis": same_width(),
             "sort": {"field": "order", "op": "min"}},
         "color": {"field": field, "type": "nominal", "legend": {"title": title, "orient": "top"}},
         "opacity": {"field": "busy", "type": "quantitative",
