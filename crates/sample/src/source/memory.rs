@@ -13,7 +13,7 @@ use crate::target::{MemoryFiles, Targets};
 /// section 6: 7 us a group where nothing moves).
 const LONG_EVERY: u64 = 5;
 
-const COLUMNS: [&str; 11] = [
+const COLUMNS: [&str; 17] = [
     "current_bytes",
     "anon_bytes",
     "file_bytes",
@@ -25,6 +25,12 @@ const COLUMNS: [&str; 11] = [
     "max_events",
     "oom_events",
     "oom_kills",
+    "anon_huge_bytes",
+    "dirty_bytes",
+    "writeback_bytes",
+    "faults",
+    "major_faults",
+    "swap_bytes",
 ];
 
 /// The open files of one group.
@@ -33,6 +39,8 @@ struct Files {
     stat: KeptFile,
     /// cgroup v1 has no such file.
     events: Option<KeptFile>,
+    /// cgroup v2 with swap; v1 has the amount in `memory.stat`.
+    swap: Option<KeptFile>,
 }
 
 /// Memory of all groups.
@@ -62,22 +70,27 @@ fn open(root: &Root, files: &MemoryFiles) -> Result<Files, String> {
         |name: &str| root.keep(files.directory.join(name)).map_err(|error| error.to_string());
     let current = keep(if files.is_v2 { "memory.current" } else { "memory.usage_in_bytes" })?;
     let events = if files.is_v2 { Some(keep("memory.events")?) } else { None };
-    Ok(Files { current, stat: keep("memory.stat")?, events })
+    let swap = if files.is_v2 { keep("memory.swap.current").ok() } else { None };
+    Ok(Files { current, stat: keep("memory.stat")?, events, swap })
 }
 
 impl Files {
-    fn read(&self, long: bool, buffer: &mut Vec<u8>) -> [Option<u64>; 11] {
-        let mut values = [None; 11];
+    fn read(&self, long: bool, buffer: &mut Vec<u8>) -> [Option<u64>; 17] {
+        let mut values = [None; 17];
         values[0] = self.current.read_record(buffer).ok().and_then(number);
         if !long {
             return values;
         }
         if let Ok(text) = self.stat.read_record(buffer) {
             values[1..6].copy_from_slice(&stat(text));
+            values[11..].copy_from_slice(&more(text));
+        }
+        if let Some(file) = &self.swap {
+            values[16] = file.read_record(buffer).ok().and_then(number);
         }
         if let Some(text) = self.events.as_ref().and_then(|file| file.read_record(buffer).ok()) {
             let keys = ["low", "high", "max", "oom", "oom_kill"];
-            for (value, key) in values[6..].iter_mut().zip(keys) {
+            for (value, key) in values[6..11].iter_mut().zip(keys) {
                 *value = keyed(text, key);
             }
         }
@@ -95,6 +108,20 @@ fn stat(text: &[u8]) -> [Option<u64>; 5] {
         first(&["total_workingset_refault_anon", "workingset_refault_anon"]),
         first(&["total_workingset_refault_file", "workingset_refault_file", "workingset_refault"]),
         first(&["pgscan"]),
+    ]
+}
+
+/// Huge pages, memory that waits to be written or is being written, faults, and v1's swap. v1
+/// counts faults of the group alone under the plain names.
+fn more(text: &[u8]) -> [Option<u64>; 6] {
+    let first = |keys: &[&str]| keys.iter().find_map(|key| keyed(text, key));
+    [
+        first(&["total_rss_huge", "anon_thp"]),
+        first(&["total_dirty", "file_dirty"]),
+        first(&["total_writeback", "file_writeback"]),
+        first(&["total_pgfault", "pgfault"]),
+        first(&["total_pgmajfault", "pgmajfault"]),
+        first(&["total_swap"]),
     ]
 }
 
@@ -129,7 +156,7 @@ impl Source for Memory {
 
 #[cfg(test)]
 mod tests {
-    use super::stat;
+    use super::{more, stat};
 
     #[test]
     fn both_versions_give_the_same_columns() {
@@ -139,5 +166,14 @@ mod tests {
         let v1 = b"cache 9\nrss 9\nworkingset_refault_anon 9\ntotal_cache 2\ntotal_rss 1\n\
                    total_workingset_refault_anon 3\ntotal_workingset_refault_file 4\n";
         assert_eq!(stat(v1), [Some(1), Some(2), Some(3), Some(4), None]);
+    }
+
+    #[test]
+    fn huge_pages_and_faults_are_read_from_both_versions() {
+        let v2 = b"file_dirty 2\nfile_writeback 3\nanon_thp 1\npgfault 4\npgmajfault 5\n";
+        assert_eq!(more(v2), [Some(1), Some(2), Some(3), Some(4), Some(5), None]);
+        let v1 = b"rss_huge 9\npgfault 9\ntotal_rss_huge 1\ntotal_dirty 2\ntotal_writeback 3\n\
+                   total_pgfault 4\ntotal_pgmajfault 5\ntotal_swap 6\n";
+        assert_eq!(more(v1), [Some(1), Some(2), Some(3), Some(4), Some(5), Some(6)]);
     }
 }
