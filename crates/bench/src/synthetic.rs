@@ -201,6 +201,7 @@ mod tests {
             changes: Vec::new(),
             restored: Some(true),
             ended_early: None,
+            recording: None,
             guest: None,
         }
     }

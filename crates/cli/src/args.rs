@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Run any command under limits, and say which of them bound
     Exec(crate::command::exec::ExecArguments),
+    /// Record what a command, a process or a group does and where, without a study
+    Sample(crate::command::sample::SampleArguments),
     /// List the groups of every hierarchy with processes, knobs and use
     Groups(crate::command::groups::GroupsArguments),
     /// Undo what a killed run left behind

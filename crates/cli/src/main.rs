@@ -31,6 +31,7 @@ fn main() -> std::process::ExitCode {
         Command::Judge(arguments) => command::judge::run(&arguments),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Exec(arguments) => return command::exec::run(&arguments),
+        Command::Sample(arguments) => command::sample::run(&arguments),
         Command::Groups(arguments) => command::groups::run(&arguments),
         Command::Restore(arguments) => command::restore::run(&arguments),
         Command::Lab(command) => return command::lab::run(&command),

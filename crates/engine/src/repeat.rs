@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
-use assay_facts::Available;
 use assay_host::scratch::ScratchDisk;
 use assay_plan::{Slot, Trial};
 use assay_record::{Dropped, Fault, QueueReading, RepeatRecord, to_parquet};
-use assay_sample::{FirstIo, Outcome, Sampler, Targets, prepare as prepare_sources};
+use assay_sample::{Choice, FirstIo, Outcome, Sampler, Targets, prepare_chosen};
 
 use crate::failure::Failure;
 use crate::gate::{Arrival, Gate, PATIENCE};
@@ -24,10 +22,6 @@ use crate::settings;
 use crate::start::{Starter, empty_places};
 use crate::targets::{active_scheduler, targets};
 use crate::watch::Watch;
-
-/// Ten samples a second: finer than a service round of BFQ with a handful of groups, and under
-/// a hundredth of a core with 128 of them (docs/performance.md).
-const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs one repeat and adds its record to the manifest. Its groups are gone when this returns.
 pub(crate) fn run(
@@ -152,14 +146,17 @@ impl Repeat<'_, '_> {
         load: &mut Load<'_, '_>,
         watch: &mut Watch,
     ) -> Result<RepeatRecord, Failure> {
-        let prepared = prepare_sources(&self.context.root, targets);
-        let not_available = prepared.not_available.clone();
-        let sampler = Sampler::start(prepared, samples, INTERVAL)?;
+        let sampling = &self.trial.sampling;
+        let choice = Choice::Also(sampling.sources.clone());
+        let prepared = prepare_chosen(&self.context.root, targets, &choice);
+        let mut not_available = prepared.not_available.clone();
+        let sampler = Sampler::start(prepared, samples, sampling.interval)?;
         let first_io = FirstIo::prepare(&self.context.root, targets);
         self.phase("run")?;
         let observer = &mut *self.context.observer;
         let window = measure(self.slot, self.trial, gate, first_io, load, watch, observer);
-        let Outcome { cost, failure } = sampler.stop();
+        let Outcome { cost, not_available: lacking, failure } = sampler.stop();
+        not_available.extend(lacking);
         let window = window?;
         self.context.event(self.slot, "stop", "window is over")?;
         if let Some(error) = failure {
@@ -266,51 +263,20 @@ fn record_of(
     not_available: BTreeMap<String, String>,
 ) -> RepeatRecord {
     RepeatRecord {
-        samples: name.to_owned(),
         released_ns: window.release.first_ns,
         all_released_ns: window.release.last_ns,
         stopped_ns: window.stopped_ns,
         start_skew_s: window.start_skew_s.clone(),
-        knobs: Vec::new(),
-        queues: Vec::new(),
-        cpus: BTreeMap::new(),
-        settings: Vec::new(),
-        dropped: None,
-        placements: Vec::new(),
-        nodes: None,
-        watch: None,
-        workloads: Vec::new(),
         sampler,
         not_available,
         fault: window.interrupted.then(interruption),
-        preparations: Vec::new(),
-        memory_events: BTreeMap::new(),
+        ..RepeatRecord::without_a_window(name, "")
     }
 }
 
 /// A repeat that ended before the common start.
 fn without_a_window(name: &str, fault: Option<Fault>) -> RepeatRecord {
-    RepeatRecord {
-        samples: name.to_owned(),
-        released_ns: 0,
-        all_released_ns: 0,
-        stopped_ns: 0,
-        start_skew_s: Available::NotAvailable("it ended before the start".to_owned()),
-        knobs: Vec::new(),
-        queues: Vec::new(),
-        cpus: BTreeMap::new(),
-        settings: Vec::new(),
-        dropped: None,
-        placements: Vec::new(),
-        nodes: None,
-        watch: None,
-        workloads: Vec::new(),
-        sampler: assay_record::SamplerCost::default(),
-        not_available: BTreeMap::new(),
-        fault,
-        preparations: Vec::new(),
-        memory_events: BTreeMap::new(),
-    }
+    RepeatRecord { fault, ..RepeatRecord::without_a_window(name, "it ended before the start") }
 }
 
 fn interruption() -> Fault {

@@ -10,8 +10,8 @@ use assay_record::{
     WarmUpRecord,
 };
 use assay_study::{
-    Bindings, Bound, DiskSource, Ends, Format, Promise, Relation, Scalar, Study, Templated, WarmUp,
-    combinations, rate,
+    Bindings, Bound, DiskSource, Ends, Format, Promise, Relation, Sampling, Scalar, Study,
+    Templated, WarmUp, combinations, rate,
 };
 use assay_units::Bytes;
 use assay_workload::Call;
@@ -70,6 +70,8 @@ pub struct Trial {
     pub at_most: Duration,
     /// What ends it before that.
     pub ends: Ends,
+    /// What is sampled besides what every run samples, and how often.
+    pub sampling: Sampling,
 }
 
 /// A scratch disk.
@@ -275,6 +277,7 @@ fn plan_trial(
         drop_caches: plan_drop(study, facts, &factors, refusals),
         placements: plan_places(study, facts, &factors, refusals),
         ends: study.design.ends,
+        sampling: study.sampling.clone(),
         factors,
         disks,
         groups,
@@ -294,7 +297,8 @@ fn controllers<'g>(study: &Study, groups: &'g [GroupPlan], facts: &HostFacts) ->
         }
     }
     let of_memory = |promise: &Promise| promise.measure.starts_with("memory.");
-    if study.promises.iter().any(of_memory) && !wanted.contains(&"memory") {
+    let by_node = study.sampling.sources.iter().any(|source| source == "group_nodes");
+    if (by_node || study.promises.iter().any(of_memory)) && !wanted.contains(&"memory") {
         wanted.push("memory");
     }
     wanted

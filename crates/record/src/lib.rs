@@ -36,7 +36,7 @@ pub use stream::{SampleStream, read_tables, to_parquet};
 
 pub use manifest::{
     Change, DiskRecord, Drift, Fault, GroupRecord, IoClass, KnobRecord, Latency, Manifest, Phase,
-    PromiseRecord, QueueReading, Reading, RelationRecord, RepeatRecord, SamplerCost, Seen,
-    TrialRecord, WarmUpRecord, WatchCost, WorkloadRecord, WorkloadResult,
+    PromiseRecord, QueueReading, Reading, Recording, RelationRecord, RepeatRecord, SamplerCost,
+    Seen, SourceCost, TrialRecord, WarmUpRecord, WatchCost, WorkloadRecord, WorkloadResult,
 };
 pub use table::{Column, Table};

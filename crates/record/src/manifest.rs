@@ -54,6 +54,28 @@ pub struct Manifest {
     pub restored: Option<bool>,
     /// Why the run ended before its last trial, if it did.
     pub ended_early: Option<String>,
+    /// For a recording without a study, whom it followed. It promises nothing, and nothing of it
+    /// is judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording: Option<Recording>,
+}
+
+/// Whom a recording without a study followed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recording {
+    /// `command`, `process` or `group`.
+    pub kind: String,
+    /// The command line, the process with its name, or the path of the group.
+    pub of: String,
+    /// The process that was followed, or that the command became.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// How it ended, where it did: `exit status 0`, `stopped after 5 s`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
+    /// The command's own output, relative to the run folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
 }
 
 /// One combination of factors.
@@ -271,6 +293,35 @@ pub struct RepeatRecord {
     pub fault: Option<Fault>,
 }
 
+impl RepeatRecord {
+    /// A repeat of which nothing is known yet but where its samples lie, and why groups did not
+    /// start together.
+    #[must_use]
+    pub fn without_a_window(samples: &str, no_start: &str) -> Self {
+        Self {
+            samples: samples.to_owned(),
+            released_ns: 0,
+            all_released_ns: 0,
+            stopped_ns: 0,
+            start_skew_s: Available::NotAvailable(no_start.to_owned()),
+            knobs: Vec::new(),
+            queues: Vec::new(),
+            cpus: BTreeMap::new(),
+            settings: Vec::new(),
+            dropped: None,
+            placements: Vec::new(),
+            nodes: None,
+            watch: None,
+            workloads: Vec::new(),
+            preparations: Vec::new(),
+            memory_events: BTreeMap::new(),
+            sampler: SamplerCost::default(),
+            not_available: BTreeMap::new(),
+            fault: None,
+        }
+    }
+}
+
 /// Why a repeat is not what was planned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
@@ -429,6 +480,22 @@ pub struct SamplerCost {
     pub wall_s: f64,
     /// CPU seconds by source.
     pub by_source_s: BTreeMap<String, f64>,
+    /// How often each source was read and what came of it. Records before this field have none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sources: BTreeMap<String, SourceCost>,
+}
+
+/// What one source did and cost in one repeat.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct SourceCost {
+    /// Planned seconds between two reads.
+    pub period_s: f64,
+    /// How often it was read.
+    pub rounds: u64,
+    /// Rows on disk.
+    pub rows: u64,
+    /// CPU seconds.
+    pub cpu_s: f64,
 }
 
 /// One change of the host.

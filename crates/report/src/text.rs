@@ -60,6 +60,11 @@ pub(crate) fn render(
     text
 }
 
+/// Lines of a text, broken between words.
+pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
+    wrap(text, width.max(NARROWEST), indent)
+}
+
 fn restored(restored: Option<bool>, width: usize, paint: Paint) -> Vec<String> {
     match restored {
         Some(true) => vec![format!("restored: {}", paint.good("yes"))],

@@ -72,6 +72,10 @@ pub(crate) const RELATIONS: &[&str] = &["proportional", "equal", "at_most", "at_
 /// Which levels of a factor are compared.
 pub(crate) const PAIRS: &[&str] = &["all", "first"];
 
+/// Sources that a study may ask for besides those of every run (docs/sampling.md).
+pub(crate) const SAMPLED: &[&str] =
+    &["threads", "pages", "group_nodes", "pagetypeinfo", "perf", "resctrl"];
+
 /// Relations of the design that this version does not judge yet.
 pub(crate) const LATER_RELATIONS: &[&str] = &["placed"];
 
@@ -88,6 +92,7 @@ pub(crate) static STUDY: &[Key] = &[
     optional("question", Shape::Text, "what the study is meant to find out"),
     optional("factors", Shape::Factors, "what varies; every combination is a trial"),
     optional("design", Shape::Table(DESIGN), "how trials are arranged"),
+    optional("sampling", Shape::Table(SAMPLING), "what is sampled besides the usual"),
     optional("disks", Shape::Named(DISK), "where I/O goes"),
     optional("groups", Shape::List(&GROUP), "the control groups that share the machine"),
     optional("workloads", Shape::Named(WORKLOAD), "what runs in the groups"),
@@ -104,6 +109,11 @@ pub(crate) static DESIGN: &[Key] = &[
     optional("warm_up", Shape::Duration, "what is cut at the beginning: `auto` or a duration"),
     optional("at_most", Shape::Duration, "how long one repeat may take; `60 s` by default"),
     optional("ends", Shape::Words(ENDS), "which workload's end ends a repeat; `first` by default"),
+];
+
+pub(crate) static SAMPLING: &[Key] = &[
+    optional("sources", Shape::Texts, "sources that only some runs have"),
+    optional("interval", Shape::Duration, "time between two rounds; `100 ms` by default"),
 ];
 
 pub(crate) static DISK: &[Key] = &[

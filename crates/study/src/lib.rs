@@ -31,7 +31,7 @@ pub use metric::fio_metrics;
 pub use model::{
     After, Bindings, Bound, Design, Disk, DiskSource, DropCaches, Ends, Factor, Format, Group,
     HUGE_PAGE_MODES, HostSettings, NullBlk, Order, Pairs, Place, Promise, Reference, Relation,
-    Scalar, Study, Tool, WarmUp, Workload,
+    Sampling, Scalar, Study, Tool, WarmUp, Workload,
 };
 pub use parse::parse;
 pub use rate::rate;

@@ -46,6 +46,8 @@ pub struct Study {
     pub design: Design,
     /// What is set on the whole machine while a trial runs.
     pub settings: HostSettings,
+    /// What is sampled besides what every run samples.
+    pub sampling: Sampling,
     /// Disks by name.
     pub disks: BTreeMap<String, Disk>,
     /// Control groups, in the order of the file.
@@ -164,6 +166,23 @@ impl DropCaches {
             "2" => Some(Self::Write(2)),
             _ => None,
         }
+    }
+}
+
+/// What is sampled, and how often.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sampling {
+    /// Sources besides those of every run, each once.
+    pub sources: Vec<String>,
+    /// Time between two rounds.
+    pub interval: Duration,
+}
+
+impl Default for Sampling {
+    /// Ten samples a second: finer than a service round of BFQ with a handful of groups, and under
+    /// a hundredth of a core with 128 of them (docs/performance.md).
+    fn default() -> Self {
+        Self { sources: Vec::new(), interval: Duration::from_millis(100) }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::args::JudgeArguments;
 use crate::command::run::{judge_run, open_run, show};
+use crate::command::sample::refuse_to_judge;
 use crate::exit::Code;
 use crate::talk;
 
@@ -11,6 +12,9 @@ pub(crate) fn run(arguments: &JudgeArguments) -> Code {
         Ok(opened) => opened,
         Err(code) => return code,
     };
+    if refuse_to_judge(&run.manifest) {
+        return Code::Usage;
+    }
     match judge_run(&folder, &run) {
         Ok(judgement) => {
             show(&folder, &run.manifest, &judgement, arguments.json);

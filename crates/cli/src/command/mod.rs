@@ -10,5 +10,6 @@ pub(crate) mod lab;
 pub(crate) mod report;
 pub(crate) mod restore;
 pub(crate) mod run;
+pub(crate) mod sample;
 pub(crate) mod schema;
 pub(crate) mod studies;

@@ -26,6 +26,7 @@ mod own_device;
 mod protection;
 mod run;
 mod running;
+mod sample;
 mod settings;
 mod shipped;
 mod study;

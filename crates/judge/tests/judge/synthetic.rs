@@ -445,6 +445,7 @@ fn manifest(trial: TrialRecord) -> Manifest {
         changes: Vec::new(),
         restored: Some(true),
         ended_early: None,
+        recording: None,
         guest: None,
     }
 }

@@ -322,6 +322,7 @@ fn repeat_record(shape: &Shape, repeat: usize) -> RepeatRecord {
             latest_s: 0.0021,
             cpu_s: shape.seconds as f64 * 0.0041,
             wall_s: shape.seconds as f64,
+            sources: BTreeMap::new(),
             by_source_s: BTreeMap::from([
                 ("io".to_owned(), shape.seconds as f64 * 0.003),
                 ("disk".to_owned(), shape.seconds as f64 * 0.0007),
@@ -503,6 +504,7 @@ fn manifest(trials: Vec<TrialRecord>) -> Manifest {
         ],
         restored: Some(true),
         ended_early: None,
+        recording: None,
         guest: None,
     }
 }
