@@ -145,6 +145,7 @@ mod tests {
             queues: Vec::new(),
             cpus: BTreeMap::new(),
             watch: None,
+            looks: None,
             workloads: Vec::new(),
             sampler: SamplerCost::default(),
             not_available: BTreeMap::new(),
@@ -173,6 +174,7 @@ mod tests {
             promises: vec![promise],
             warm_up: WarmUpRecord::Seconds(1.0),
             at_most_s: 1.0,
+            stop: Default::default(),
             repeats: vec![repeat(), repeat()],
         };
         Manifest {

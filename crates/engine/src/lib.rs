@@ -3,6 +3,7 @@
 //!
 //! It knows neither statistics nor HTML; it leaves a run folder and returns.
 
+mod decider;
 mod disks;
 mod failure;
 mod gate;
@@ -15,5 +16,6 @@ mod run;
 mod targets;
 mod watch;
 
+pub use decider::{Decider, Progress, ToTheEnd};
 pub use failure::Failure;
 pub use run::{Finished, Observer, Request, run};

@@ -24,7 +24,7 @@ pub(crate) struct Window {
 const FIRST_IO: Duration = Duration::from_millis(250);
 
 /// Releases the workloads and waits until the window has passed, a workload has done all it had
-/// to do, or the user asks to stop. A workload that fails does not end the window: the data of
+/// to do, `enough` has been seen, or the user asks to stop. A workload that fails does not end the window: the data of
 /// the other groups is kept.
 pub(crate) fn measure(
     slot: Slot,
@@ -34,6 +34,7 @@ pub(crate) fn measure(
     processes: &mut [Process],
     watch: &mut Watch,
     observer: &mut dyn Observer,
+    enough: &mut dyn FnMut(Release, u64) -> bool,
 ) -> Window {
     let (release, skew) = gate.release(|| first_io.skew(FIRST_IO));
     let start_skew_s = match skew {
@@ -56,6 +57,9 @@ pub(crate) fn measure(
             break now.min(end_ns);
         }
         watch.look_if_due();
+        if enough(release, now) {
+            break monotonic_ns().min(end_ns);
+        }
         let left = Duration::from_nanos(end_ns - now);
         interrupted = pause(left.min(Duration::from_millis(50)));
     };

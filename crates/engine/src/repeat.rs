@@ -9,12 +9,13 @@ use assay_facts::Available;
 use assay_host::scratch::ScratchDisk;
 use assay_kernel::Error;
 use assay_plan::{Part, PlacePlan, Slot, Trial};
-use assay_record::{Fault, QueueReading, RepeatRecord, WorkloadResult, to_parquet};
+use assay_record::{Fault, QueueReading, RepeatRecord, StopRecord, WorkloadResult, to_parquet};
 use assay_sample::{FirstIo, Outcome, Sampler, Targets, prepare};
 use assay_workload::fio::{Place, gate_line, parse_output};
 
+use crate::decider::Progress;
 use crate::failure::Failure;
-use crate::gate::{Arrival, Gate};
+use crate::gate::{Arrival, Gate, Release};
 use crate::knobs;
 use crate::measure::{Window, measure};
 use crate::processes::{Process, stop_all};
@@ -76,7 +77,13 @@ impl Repeat<'_, '_> {
             Watch::open(root, &tree, self.trial, &knobs_at_start, self.disks, &queues_at_start);
         let mut record = match arrival {
             Arrival::All => {
-                self.measure(&name, &gate, &targets, &samples, &mut processes, &mut watch)?
+                let knobs = knobs_at_start.clone();
+                let draft = RepeatRecord {
+                    knobs: knobs::readings(self.trial, knobs.clone(), knobs),
+                    cpus: cpus.clone(),
+                    ..not_yet(&name)
+                };
+                self.measure(draft, &gate, &targets, &samples, &mut processes, &mut watch)?
             }
             Arrival::Interrupted => {
                 // A job that stands at the gate cannot hear that it should stop.
@@ -99,9 +106,10 @@ impl Repeat<'_, '_> {
         Ok(record)
     }
 
+    /// The window. `record` holds what is known of the repeat before.
     fn measure(
         &mut self,
-        name: &str,
+        mut record: RepeatRecord,
         gate: &Gate,
         targets: &Targets,
         samples: &Path,
@@ -109,18 +117,32 @@ impl Repeat<'_, '_> {
         watch: &mut Watch,
     ) -> Result<RepeatRecord, Failure> {
         let prepared = prepare(&self.context.root, targets);
-        let not_available = prepared.not_available.clone();
+        record.not_available = prepared.not_available.clone();
         let sampler = Sampler::start(prepared, samples, INTERVAL)?;
         let first_io = FirstIo::prepare(&self.context.root, targets);
         self.phase("run")?;
-        let observer = &mut *self.context.observer;
-        let window = measure(self.slot, self.trial, gate, first_io, processes, watch, observer);
+        let Context { observer, decider, manifest, .. } = &mut *self.context;
+        let (slot, trial) = (self.slot, self.trial);
+        let may_stop = trial.stop == StopRecord::Decided;
+        decider.begin(trial.at_most);
+        let mut enough = |release: Release, now_ns: u64| {
+            (record.released_ns, record.all_released_ns) = (release.first_ns, release.last_ns);
+            record.stopped_ns = now_ns;
+            let elapsed = Duration::from_nanos(now_ns.saturating_sub(release.last_ns));
+            let progress = Progress { manifest, slot, record: &record, samples, elapsed };
+            may_stop && decider.is_enough(progress)
+        };
+        let window =
+            measure(slot, trial, gate, first_io, processes, watch, &mut **observer, &mut enough);
+        if may_stop {
+            record.looks = Some(decider.looks());
+        }
         let Outcome { cost, failure } = sampler.stop();
         self.context.event(self.slot, "stop", "window is over")?;
         if let Some(error) = failure {
             return Err(error.into());
         }
-        Ok(record_of(name, &window, cost, not_available))
+        Ok(record_of(record, &window, cost))
     }
 
     fn phase(&mut self, text: &str) -> Result<(), Failure> {
@@ -278,29 +300,23 @@ fn result(process: &mut Process) -> WorkloadResult {
 }
 
 fn record_of(
-    name: &str,
+    record: RepeatRecord,
     window: &Window,
     sampler: assay_record::SamplerCost,
-    not_available: BTreeMap<String, String>,
 ) -> RepeatRecord {
     RepeatRecord {
-        samples: name.to_owned(),
         released_ns: window.release.first_ns,
         all_released_ns: window.release.last_ns,
         stopped_ns: window.stopped_ns,
         start_skew_s: window.start_skew_s.clone(),
-        knobs: Vec::new(),
-        queues: Vec::new(),
-        cpus: BTreeMap::new(),
-        watch: None,
-        workloads: Vec::new(),
         sampler,
-        not_available,
         fault: window.interrupted.then(interruption),
+        ..record
     }
 }
 
-fn interrupted_before_the_start(name: &str) -> RepeatRecord {
+/// A repeat of which nothing is known yet.
+fn not_yet(name: &str) -> RepeatRecord {
     RepeatRecord {
         samples: name.to_owned(),
         released_ns: 0,
@@ -311,11 +327,16 @@ fn interrupted_before_the_start(name: &str) -> RepeatRecord {
         queues: Vec::new(),
         cpus: BTreeMap::new(),
         watch: None,
+        looks: None,
         workloads: Vec::new(),
         sampler: assay_record::SamplerCost::default(),
         not_available: BTreeMap::new(),
-        fault: Some(interruption()),
+        fault: None,
     }
+}
+
+fn interrupted_before_the_start(name: &str) -> RepeatRecord {
+    RepeatRecord { fault: Some(interruption()), ..not_yet(name) }
 }
 
 fn interruption() -> Fault {

@@ -188,6 +188,7 @@ mod tests {
             queues: Vec::new(),
             cpus: BTreeMap::new(),
             watch: None,
+            looks: None,
             workloads: Vec::new(),
             sampler: SamplerCost::default(),
             not_available: BTreeMap::new(),

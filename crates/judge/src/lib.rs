@@ -10,15 +10,19 @@
 //!                                     validity gates, causes  ---------->  verdict
 //! ```
 
+mod catalogue;
 mod causes;
 mod cpus;
 mod expected;
+mod explain;
 mod feasible;
 mod gates;
 mod grid;
 mod judgement;
+mod looks;
 mod margin;
 mod measure;
+mod outside;
 mod promise;
 mod queue;
 mod reading;
@@ -33,9 +37,14 @@ mod wording;
 
 use assay_record::{Manifest, Table};
 
+pub use catalogue::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
+pub use explain::{Arm, ArmResult, Effect, Explained, Explanation, Finding, explain};
 pub use judgement::{
     Cause, Check, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement, Verdict,
 };
+
+pub use looks::{Looks, decides};
+pub use outside::{Amounts, Outside, OutsideFacts, OutsideGroup, Scatter, judge_outside};
 
 /// The samples of a run, `[trial][repeat]` -> tables, in the order of the manifest. A missing
 /// entry, or one without tables, is a repeat whose samples are lost.

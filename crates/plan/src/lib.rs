@@ -11,6 +11,7 @@ mod refusal;
 mod rights;
 mod step;
 mod trial;
+mod turns;
 mod workload;
 
 pub use null_blk::{NullBlkSpeed, null_blk_attributes, null_blk_speed};
@@ -18,3 +19,4 @@ pub use order::{Slot, order};
 pub use refusal::Refusal;
 pub use step::{Step, steps};
 pub use trial::{DiskPlan, GroupPlan, KnobPlan, Part, PlacePlan, Plan, Trial, WorkloadPlan, plan};
+pub use turns::{CHANGED, take_turns};

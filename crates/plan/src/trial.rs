@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use assay_facts::{Home, HostFacts};
 use assay_knob::Translation;
-use assay_record::{IoClass, KnobRecord, PromiseRecord, RelationRecord, WarmUpRecord};
+use assay_record::{IoClass, KnobRecord, PromiseRecord, RelationRecord, StopRecord, WarmUpRecord};
 use assay_study::{
-    Bindings, Bound, DiskSource, Format, Promise, Relation, Scalar, Study, Templated, WarmUp,
+    Bindings, Bound, DiskSource, Format, Promise, Relation, Scalar, Stop, Study, Templated, WarmUp,
     combinations, rate,
 };
 use assay_units::Bytes;
@@ -49,6 +49,8 @@ pub struct Trial {
     pub warm_up: WarmUpRecord,
     /// How long one repeat runs.
     pub at_most: Duration,
+    /// Whether it may end before, once everything is decided.
+    pub stop: StopRecord,
 }
 
 /// A scratch disk.
@@ -177,6 +179,10 @@ fn plan_trial(
             WarmUp::Fixed(length) => WarmUpRecord::Seconds(length.as_secs_f64()),
         },
         at_most: study.design.at_most,
+        stop: match study.design.stop {
+            Stop::AtMost => StopRecord::AtMost,
+            Stop::Decided => StopRecord::Decided,
+        },
         factors,
         disks,
         groups,

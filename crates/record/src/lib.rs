@@ -26,11 +26,11 @@ pub use event::{Event, EventLog, read_events};
 pub use folder::RunFolder;
 pub use guest::Guest;
 pub use run::Run;
-pub use stream::{SampleStream, read_tables, to_parquet};
+pub use stream::{SampleStream, read_growing, read_tables, to_parquet};
 
 pub use manifest::{
-    Change, DiskRecord, Drift, Fault, GroupRecord, IoClass, KnobRecord, Latency, Manifest,
-    PromiseRecord, QueueReading, Reading, RelationRecord, RepeatRecord, SamplerCost, Seen,
-    TrialRecord, WarmUpRecord, WatchCost, WorkloadRecord, WorkloadResult,
+    Change, DiskRecord, Drift, Fault, GroupRecord, IoClass, KnobRecord, Latency, LooksRecord,
+    Manifest, PromiseRecord, QueueReading, Reading, RelationRecord, RepeatRecord, SamplerCost,
+    Seen, StopRecord, TrialRecord, WarmUpRecord, WatchCost, WorkloadRecord, WorkloadResult,
 };
 pub use table::{Column, Table};

@@ -54,6 +54,7 @@ pub(crate) enum Shape {
 }
 
 pub(crate) const ORDERS: &[&str] = &["random", "given"];
+pub(crate) const STOPS: &[&str] = &["at_most", "decided"];
 pub(crate) const DISK_SOURCES: &[&str] = &["loop", "block", "directory", "null_blk"];
 pub(crate) const FORMATS: &[&str] = &["none", "ext4", "xfs"];
 pub(crate) const TOOLS: &[&str] = &["fio"];
@@ -94,6 +95,7 @@ pub(crate) static DESIGN: &[Key] = &[
     optional("order", Shape::Words(ORDERS), "the order of trials; `random` by default"),
     optional("warm_up", Shape::Duration, "what is cut at the beginning: `auto` or a duration"),
     optional("at_most", Shape::Duration, "how long one repeat may take; `60 s` by default"),
+    optional("stop", Shape::Words(STOPS), "when a repeat ends; `at_most` by default"),
 ];
 
 pub(crate) static DISK: &[Key] = &[

@@ -8,6 +8,7 @@ mod check;
 mod choice;
 mod code;
 mod combination;
+mod intervene;
 mod key;
 mod model;
 mod parse;
@@ -22,9 +23,10 @@ mod value;
 
 pub use choice::{DiskChoice, choose_disk, choose_scheduler, disk_size};
 pub use combination::{combinations, parse_scalar, set_factor};
+pub use intervene::Intervention;
 pub use model::{
     Bindings, Bound, Design, Disk, DiskSource, Factor, Format, Group, NullBlk, Order, Promise,
-    Relation, Scalar, Study, WarmUp, Workload,
+    Relation, Scalar, Stop, Study, WarmUp, Workload,
 };
 pub use parse::parse;
 pub use rate::rate;

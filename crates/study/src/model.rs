@@ -83,6 +83,17 @@ pub enum WarmUp {
     Fixed(Duration),
 }
 
+/// When a repeat ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// When its time is up.
+    #[default]
+    AtMost,
+    /// As soon as every promise is decided, at the latest when its time is up.
+    Decided,
+}
+
 /// How trials are arranged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Design {
@@ -94,6 +105,8 @@ pub struct Design {
     pub warm_up: WarmUp,
     /// How long one repeat may take, from the common start.
     pub at_most: Duration,
+    /// Whether it may end before.
+    pub stop: Stop,
 }
 
 /// Where a scratch disk comes from.

@@ -3,4 +3,5 @@
 //! Pure throughout: this room writes no file and starts no process. It is given texts and
 //! returns texts; the engine owns the processes.
 
+pub mod amounts;
 pub mod fio;

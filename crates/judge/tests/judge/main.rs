@@ -15,7 +15,11 @@ mod gates;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
+mod outside;
+#[cfg(test)]
 mod repeats;
+#[cfg(test)]
+mod simulation;
 #[cfg(test)]
 mod synthetic;
 #[cfg(test)]

@@ -18,9 +18,26 @@ pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String
         lines.extend(wrap(&format!("  {reason}"), width, "  "));
         return lines;
     };
+    let mut lines = judged_lines(&factors, judged, width, paint);
+    for (index, repeat) in trial.record.repeats.iter().enumerate() {
+        if let Some(fault) = &repeat.fault {
+            let text = format!("  repeat {} ({}): {}", index + 1, fault.kind, fault.message);
+            lines.extend(wrap(&text, width, "    "));
+        }
+    }
+    lines
+}
+
+/// All lines of a judgement under a heading.
+pub(super) fn judged_lines(
+    title: &str,
+    judged: &TrialJudgement,
+    width: usize,
+    paint: Paint,
+) -> Vec<String> {
     let word = format!("{} {}", wording::mark(judged.verdict), wording::verdict(judged.verdict));
     let painted = paint.verdict(judged.verdict, &word);
-    let mut lines = vec![heading(&factors, &word, &painted, width, paint)];
+    let mut lines = vec![heading(title, &word, &painted, width, paint)];
     for promise in &judged.promises {
         lines.extend(promise_lines(judged, promise, width, paint));
     }
@@ -28,12 +45,6 @@ pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String
         lines.push(format!("  {}", wording::trial_reason(judged)));
     }
     lines.extend(checks(judged, width, paint));
-    for (index, repeat) in trial.record.repeats.iter().enumerate() {
-        if let Some(fault) = &repeat.fault {
-            let text = format!("  repeat {} ({}): {}", index + 1, fault.kind, fault.message);
-            lines.extend(wrap(&text, width, "    "));
-        }
-    }
     lines
 }
 

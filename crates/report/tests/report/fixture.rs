@@ -230,6 +230,7 @@ fn trial(shape: &Shape) -> TrialRecord {
         }],
         warm_up: WarmUpRecord::Auto,
         at_most_s: shape.seconds as f64,
+        stop: Default::default(),
         repeats: (0..shape.repeats).map(|repeat| repeat_record(shape, repeat)).collect(),
     }
 }
@@ -303,6 +304,7 @@ fn repeat_record(shape: &Shape, repeat: usize) -> RepeatRecord {
         }],
         cpus: BTreeMap::new(),
         watch: None,
+        looks: None,
         workloads: (0..shape.groups).map(|index| result(shape, repeat, index)).collect(),
         sampler: SamplerCost {
             interval_s: 0.1,
