@@ -19,7 +19,7 @@ fn runs(few: u64) -> u64 {
 }
 
 /// How runs of one kind ended.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Ends {
     runs: usize,
     kept: usize,
@@ -29,6 +29,13 @@ struct Ends {
     seconds: Vec<f64>,
     covered: usize,
     intervals: usize,
+}
+
+impl std::fmt::Debug for Ends {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { runs, kept, broken, void, .. } = self;
+        write!(f, "{runs} runs, kept {kept}, broken {broken}, void {void}")
+    }
 }
 
 impl Ends {
@@ -117,7 +124,7 @@ fn servers() -> [(&'static str, Server); 5] {
         ("noise", Server::Noise { deviation: 0.3, correlation: 0.6 }),
         ("slow noise", Server::Noise { deviation: 0.2, correlation: 0.9 }),
         ("turns", Server::Turns { round_s: 0.7, jitter: 0.5 }),
-        ("heavy tails", Server::Heavy { tail: 2.2 }),
+        ("heavy tails", Server::Heavy { tail: 2.5 }),
         ("bursts", Server::Bursts { mean_s: 1.0 }),
     ]
 }
