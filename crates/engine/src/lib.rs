@@ -9,10 +9,12 @@ mod failure;
 mod gate;
 mod knobs;
 mod measure;
+mod placed;
 mod processes;
 mod recording;
 mod repeat;
 mod run;
+mod settings;
 mod targets;
 mod watch;
 

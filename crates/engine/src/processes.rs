@@ -72,6 +72,11 @@ impl Process {
         })
     }
 
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Whether it is still running. One that has ended says why from then on.
     pub(crate) fn is_running(&mut self) -> bool {
         if self.status.is_some() {

@@ -40,6 +40,8 @@ fn trial(trial: &Trial) -> TrialRecord {
         factors: trial.factors.iter().map(|(name, scalar)| (name.clone(), value(scalar))).collect(),
         groups: trial.groups.iter().map(|planned| group(planned, trial)).collect(),
         disks: trial.disks.iter().map(disk).collect(),
+        settings: trial.settings.iter().map(|plan| plan.record.clone()).collect(),
+        placements: trial.placements.iter().map(|plan| plan.record.clone()).collect(),
         promises: trial.promises.clone(),
         warm_up: trial.warm_up,
         at_most_s: trial.at_most.as_secs_f64(),

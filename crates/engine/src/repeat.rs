@@ -9,7 +9,9 @@ use assay_facts::Available;
 use assay_host::scratch::ScratchDisk;
 use assay_kernel::Error;
 use assay_plan::{Part, PlacePlan, Slot, Trial};
-use assay_record::{Fault, QueueReading, RepeatRecord, StopRecord, WorkloadResult, to_parquet};
+use assay_record::{
+    Dropped, Fault, QueueReading, RepeatRecord, StopRecord, WorkloadResult, to_parquet,
+};
 use assay_sample::{FirstIo, Outcome, Sampler, Targets, prepare};
 use assay_workload::fio::{Place, gate_line, parse_output};
 
@@ -18,8 +20,10 @@ use crate::failure::Failure;
 use crate::gate::{Arrival, Gate, Release};
 use crate::knobs;
 use crate::measure::{Window, measure};
+use crate::placed::{Placed, placement};
 use crate::processes::{Process, stop_all};
 use crate::run::Context;
+use crate::settings;
 use crate::targets::{active_scheduler, targets};
 use crate::watch::Watch;
 
@@ -55,6 +59,8 @@ struct Repeat<'r, 'c> {
 impl Repeat<'_, '_> {
     fn run(&mut self) -> Result<RepeatRecord, Failure> {
         let name = format!("trial-{:02}-repeat-{:02}", self.slot.trial, self.slot.repeat);
+        let settings_found = settings::set_up(self.context, self.trial)?;
+        let settings_at_start = settings::read(&self.context.root, self.trial);
         self.phase("make groups")?;
         let tree = knobs::set_up(self.context, self.trial, self.disks)?;
         let knobs_at_start = knobs::read(&tree, self.trial);
@@ -70,11 +76,14 @@ impl Repeat<'_, '_> {
             observer.progress(there as f64 / expected.max(1) as f64);
         })?;
 
+        let dropped = self.drop_caches(&arrival)?;
         let samples = self.context.request.folder.make_dir(&Path::new("samples").join(&name))?;
         let targets = targets(&self.context.root, &tree, self.trial, self.disks);
         let root = &self.context.root;
         let mut watch =
             Watch::open(root, &tree, self.trial, &knobs_at_start, self.disks, &queues_at_start);
+        watch.add_settings(root, self.trial, &settings_at_start);
+        watch.add_placements(Placed::of(root, &tree, self.trial, &processes));
         let mut record = match arrival {
             Arrival::All => {
                 let knobs = knobs_at_start.clone();
@@ -93,6 +102,10 @@ impl Repeat<'_, '_> {
         };
         record.knobs = knobs::readings(self.trial, knobs_at_start, knobs::read(&tree, self.trial));
         record.queues = self.queue_readings(queues_at_start);
+        let settings_at_end = settings::read(&self.context.root, self.trial);
+        record.settings =
+            settings::readings(self.trial, settings_found, settings_at_start, settings_at_end);
+        record.dropped = dropped;
         record.cpus = cpus;
         watch.tell(&mut record);
 
@@ -145,6 +158,15 @@ impl Repeat<'_, '_> {
         Ok(record_of(record, &window, cost))
     }
 
+    /// Empties caches once the workloads have laid out what they need, and before they start.
+    fn drop_caches(&mut self, arrival: &Arrival) -> Result<Option<Dropped>, Failure> {
+        let (Some(what), Arrival::All) = (self.trial.drop_caches, arrival) else {
+            return Ok(None);
+        };
+        self.phase("drop caches")?;
+        Ok(Some(settings::drop_caches(&self.context.root, what)?))
+    }
+
     fn phase(&mut self, text: &str) -> Result<(), Failure> {
         self.context.observer.phase(self.slot, text);
         Ok(self.context.event(self.slot, "phase", text)?)
@@ -157,8 +179,9 @@ impl Repeat<'_, '_> {
             if group.workloads.is_empty() {
                 continue;
             }
-            let membership = tree.membership(&group.name)?;
             for workload in &group.workloads {
+                let place = placement(self.trial, &workload.name);
+                let membership = tree.membership(&group.name)?.placed(place);
                 let folder = logs.join(&workload.name);
                 make_dir(&folder)?;
                 let mut job = workload.job.clone();
@@ -326,6 +349,10 @@ fn not_yet(name: &str) -> RepeatRecord {
         knobs: Vec::new(),
         queues: Vec::new(),
         cpus: BTreeMap::new(),
+        settings: Vec::new(),
+        dropped: None,
+        placements: Vec::new(),
+        nodes: None,
         watch: None,
         looks: None,
         workloads: Vec::new(),

@@ -16,6 +16,8 @@ use assay_plan::Trial;
 use assay_record::{Drift, RepeatRecord, Seen, WatchCost};
 
 use crate::knobs::{self, Found};
+use crate::placed::Placed;
+use crate::settings;
 
 /// A compromise: a change that lasts a second moves a share of a window of twenty by 5 % at most.
 const INTERVAL_NS: u64 = 1_000_000_000;
@@ -25,6 +27,8 @@ const INTERVAL_NS: u64 = 1_000_000_000;
 enum Owner {
     Knob(usize, String),
     Queue(usize, String),
+    /// The place in [`RepeatRecord::settings`].
+    Setting(usize),
 }
 
 struct Watched {
@@ -40,6 +44,7 @@ pub(crate) struct Watch {
     due_ns: u64,
     cost: WatchCost,
     buffer: Vec<u8>,
+    placed: Placed,
 }
 
 impl Watch {
@@ -58,6 +63,7 @@ impl Watch {
             due_ns: monotonic_ns() + INTERVAL_NS,
             cost: WatchCost { interval_s: INTERVAL_NS as f64 * 1e-9, ..WatchCost::default() },
             buffer: Vec::new(),
+            placed: Placed::none(root),
         };
         for (index, ((group, knob), found)) in knobs::knobs(trial).zip(at_start).enumerate() {
             let own = (&knob.translation.file, &found.value);
@@ -80,6 +86,25 @@ impl Watch {
         watch
     }
 
+    /// Watches the settings of the host as well.
+    pub(crate) fn add_settings(
+        &mut self,
+        root: &Root,
+        trial: &Trial,
+        at_start: &[Available<String>],
+    ) {
+        for (index, (plan, value)) in trial.settings.iter().zip(at_start).enumerate() {
+            let path = Some(PathBuf::from(&plan.record.path));
+            self.add(root, Owner::Setting(index), path, value.value());
+        }
+        self.cost.files = self.files.len() as u64;
+    }
+
+    /// Looks at where workloads are as well.
+    pub(crate) fn add_placements(&mut self, placed: Placed) {
+        self.placed = placed;
+    }
+
     fn add(&mut self, root: &Root, owner: Owner, path: Option<PathBuf>, at_start: Option<&String>) {
         let kept = path.and_then(|path| root.keep(path).ok());
         if let (Some(file), Some(at_start)) = (kept, at_start) {
@@ -89,6 +114,9 @@ impl Watch {
 
     /// Reads everything again if a second has passed since the last time.
     pub(crate) fn look_if_due(&mut self) {
+        let before = thread_cpu_ns();
+        self.placed.look_if_due();
+        self.cost.cpu_s += (thread_cpu_ns() - before) as f64 * 1e-9;
         let now = monotonic_ns();
         if now < self.due_ns {
             return;
@@ -105,9 +133,16 @@ impl Watch {
     /// Adds what was seen to the readings of start and end.
     pub(crate) fn tell(self, record: &mut RepeatRecord) {
         record.watch = Some(self.cost);
+        self.placed.tell(record);
         for watched in self.files {
             let Some(drift) = watched.drift else { continue };
             let (drifts, file) = match watched.owner {
+                Owner::Setting(index) => {
+                    if let Some(reading) = record.settings.get_mut(index) {
+                        reading.drift = Some(drift);
+                    }
+                    continue;
+                }
                 Owner::Knob(index, file) => {
                     (record.knobs.get_mut(index).map(|reading| &mut reading.drift), file)
                 }
@@ -148,6 +183,7 @@ impl Watched {
                 let choice = assay_kernel::parse::choice::parse(text);
                 choice.map(|choice| choice.active).unwrap_or_default()
             }
+            Owner::Setting(_) => settings::active(text),
             _ => text.trim().to_owned(),
         }
     }

@@ -19,7 +19,7 @@ pub use bound::{Binding, Judged};
 pub use prepare::{Refused, WhoseFault};
 pub use program::NotRunnable;
 pub use report::{Ended, Left, LimitReport, Report};
-pub use request::{Leftover, Request, Setting, place};
+pub use request::{Leftover, PlaceOption, Request, Setting, place};
 pub use run::{Failure, Outcome, exec};
 pub use text::text;
 pub use used::{DeviceIo, Io, Peak, Stall, Throttling, Used};

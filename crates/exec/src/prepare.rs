@@ -81,6 +81,7 @@ pub(crate) fn prepare(request: &Request, facts: &HostFacts) -> Result<Prepared, 
         queue.map(|scheduler| DiskQueue { scheduler: scheduler.active.clone(), iops: None });
     let device = disk.map(|disk| format!("{}:{}", disk.major, disk.minor));
     let (mut planned, mut refused) = (Vec::new(), Vec::new());
+    refused.extend(memory_refused(request, facts));
     for setting in &request.settings {
         match translated(setting, &facts.cgroup, &facts.kernel, queue.as_ref()) {
             Ok(found) => planned.push(Planned::new(setting, found, device.as_deref())),
@@ -107,6 +108,18 @@ fn disk<'f>(request: &Request, facts: &'f HostFacts) -> Result<Option<&'f Disk>,
             reason: format!("this host has no such disk; it has {}", names.join(", ")),
             fault: WhoseFault::Usage,
         }
+    })
+}
+
+/// A memory policy on nodes that this host lacks.
+fn memory_refused(request: &Request, facts: &HostFacts) -> Option<Refused> {
+    let policy = request.memory.as_ref()?;
+    let nodes = policy.nodes()?;
+    (!nodes.is_subset(&facts.memory_nodes)).then(|| Refused {
+        knob: "memory".to_owned(),
+        value: policy.to_string(),
+        reason: format!("this host has memory on the nodes {} only", facts.memory_nodes),
+        fault: WhoseFault::Host,
     })
 }
 

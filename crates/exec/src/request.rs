@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use assay_units::MemoryPolicy;
+
 /// One command under limits.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -11,6 +13,8 @@ pub struct Request {
     pub command: Vec<OsString>,
     /// Knobs to be set, in this order.
     pub settings: Vec<Setting>,
+    /// The memory policy of the command, kept over exec by all that it starts.
+    pub memory: Option<MemoryPolicy>,
     /// The disk whose scheduler decides what `io.weight` becomes, by the kernel's name.
     pub disk: Option<String>,
     /// What happens to processes that outlive the command.
@@ -58,34 +62,53 @@ impl FromStr for Setting {
     }
 }
 
-/// Reads `cpus=LIST` and `mems=LIST` (or `memory=bind:LIST`), joined by commas, into cpuset knobs.
-/// What cpusets cannot do is refused by name.
-pub fn place(text: &str) -> Result<Vec<Setting>, String> {
-    let mut settings: Vec<Setting> = Vec::new();
-    for part in text.split(',') {
-        match part.split_once('=') {
-            Some((key, value)) => settings.push(place_one(key.trim(), value.trim())?),
-            // A list of ids holds commas itself: `cpus=0,2,memory=bind:0`.
-            None => match settings.last_mut() {
-                Some(last) => last.value = format!("{},{}", last.value, part.trim()),
-                None => return Err(format!("`{text}` has no `=`; write cpus=0-3,mems=0")),
-            },
-        }
-    }
-    Ok(settings)
+/// Where a command is placed: by knobs of its group, and by a memory policy of its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PlaceOption {
+    /// Knobs of cpusets.
+    pub settings: Vec<Setting>,
+    /// What cpusets cannot do.
+    pub memory: Option<MemoryPolicy>,
 }
 
-fn place_one(key: &str, value: &str) -> Result<Setting, String> {
-    let setting = |knob: &str, value: &str| Setting { knob: knob.into(), value: value.into() };
-    match (key, value.split_once(':')) {
-        ("cpus", _) => Ok(setting("cpuset.cpus", value)),
-        ("memory", Some(("bind", nodes))) => Ok(setting("cpuset.mems", nodes)),
-        ("mems", _) => Ok(setting("cpuset.mems", value)),
-        ("memory", _) => Err(format!(
-            "`memory={value}` needs a memory policy, which `assay exec` does not set; \
-             `memory=bind:NODES` is done by cpuset.mems; else start the command with numactl(8)"
-        )),
-        (other, _) => Err(format!("`{other}` is no place; write cpus=LIST or mems=LIST")),
+/// Reads `cpus=LIST`, `mems=LIST` and `memory=POLICY`, joined by commas. CPUs and `memory=bind:LIST`
+/// become knobs of cpusets, which hold for all that the command starts, whatever it does; other
+/// policies are given to the command itself.
+pub fn place(text: &str) -> Result<PlaceOption, String> {
+    let mut parts: Vec<(&str, String)> = Vec::new();
+    for part in text.split(',') {
+        match (part.split_once('='), parts.last_mut()) {
+            (Some((key, value)), _) => parts.push((key.trim(), value.trim().to_owned())),
+            // A list of ids holds commas itself: `cpus=0,2,memory=bind:0`.
+            (None, Some((_, last))) => *last = format!("{last},{}", part.trim()),
+            (None, None) => return Err(format!("`{text}` has no `=`; write cpus=0-3,mems=0")),
+        }
+    }
+    let mut place = PlaceOption::default();
+    for (key, value) in parts {
+        place.take(key, &value)?;
+    }
+    Ok(place)
+}
+
+impl PlaceOption {
+    fn take(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let setting = |knob: &str, value: &str| Setting { knob: knob.into(), value: value.into() };
+        match (key, value.split_once(':')) {
+            ("cpus", _) => self.settings.push(setting("cpuset.cpus", value)),
+            ("memory", Some(("bind", nodes))) => self.settings.push(setting("cpuset.mems", nodes)),
+            ("mems", _) => self.settings.push(setting("cpuset.mems", value)),
+            ("memory", _) => {
+                let policy = value.parse::<MemoryPolicy>().map_err(|wrong| wrong.to_string())?;
+                self.memory = Some(policy);
+            }
+            (other, _) => {
+                return Err(format!(
+                    "`{other}` is no place; write cpus=LIST, mems=LIST or memory=interleave:LIST"
+                ));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -108,21 +131,22 @@ mod tests {
 
     #[test]
     fn places_become_cpusets_and_lists_keep_their_commas() {
-        assert_eq!(
-            place("cpus=0,2-3,memory=bind:0,1"),
-            Ok(vec![setting("cpuset.cpus", "0,2-3"), setting("cpuset.mems", "0,1")])
-        );
+        let settings = vec![setting("cpuset.cpus", "0,2-3"), setting("cpuset.mems", "0,1")];
+        assert_eq!(place("cpus=0,2-3,memory=bind:0,1"), Ok(PlaceOption { settings, memory: None }));
     }
 
     #[test]
     fn nodes_may_go_by_the_name_of_their_cpuset_file() {
         let both = vec![setting("cpuset.cpus", "0"), setting("cpuset.mems", "0")];
-        assert_eq!(place("cpus=0,mems=0"), Ok(both));
+        assert_eq!(place("cpus=0,mems=0").unwrap().settings, both);
     }
 
     #[test]
-    fn policies_beyond_cpusets_are_refused_by_name() {
-        assert!(place("memory=interleave:0-1").unwrap_err().contains("interleave"));
+    fn policies_beyond_cpusets_are_the_command_s_own() {
+        let found = place("cpus=0,memory=interleave:0,1").unwrap();
+        assert_eq!(found.settings, [setting("cpuset.cpus", "0")]);
+        assert_eq!(found.memory.unwrap().to_string(), "interleave:0-1");
+        assert!(place("memory=interleaved:0").unwrap_err().contains("weighted-interleave:0-1"));
         assert!(place("nodes=0").unwrap_err().contains("`nodes`"));
         assert!(place("0-3").is_err());
     }

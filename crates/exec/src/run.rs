@@ -10,6 +10,7 @@ use assay_cgroup::Tree;
 use assay_facts::{Available, HostFacts};
 use assay_host::Ledger;
 use assay_kernel::child::{ChildrenUsage, children_usage};
+use assay_kernel::placement::Placement;
 use assay_kernel::{Error, Root, forward};
 use rustix::process::Signal;
 
@@ -126,7 +127,9 @@ impl Job<'_> {
         let words = &self.request.command;
         let mut command = Command::new(self.program);
         command.arg0(&words[0]).args(&words[1..]);
-        let child = tree.membership(GROUP)?.spawn_in_foreground(&mut command);
+        let placement = Placement { memory: self.request.memory.clone(), ..Placement::default() };
+        let membership = tree.membership(GROUP)?.placed(placement);
+        let child = membership.spawn_in_foreground(&mut command);
         child.map_err(Failure::Host)
     }
 

@@ -109,11 +109,18 @@ pub struct HostFacts {
     pub disks: Vec<Disk>,
     /// I/O schedulers that at least one queue offers.
     pub schedulers: Vec<String>,
+    /// Whether null block devices can be made through configfs, or why not.
+    #[serde(default = "null_blk_unknown")]
+    pub null_blk: Available<()>,
     /// Whether pressure stall information is on, /proc/pressure.
     pub pressure: Available<bool>,
     /// Whether the kernel parses partition tables of scratch disks by itself (CONFIG_MSDOS_PARTITION
     /// or CONFIG_EFI_PARTITION), where that can be known.
     pub parses_partitions: Available<bool>,
+    /// What settings of the host say (docs/reference/settings.md), by name, as the files read. Of
+    /// choices all are there, the active one in brackets. Empty in records before this was known.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, Available<String>>,
     /// Programs by name.
     pub tools: BTreeMap<String, Tool>,
 }
@@ -121,4 +128,9 @@ pub struct HostFacts {
 /// Hosts that were recorded before this was known were all measured as root.
 const fn as_root() -> Available<()> {
     Available::Value(())
+}
+
+/// Hosts that were recorded before this was looked at.
+fn null_blk_unknown() -> Available<()> {
+    Available::NotAvailable("not recorded by the version that measured this host".to_owned())
 }

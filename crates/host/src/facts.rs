@@ -7,10 +7,13 @@ mod delegation;
 mod disks;
 mod knobs;
 mod memory;
+mod null_blk;
+mod settings;
 mod system;
 mod tools;
 
 pub use knobs::{kernel, knobs};
+pub(crate) use null_blk::{NULLB, REMEDY};
 
 use assay_facts::{Disk, HostFacts, Node};
 use assay_kernel::{Error, Root};
@@ -39,8 +42,10 @@ pub fn gather(root: &Root) -> Result<HostFacts, Error> {
         cgroup: delegation::with_bases(root, cgroup::layout(root)),
         schedulers: disks::schedulers(&disks),
         disks,
+        null_blk: null_blk::null_blk(root),
         pressure: system::pressure(root),
         parses_partitions: system::parses_partitions(root),
+        settings: settings::settings(root),
         tools: tools::tools(root),
     })
 }

@@ -10,6 +10,7 @@ mod line;
 mod loop_device;
 mod make;
 mod queue;
+mod setting;
 mod undo;
 mod unfinished;
 mod v1_mount;

@@ -12,6 +12,7 @@ use assay_record::RepeatRecord;
 use crate::cpus::Shared;
 use crate::feasible::water_fill;
 use crate::reading;
+use crate::repeat::Repeat;
 
 /// A group's knob and its share.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,6 +79,35 @@ pub(crate) fn bounds(
         Ok(Expected::plain(Some(bound), bound))
     };
     groups.iter().map(bound).collect()
+}
+
+/// The amount of dirty memory that `setting` comes to, as the kernel computed it: the mean over the
+/// repeats. The setting is of the host, so that it bounds each group alike.
+pub(crate) fn threshold(
+    repeats: &[Repeat<'_>],
+    groups: usize,
+    setting: &str,
+) -> Result<Vec<Expected>, String> {
+    let column = match setting {
+        "vm.dirty_ratio" | "vm.dirty_bytes" => "threshold_bytes",
+        _ => "background_threshold_bytes",
+    };
+    let mut readings = Vec::new();
+    for repeat in repeats {
+        let series = repeat.table("dirty")?.sum("host", &[column])?;
+        let inside = |(time, _): &&(u64, f64)| (repeat.start_ns..=repeat.end_ns).contains(time);
+        readings.extend(series.iter().filter(inside).map(|(_, bytes)| *bytes));
+    }
+    if readings.is_empty() {
+        return Err(format!("the threshold of `{setting}` was not read in the window"));
+    }
+    let mean = readings.iter().sum::<f64>() / readings.len() as f64;
+    Ok(vec![Expected::plain(Some(mean), mean); groups])
+}
+
+/// Whether a promise's bound is an amount of dirty memory that follows from this setting.
+pub(crate) fn is_dirty_setting(name: &str) -> bool {
+    name.starts_with("vm.dirty_")
 }
 
 /// Parts of a whole as they are handed out from the top groups down.
@@ -187,6 +217,10 @@ mod tests {
                 .collect(),
             queues: Vec::new(),
             cpus: BTreeMap::new(),
+            settings: Vec::new(),
+            dropped: None,
+            placements: Vec::new(),
+            nodes: None,
             watch: None,
             looks: None,
             workloads: Vec::new(),

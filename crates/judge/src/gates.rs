@@ -17,6 +17,7 @@ mod page_cache;
 mod quota;
 mod repeats;
 mod scheduler;
+mod settings;
 mod start;
 mod steady;
 mod throttled;
@@ -159,6 +160,7 @@ pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Gat
     }
     gates.push(workloads::gate(evidence));
     gates.push(knobs::gate(evidence));
+    gates.extend(settings::gate(evidence));
     gates.extend(scheduler::gate(evidence));
     gates.extend(alone::gate(evidence));
     if evidence.any_promise(Scope::IoShares) {

@@ -11,6 +11,8 @@ pub(crate) enum Measure {
     CpuTime,
     /// Bytes held, an amount and no rate.
     MemoryCurrent,
+    /// Bytes that wait to be written back or are being written, an amount.
+    MemoryDirty,
     /// Pages that were taken from a group and came back.
     MemoryRefaults,
 }
@@ -23,6 +25,7 @@ impl Measure {
             "io.ios" => Some(Self::IoIos),
             "cpu.time" => Some(Self::CpuTime),
             "memory.current" => Some(Self::MemoryCurrent),
+            "memory.dirty" => Some(Self::MemoryDirty),
             "memory.refaults" => Some(Self::MemoryRefaults),
             _ => None,
         }
@@ -33,7 +36,7 @@ impl Measure {
         match self {
             Self::IoBytes | Self::IoIos => "io",
             Self::CpuTime => "cpu",
-            Self::MemoryCurrent | Self::MemoryRefaults => "memory",
+            Self::MemoryCurrent | Self::MemoryDirty | Self::MemoryRefaults => "memory",
         }
     }
 
@@ -44,6 +47,7 @@ impl Measure {
             Self::IoIos => &["read_ios", "write_ios"],
             Self::CpuTime => &["usage_ns"],
             Self::MemoryCurrent => &["current_bytes"],
+            Self::MemoryDirty => &["dirty_bytes", "writeback_bytes"],
             Self::MemoryRefaults => &["refault_anon_pages", "refault_file_pages"],
         }
     }
@@ -59,7 +63,7 @@ impl Measure {
     /// Whether readings are amounts at an instant, of which the mean over time counts, and not
     /// sums since the beginning.
     pub(crate) const fn is_gauge(self) -> bool {
-        matches!(self, Self::MemoryCurrent)
+        matches!(self, Self::MemoryCurrent | Self::MemoryDirty)
     }
 
     /// Whether the disk is what the groups share.
@@ -74,6 +78,6 @@ impl Measure {
 
     /// Whether memory is what the groups share.
     pub(crate) const fn is_memory(self) -> bool {
-        matches!(self, Self::MemoryCurrent | Self::MemoryRefaults)
+        matches!(self, Self::MemoryCurrent | Self::MemoryDirty | Self::MemoryRefaults)
     }
 }

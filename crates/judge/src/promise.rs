@@ -158,6 +158,10 @@ fn numbers(
         RelationRecord::AtLeast(bound) => {
             (Quantity::Rate, Side::Below, bounds(subject.groups.len(), *bound)?)
         }
+        RelationRecord::AtMostKnob(knob) if expected::is_dirty_setting(knob) => {
+            let expected = expected::threshold(subject.repeats, subject.groups.len(), knob)?;
+            (Quantity::Rate, Side::Above, expected)
+        }
         RelationRecord::AtMostKnob(knob) => {
             (Quantity::Rate, Side::Above, expected::bounds(first.record, subject.groups, knob)?)
         }

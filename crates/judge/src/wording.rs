@@ -36,7 +36,7 @@ pub(crate) fn rate(measure: Measure, value: f64) -> String {
         Measure::IoBytes => format!("{:.1} kB/s", value / 1e3),
         Measure::IoIos => format!("{value:.1} requests/s"),
         Measure::CpuTime => format!("{value:.3} CPUs"),
-        Measure::MemoryCurrent => format!("{:.1} MiB", value / 1_048_576.0),
+        Measure::MemoryCurrent | Measure::MemoryDirty => format!("{:.1} MiB", value / 1_048_576.0),
         Measure::MemoryRefaults => format!("{value:.1} refaults/s"),
     }
 }

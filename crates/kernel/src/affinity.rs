@@ -36,7 +36,13 @@ pub fn of(pid: u32) -> Result<Vec<u16>, Error> {
 /// The CPU that a process ran on last: field 39 of /proc/PID/stat (proc_pid_stat(5)).
 #[must_use]
 pub fn last_cpu(root: &Root, pid: u32) -> Option<u16> {
-    let stat = root.read(format!("/proc/{pid}/stat")).ok()?;
+    last_cpu_at(root, &format!("/proc/{pid}"))
+}
+
+/// The same of the process or thread whose folder this is, `/proc/PID/task/TID`.
+#[must_use]
+pub fn last_cpu_at(root: &Root, folder: &str) -> Option<u16> {
+    let stat = root.read(format!("{folder}/stat")).ok()?;
     // The command name stands in parentheses and may hold blanks; after it comes field 3.
     stat.rsplit_once(')')?.1.split_whitespace().nth(39 - 3)?.parse().ok()
 }

@@ -43,6 +43,11 @@ pub fn try_lock(file: &File, path: &Path) -> Result<bool, Error> {
     }
 }
 
+/// Writes every dirty page of the host to its disk, and waits for it (sync(2)).
+pub fn sync_all() {
+    rustix::fs::sync();
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

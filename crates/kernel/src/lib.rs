@@ -28,12 +28,16 @@ pub mod mount;
 pub mod namespace;
 pub mod netlink;
 pub mod packets;
+pub mod page_cache;
+pub mod page_nodes;
 pub mod pages;
 pub mod parse;
 pub mod partition;
+pub mod placement;
 pub mod pointer_ring;
 pub mod process;
 pub mod signal;
+pub mod streaming_stores;
 pub mod traffic;
 pub mod wake;
 

@@ -11,12 +11,16 @@ use std::process::{Child, Command};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::error::Error;
+use crate::placement::Placement;
 use crate::root::Root;
 
 /// The `cgroup.procs` files of the groups that a process is to be born into, opened beforehand:
 /// one on cgroup v2, one a hierarchy on v1.
 #[derive(Debug)]
-pub struct Membership(Vec<(PathBuf, File)>);
+pub struct Membership {
+    files: Vec<(PathBuf, File)>,
+    placement: Placement,
+}
 
 impl Membership {
     /// Opens `cgroup.procs` in each of these group directories.
@@ -32,7 +36,13 @@ impl Membership {
                     .map_err(|cause| Error::new("open", &path, &cause))
             })
             .collect::<Result<_, _>>()
-            .map(Self)
+            .map(|files| Self { files, placement: Placement::default() })
+    }
+
+    /// The same, with CPUs, memory policy and huge pages for what is started.
+    #[must_use]
+    pub fn placed(self, placement: Placement) -> Self {
+        Self { placement, ..self }
     }
 
     /// Starts `command` inside the groups and in a process group of its own, so that a Ctrl-C at
@@ -47,7 +57,8 @@ impl Membership {
     /// Starts `command` inside the groups and in the process group of its parent, so that it may
     /// read from the terminal, and a Ctrl-C reaches both.
     pub fn spawn_in_foreground(&self, command: &mut Command) -> Result<Child, Error> {
-        let descriptors: Vec<i32> = self.0.iter().map(|(_, file)| file.as_raw_fd()).collect();
+        let descriptors: Vec<i32> = self.files.iter().map(|(_, file)| file.as_raw_fd()).collect();
+        let place = self.placement.prepared();
         let enter = move || {
             for descriptor in &descriptors {
                 // SAFETY: the descriptor belongs to a file in `self`, which outlives the spawn
@@ -57,9 +68,10 @@ impl Membership {
                     return Err(io::Error::last_os_error());
                 }
             }
-            Ok(())
+            // After that: a cpuset that a process enters gives it its own CPUs and nodes.
+            place.apply()
         };
-        // SAFETY: `enter` allocates nothing and calls only write(2).
+        // SAFETY: `enter` allocates nothing and makes only system calls.
         unsafe { command.pre_exec(enter) };
         let program = PathBuf::from(command.get_program());
         command.spawn().map_err(|cause| self.explain(&program, &cause))
@@ -71,8 +83,12 @@ impl Membership {
             io::ErrorKind::NotFound => error.with_hint("the program is not installed"),
             _ => {
                 let groups: Vec<String> =
-                    self.0.iter().map(|(path, _)| path.display().to_string()).collect();
-                error.with_hint(format!("it was to enter {}", groups.join(", ")))
+                    self.files.iter().map(|(path, _)| path.display().to_string()).collect();
+                let place = match self.placement.is_any() {
+                    true => format!(" and to be placed on {}", self.placement),
+                    false => String::new(),
+                };
+                error.with_hint(format!("it was to enter {}{place}", groups.join(", ")))
             }
         }
     }
@@ -110,6 +126,12 @@ pub fn state(root: &Root, pid: u32) -> Option<char> {
     let stat = root.read(format!("/proc/{pid}/stat")).ok()?;
     // The command name stands in parentheses and may itself contain any of them.
     stat.rsplit_once(')')?.1.trim_start().chars().next()
+}
+
+/// The parent of a process, or `None` when it is gone (field 4 of proc_pid_stat(5)).
+pub fn parent(root: &Root, pid: u32) -> Option<u32> {
+    let stat = root.read(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Runs `body` with the calling thread at the lowest real-time priority, so that a burst of

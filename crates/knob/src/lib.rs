@@ -9,6 +9,7 @@ mod condition;
 mod device;
 mod device_rule;
 mod file;
+mod host_setting;
 mod inventory;
 mod kernel_version;
 mod knob;
@@ -23,6 +24,10 @@ pub use condition::Condition;
 pub use device::{Key, KeyKind, PLACEHOLDER};
 pub use device_rule::{DeviceKind, DeviceRule};
 pub use file::{File, Mode, Place};
+pub use host_setting::{
+    HostSetting, SideEffect, THP, host_setting, host_settings, settings_reference,
+    suggest_host_setting,
+};
 pub use inventory::{Claim, Kernel, KnobFact, Known, Shown, claims, inventory, left_out};
 pub use kernel_version::KernelVersion;
 pub use knob::{Counterpart, Home, Knob, Role, Unit};

@@ -32,6 +32,11 @@ pub enum ValueRange {
     Words(&'static [&'static str]),
     /// An amount of data, or `max`.
     BytesOrMax,
+    /// An amount of data from here on, or 0.
+    BytesOrZero {
+        /// The smallest besides 0.
+        low: u64,
+    },
     /// The same, where v1 spells `max` as `-1`.
     BytesOrMinusOne,
     /// An amount of data, and `swappiness=` with 0 to 200 or `max` after it if wanted.
@@ -101,6 +106,11 @@ impl ValueRange {
             Self::Switch => switch(value),
             Self::Words(words) => words.contains(&value).then(|| value.to_owned()),
             Self::BytesOrMax => bytes_or_max(value),
+            Self::BytesOrZero { low } => value
+                .parse::<Bytes>()
+                .ok()
+                .filter(|bytes| bytes.get() == 0 || bytes.get() >= low)
+                .map(|bytes| bytes.get().to_string()),
             Self::BytesOrMinusOne => match bytes_or_max(value) {
                 Some(text) if text == "max" => Some("-1".to_owned()),
                 // What an unlimited file reads, 2^63 less a page, may be written back.
@@ -140,6 +150,7 @@ impl ValueRange {
                 | Self::IntegerOrMax { .. }
                 | Self::Switch
                 | Self::BytesOrMax
+                | Self::BytesOrZero { .. }
                 | Self::BytesOrMinusOne
                 | Self::Microseconds { .. }
                 | Self::MicrosecondsOrMinusOne { .. }
@@ -217,6 +228,9 @@ impl fmt::Display for ValueRange {
                 f.write_str(&words.join(", "))
             }
             Self::BytesOrMax => f.write_str("an amount of data such as `64 MiB`, or `max`"),
+            Self::BytesOrZero { low } => {
+                write!(f, "an amount of data such as `64 MiB`, at least {low} bytes, or 0")
+            }
             Self::BytesOrMinusOne => {
                 f.write_str("an amount of data such as `64 MiB`, or `max`, which v1 spells `-1`")
             }

@@ -7,10 +7,19 @@ use std::path::Path;
 
 #[test]
 fn the_page_of_knobs_in_the_documentation_is_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/knobs.md");
-    let current = assay_knob::reference();
+    compare("knobs.md", &assay_knob::reference());
+}
+
+#[test]
+fn the_page_of_settings_in_the_documentation_is_up_to_date() {
+    compare("settings.md", &assay_knob::settings_reference());
+}
+
+#[track_caller]
+fn compare(page: &str, current: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(page);
     if std::env::var_os("ASSAY_BLESS").is_some() {
-        std::fs::write(&path, &current).unwrap();
+        std::fs::write(&path, current).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(

@@ -2,9 +2,13 @@
 //!
 //! The engine carries them out one by one; `assay check` prints them.
 
+use assay_knob::SideEffect;
+use assay_record::SettingRecord;
 use assay_study::{DiskSource, Format};
 
 use crate::null_blk::null_blk_attributes;
+use crate::place::PlacementPlan;
+use crate::setting::SettingPlan;
 use crate::trial::{DiskPlan, GroupPlan, Trial};
 
 /// One thing that is done to the host.
@@ -12,6 +16,8 @@ use crate::trial::{DiskPlan, GroupPlan, Trial};
 pub enum Step {
     /// Bring the disk with this index into being: device, partitions, file systems, queue.
     SetUpDisk(usize),
+    /// Set the setting of the host with this index.
+    WriteSetting(usize),
     /// Make the run's own top group in every hierarchy.
     MakeTop,
     /// Make the group with this index in every hierarchy.
@@ -20,6 +26,8 @@ pub enum Step {
     WriteKnob(usize, usize),
     /// Start one workload inside its group, held back before its first I/O: group, workload.
     Start(usize, usize),
+    /// Write dirty pages back and drop caches.
+    DropCaches,
     /// Release all workloads at once, sample, stop them.
     Measure,
 }
@@ -28,6 +36,7 @@ pub enum Step {
 #[must_use]
 pub fn steps(trial: &Trial) -> Vec<Step> {
     let mut steps: Vec<Step> = (0..trial.disks.len()).map(Step::SetUpDisk).collect();
+    steps.extend((0..trial.settings.len()).map(Step::WriteSetting));
     steps.push(Step::MakeTop);
     for (index, group) in trial.groups.iter().enumerate() {
         steps.push(Step::MakeGroup(index));
@@ -35,6 +44,9 @@ pub fn steps(trial: &Trial) -> Vec<Step> {
     }
     for (index, group) in trial.groups.iter().enumerate() {
         steps.extend((0..group.workloads.len()).map(|workload| Step::Start(index, workload)));
+    }
+    if trial.drop_caches.is_some() {
+        steps.push(Step::DropCaches);
     }
     steps.push(Step::Measure);
     steps
@@ -46,6 +58,12 @@ impl Step {
     pub fn changes(&self, trial: &Trial) -> Vec<String> {
         match self {
             Self::SetUpDisk(index) => disk_changes(trial, *index),
+            Self::WriteSetting(index) => setting_changes(&trial.settings[*index]),
+            Self::DropCaches => trial
+                .drop_caches
+                .iter()
+                .map(|what| format!("sync, then write `{what}` to /proc/sys/vm/drop_caches"))
+                .collect(),
             Self::MakeTop => trial
                 .homes
                 .iter()
@@ -62,10 +80,10 @@ impl Step {
             Self::WriteKnob(group, knob) => knob_changes(&trial.groups[*group], *knob),
             Self::Start(group, workload) => {
                 let group = &trial.groups[*group];
-                vec![format!(
-                    "start fio `{}` inside {}",
-                    group.workloads[*workload].name, group.name
-                )]
+                let name = &group.workloads[*workload].name;
+                let place = trial.placements.iter().find(|plan| plan.record.workload == *name);
+                let place = place.map(PlacementPlan::describe).unwrap_or_default();
+                vec![format!("start fio `{name}` inside {}{place}", group.name)]
             }
             Self::Measure => vec![],
         }
@@ -78,11 +96,32 @@ impl Step {
             Self::SetUpDisk(_) => {
                 "queue settings as found, unmount, remove partitions, detach, delete the image"
             }
+            Self::WriteSetting(_) => "the value found is written back at the end of the repeat",
+            Self::DropCaches => "cannot be taken back: caches fill again by use",
             Self::MakeTop | Self::MakeGroup(_) => "rmdir, when empty",
             Self::WriteKnob(..) => "goes with its group",
             Self::Start(..) | Self::Measure => "stop by process id",
         }
     }
+}
+
+/// A setting that says so already, or that follows from another, is not written.
+fn setting_changes(plan: &SettingPlan) -> Vec<String> {
+    let SettingRecord { path, written, implied, .. } = &plan.record;
+    if *implied || plan.found == *written {
+        return vec![];
+    }
+    let mut text = format!("write `{written}` to {path}, which says `{}`", plan.found);
+    match plan.setting().map(|setting| setting.effect) {
+        Some(SideEffect::Zeroes(other)) => {
+            text.push_str(&format!(" (the kernel zeroes {other})"));
+        }
+        Some(SideEffect::Recomputes(other)) => {
+            text.push_str(&format!(" (the kernel computes {other} anew)"));
+        }
+        Some(SideEffect::None) | None => {}
+    }
+    vec![text]
 }
 
 fn disk_changes(trial: &Trial, index: usize) -> Vec<String> {

@@ -16,8 +16,10 @@ use assay_workload::fio::Job;
 use crate::disk::plan_disks;
 use crate::group::plan_groups;
 use crate::order::{Slot, order};
+use crate::place::{PlacementPlan, plan_places};
 use crate::refusal::Refusal;
 use crate::rights::refuse_without_rights;
+use crate::setting::{SettingPlan, plan_drop, plan_settings};
 
 /// What is to be done, in full.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +37,12 @@ pub struct Plan {
 pub struct Trial {
     /// The value of each factor.
     pub factors: Bindings,
+    /// Settings of the host, in the order of the file.
+    pub settings: Vec<SettingPlan>,
+    /// What is written to /proc/sys/vm/drop_caches before each repeat, if anything.
+    pub drop_caches: Option<u8>,
+    /// Places of workloads.
+    pub placements: Vec<PlacementPlan>,
     /// Scratch disks, in the order of their names.
     pub disks: Vec<DiskPlan>,
     /// Groups, outer ones before those inside them.
@@ -183,6 +191,9 @@ fn plan_trial(
             Stop::AtMost => StopRecord::AtMost,
             Stop::Decided => StopRecord::Decided,
         },
+        settings: plan_settings(study, facts, &factors, refusals),
+        drop_caches: plan_drop(study, facts, &factors, refusals),
+        placements: plan_places(study, facts, &factors, refusals),
         factors,
         disks,
         groups,

@@ -49,6 +49,9 @@ mod tests {
             warm_up: WarmUpRecord::Auto,
             at_most: Duration::from_secs(1),
             stop: StopRecord::AtMost,
+            settings: Vec::new(),
+            drop_caches: None,
+            placements: Vec::new(),
         }
     }
 

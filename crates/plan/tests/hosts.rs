@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use assay_facts::{Available, CgroupLayout, Controller, Cpus, Hierarchy, HostFacts, Layout, Tool};
 use assay_plan::{Part, Plan, Step, plan, steps};
 use assay_record::RelationRecord;
-use assay_study::{Scalar, Study, Templated, parse, set_factor, shipped, shipped_file};
+use assay_study::{
+    DiskSource, NullBlk, Scalar, Study, Templated, parse, set_factor, shipped, shipped_file,
+};
 use assay_units::Bytes;
 
 fn study(name: &str) -> Study {
@@ -63,7 +65,9 @@ fn host(is_v2: bool) -> HostFacts {
         },
         disks: vec![],
         schedulers: vec!["none".to_owned(), "bfq".to_owned()],
+        null_blk: Available::Value(()),
         pressure: Available::Value(true),
+        settings: BTreeMap::new(),
         parses_partitions: Available::Value(false),
         tools: [("fio", "fio"), ("mkfs.ext4", "e2fsprogs"), ("mkfs.xfs", "xfsprogs")]
             .map(|(name, package)| (name.to_owned(), tool(true, package)))
@@ -331,4 +335,88 @@ fn a_protection_needs_v2_and_is_planned_inside_a_box() {
     let held = ["192 MiB", "96 MiB"].map(|size| size.parse::<Bytes>().unwrap().get().to_string());
     let written: Vec<String> = written(&v2, 0).into_iter().map(|(_, value)| value).collect();
     assert_eq!(written, held);
+}
+
+#[test]
+fn a_null_blk_that_this_kernel_does_not_make_is_refused_before_the_run() {
+    let mut study = study("io-weight");
+    let disk = study.disks.values_mut().next().unwrap();
+    disk.source = DiskSource::NullBlk(NullBlk::default());
+    let mut host = host(true);
+    assert!(plan(&study, &host, 1).refusals.is_empty());
+    host.null_blk = Available::NotAvailable("no configfs here".to_owned());
+    let refusals = plan(&study, &host, 1).refusals;
+    assert!(refusals[0].what.contains("no configfs here"), "{refusals:?}");
+    assert!(refusals[0].remedy.contains("assay lab run"), "{refusals:?}");
+}
+
+const WITH_SETTINGS: &str = r#"
+title = "Settings"
+thp = "{thp}"
+drop_caches = true
+[sysctls]
+"vm.dirty_ratio" = 0
+"vm.dirty_bytes" = "{bytes}"
+[factors]
+thp = ["always", "madvise"]
+bytes = ["16 MiB"]
+[[groups]]
+name = "task"
+count = 2
+run = "compute"
+[workloads.compute]
+use = "fio"
+args = { ioengine = "cpuio", cpuload = 100 }
+[[promises]]
+measure = "cpu.time"
+is = "equal"
+within = "10 %"
+"#;
+
+fn host_with_settings() -> HostFacts {
+    let mut host = host(false);
+    for (name, text) in [
+        ("vm.dirty_ratio", "20"),
+        ("vm.dirty_bytes", "0"),
+        ("thp.enabled", "always [madvise] never"),
+    ] {
+        host.settings.insert(name.to_owned(), Available::Value(text.to_owned()));
+    }
+    host
+}
+
+#[test]
+fn settings_come_before_groups_and_what_follows_from_another_is_not_written() {
+    let study = parse("settings", WITH_SETTINGS, &shipped_file).0.unwrap();
+    let plan = plan(&study, &host_with_settings(), 1);
+    assert_eq!(plan.refusals, []);
+    let trial = &plan.trials[0];
+    let changes: Vec<String> =
+        steps(trial).iter().flat_map(|step| step.changes(trial)).take(3).collect();
+    assert!(changes[0].contains("`16777216` to /proc/sys/vm/dirty_bytes, which says `0`"));
+    assert!(changes[0].contains("zeroes vm.dirty_ratio"), "{changes:?}");
+    assert!(changes[1].contains("`always`") && changes[1].contains("`madvise`"), "{changes:?}");
+    assert!(changes[2].starts_with("mkdir"), "{changes:?}");
+    assert!(trial.settings[0].record.implied && !trial.settings[1].record.implied);
+    let same = &plan.trials[1];
+    assert_eq!(Step::WriteSetting(2).changes(same), [""; 0], "it says so already");
+    let dropped: Vec<Step> =
+        steps(trial).into_iter().filter(|step| *step == Step::DropCaches).collect();
+    assert!(dropped[0].inverse().contains("cannot be taken back"));
+}
+
+#[test]
+fn a_setting_that_this_kernel_lacks_or_that_is_not_the_user_s_is_refused() {
+    let study = parse("settings", WITH_SETTINGS, &shipped_file).0.unwrap();
+    let mut host = host_with_settings();
+    host.settings.insert("thp.enabled".to_owned(), Available::NotAvailable("no THP".to_owned()));
+    host.settings.insert("vm.dirty_bytes".to_owned(), Available::Value("4096".to_owned()));
+    host.root = Available::NotAvailable("this is user 1000".to_owned());
+    let said: Vec<String> =
+        plan(&study, &host, 1).refusals.iter().map(|refusal| refusal.what.clone()).collect();
+    for words in
+        ["`thp.enabled` cannot be set: no THP", "`vm.dirty_bytes` needs root", "drop_caches"]
+    {
+        assert!(said.iter().any(|what| what.contains(words)), "{words}: {said:?}");
+    }
 }

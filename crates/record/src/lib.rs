@@ -17,7 +17,9 @@ mod event;
 mod folder;
 mod guest;
 mod manifest;
+mod placement;
 mod run;
+mod setting;
 mod stream;
 mod table;
 
@@ -25,7 +27,9 @@ pub use error::Error;
 pub use event::{Event, EventLog, read_events};
 pub use folder::RunFolder;
 pub use guest::Guest;
+pub use placement::{NodeCounts, PlacementReading, PlacementRecord};
 pub use run::Run;
+pub use setting::{Dropped, SettingReading, SettingRecord};
 pub use stream::{SampleStream, read_growing, read_tables, to_parquet};
 
 pub use manifest::{

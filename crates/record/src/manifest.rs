@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::guest::Guest;
+use crate::placement::{NodeCounts, PlacementReading, PlacementRecord};
+use crate::setting::{Dropped, SettingReading, SettingRecord};
 
 /// Everything about a run that is not a sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,6 +58,12 @@ pub struct TrialRecord {
     pub groups: Vec<GroupRecord>,
     /// Scratch disks.
     pub disks: Vec<DiskRecord>,
+    /// Settings of the host. Records before this field have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<SettingRecord>,
+    /// Places of workloads. Records before this field have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub placements: Vec<PlacementRecord>,
     /// What is promised.
     pub promises: Vec<PromiseRecord>,
     /// What is cut at the beginning.
@@ -243,6 +251,18 @@ pub struct RepeatRecord {
     /// serves `cpuset`. Groups without an entry could use those of the host's `allowed`.
     #[serde(default)]
     pub cpus: BTreeMap<String, Available<String>>,
+    /// The settings of the host that the study asks for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<SettingReading>,
+    /// That caches were dropped, if the study asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<Dropped>,
+    /// What was seen of workloads with a place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub placements: Vec<PlacementReading>,
+    /// What the host counted of placement, where workloads have a place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<NodeCounts>,
     /// What reading knobs and queues again during the repeat cost; `None` in records before it
     /// was done.
     #[serde(default)]

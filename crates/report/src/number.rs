@@ -26,7 +26,7 @@ impl Unit {
             // Seconds of CPU time a second are CPUs kept busy.
             "cpu.time" => &[(0.0, 1.0, "CPUs")],
             // Held at an instant, and counted by the kernel in powers of two.
-            "memory.current" => &[
+            "memory.current" | "memory.dirty" => &[
                 (1_073_741_824.0, 1_073_741_824.0, "GiB"),
                 (1_048_576.0, 1_048_576.0, "MiB"),
                 (0.0, 1024.0, "KiB"),

@@ -100,6 +100,18 @@ pub(crate) const MEMORY: Quantity = Quantity {
     curves: "memory-over-time",
 };
 
+/// Bytes that wait to be written back.
+pub(crate) const DIRTY: Quantity = Quantity {
+    measure: "memory.dirty",
+    word: "Dirty memory",
+    source: "memory",
+    columns: &["dirty_bytes", "writeback_bytes"],
+    gauge: true,
+    scale: 1.0,
+    bars: "dirty",
+    curves: "dirty-over-time",
+};
+
 /// Pages that were taken and came back.
 pub(crate) const REFAULTS: Quantity = Quantity {
     measure: "memory.refaults",
@@ -117,8 +129,10 @@ pub(crate) const REFAULTS: Quantity = Quantity {
 pub(crate) fn shown(trial: &Trial<'_>) -> Vec<&'static Quantity> {
     let promised = |quantity: &Quantity| trial.promise(quantity.measure).is_some();
     let has_disk = !trial.record.disks.is_empty();
-    let mut shown: Vec<&Quantity> =
-        [&CPU, &MEMORY, &REFAULTS].into_iter().filter(|quantity| promised(quantity)).collect();
+    let mut shown: Vec<&Quantity> = [&CPU, &MEMORY, &DIRTY, &REFAULTS]
+        .into_iter()
+        .filter(|quantity| promised(quantity))
+        .collect();
     let of_memory = promised(&MEMORY) || promised(&REFAULTS);
     if of_memory && !promised(&REFAULTS) {
         shown.push(&REFAULTS);

@@ -106,7 +106,7 @@ fn limit(measure: &str, bound: &str) -> String {
     bound.parse::<f64>().map_or_else(
         |_| bound.to_owned(),
         |number| match measure {
-            "memory.current" => Unit::of_rate(measure, number).with_label(number),
+            "memory.current" | "memory.dirty" => Unit::of_rate(measure, number).with_label(number),
             _ => format!("{bound} per second"),
         },
     )

@@ -28,6 +28,7 @@ fn tree() -> tempfile::TempDir {
     put(root, "cg/task1/cpu.stat", "nr_periods 9\nnr_throttled 4\nthrottled_time 777\n");
     put(root, "cg/task1/memory.usage_in_bytes", "8192\n");
     put(root, "cg/task1/memory.stat", "total_cache 4096\ntotal_rss 1024\n");
+    put(root, "proc/vmstat", "nr_dirty 3\nnr_writeback 1\nnr_dirty_threshold 100\n");
     put(root, "sys/block/loop0/stat", " 10 1 80 5 20 2 160 6 3 40 50 0 0 0 0 0 0\n");
     put(root, "proc/stat", "cpu  1 2 3 4 5 6 7 8 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\n");
     tree
@@ -77,6 +78,9 @@ fn every_source_lands_in_its_table_and_a_missing_one_says_why() {
     assert_eq!(value("disk", "loop0", "in_flight"), 3);
     assert_eq!(value("disk", "loop0", "weighted_ms"), 50);
     assert_eq!(value("host_cpu", "host", "iowait_ns"), 50_000_000);
+    let page = assay_kernel::pages::page_size() as u64;
+    assert_eq!(value("dirty", "host", "dirty_bytes"), 3 * page);
+    assert_eq!(value("dirty", "host", "threshold_bytes"), 100 * page);
     assert_eq!(value("cpus", "cpu0", "idle_ns"), 40_000_000);
     assert_eq!(value("cpu_split", "task1", "cpu1_ns"), 3_456_789);
     assert_eq!(value("throttle", "task1", "throttled_periods"), 4);

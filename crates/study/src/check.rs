@@ -8,7 +8,9 @@ mod disks;
 mod fio;
 mod groups;
 mod knobs;
+mod place;
 mod promises;
+mod settings;
 mod workloads;
 
 use std::ops::Range;
@@ -28,9 +30,11 @@ pub(crate) fn study(study: &Study, places: &Places) -> Vec<Diagnostic> {
         check.too_many_trials();
         return check.findings;
     }
+    settings::check(&mut check);
     disks::check(&mut check);
     groups::check(&mut check);
     workloads::check(&mut check);
+    place::check(&mut check);
     promises::check(&mut check);
     check.findings
 }

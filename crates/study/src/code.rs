@@ -9,7 +9,7 @@ pub(crate) const DUPLICATE_KEY: &str = "A0102";
 pub(crate) const UNKNOWN_KEY: &str = "A0201";
 pub(crate) const WRONG_TYPE: &str = "A0202";
 pub(crate) const MISSING_KEY: &str = "A0203";
-pub(crate) const LATER_KEY: &str = "A0204";
+// The fourth of them was a key of the design that early versions refused.
 pub(crate) const INVALID_NAME: &str = "A0205";
 pub(crate) const MISPLACED_KEY: &str = "A0206";
 
@@ -30,6 +30,9 @@ pub(crate) const UNKNOWN_MEASURE: &str = "A0313";
 pub(crate) const LATER_RELATION: &str = "A0314";
 pub(crate) const BROKEN_TEMPLATE: &str = "A0315";
 pub(crate) const NOT_A_SETTING: &str = "A0320";
+pub(crate) const UNKNOWN_SETTING: &str = "A0340";
+pub(crate) const SETTING_VALUE: &str = "A0341";
+pub(crate) const PLACE_VALUE: &str = "A0342";
 
 // A04: what refers to what.
 pub(crate) const UNDEFINED_WORKLOAD: &str = "A0401";
@@ -52,6 +55,7 @@ pub(crate) const NOTHING_MEASURED: &str = "A0417";
 pub(crate) const KNOB_WITHOUT_NUMBER: &str = "A0418";
 pub(crate) const INNER_PROCESSES: &str = "A0419";
 pub(crate) const KNOB_OF_ANOTHER_KIND: &str = "A0420";
+pub(crate) const RIVAL_SETTINGS: &str = "A0440";
 
 /// Mistakes that say something is absent. Where the syntax is wrong, or a part has the wrong
 /// type, some of the file was not read, and what is absent may well stand there: these are held

@@ -49,8 +49,10 @@ pub(crate) enum Shape {
     Named(&'static [Key]),
     /// A list of tables with these keys.
     List(&'static [Key]),
-    /// Part of the design, and not supported by this version.
-    Later,
+    /// A table of sysctls with a scalar each.
+    Sysctls,
+    /// A word, or a table of settings of transparent huge pages with a scalar each.
+    HugePages,
 }
 
 pub(crate) const ORDERS: &[&str] = &["random", "given"];
@@ -59,14 +61,11 @@ pub(crate) const DISK_SOURCES: &[&str] = &["loop", "block", "directory", "null_b
 pub(crate) const FORMATS: &[&str] = &["none", "ext4", "xfs"];
 pub(crate) const TOOLS: &[&str] = &["fio"];
 pub(crate) const MEASURES: &[&str] =
-    &["io.bytes", "io.ios", "cpu.time", "memory.current", "memory.refaults"];
+    &["io.bytes", "io.ios", "cpu.time", "memory.current", "memory.dirty", "memory.refaults"];
 pub(crate) const RELATIONS: &[&str] = &["proportional", "equal", "at_most", "at_least"];
 
 /// Relations of the design that this version does not judge yet.
 pub(crate) const LATER_RELATIONS: &[&str] = &["ratio", "placed"];
-
-/// Settings that the design lets vary like factors, and that this version does not set yet.
-pub(crate) const LATER_FACTORS: &[&str] = &["thp", "sysctls", "drop_caches"];
 
 const fn required(name: &'static str, shape: Shape, about: &'static str) -> Key {
     Key { name, shape, required: true, about }
@@ -85,9 +84,9 @@ pub(crate) static STUDY: &[Key] = &[
     optional("groups", Shape::List(&GROUP), "the control groups that share the machine"),
     optional("workloads", Shape::Named(WORKLOAD), "what runs in the groups"),
     optional("promises", Shape::List(PROMISE), "what should hold"),
-    optional("thp", Shape::Later, "transparent huge pages"),
-    optional("sysctls", Shape::Later, "kernel settings"),
-    optional("drop_caches", Shape::Later, "emptying the page cache before a trial"),
+    optional("sysctls", Shape::Sysctls, "settings of the kernel during each repeat"),
+    optional("thp", Shape::HugePages, "transparent huge pages during each repeat"),
+    optional("drop_caches", Shape::Scalar, "empties caches before each repeat"),
 ];
 
 pub(crate) static DESIGN: &[Key] = &[
@@ -125,14 +124,20 @@ pub(crate) static GROUP: [Key; 8] = [
     optional("disk", Shape::Text, "the disk its workloads use"),
     optional("measured", Shape::Boolean, "whether promises are judged over it; true by default"),
     optional("groups", Shape::List(&GROUP), "groups inside each member"),
-    optional("place", Shape::Later, "CPUs and memory policy"),
+    optional("place", Shape::Table(PLACE), "CPUs and memory policy"),
 ];
 
 pub(crate) static WORKLOAD: &[Key] = &[
     required("use", Shape::Words(TOOLS), "the tool"),
     optional("args", Shape::Scalars, "the tool's own options"),
     optional("jobfile", Shape::Text, "an existing fio job file, instead of `args`"),
-    optional("place", Shape::Later, "CPUs and memory policy"),
+    optional("place", Shape::Table(PLACE), "CPUs and memory policy, before those of the group"),
+];
+
+pub(crate) static PLACE: &[Key] = &[
+    optional("cpus", Shape::Scalar, "a list, `siblings`, `separate cores` or `node:0`"),
+    optional("memory", Shape::Text, "a memory policy such as `bind:0` or `interleave:0-1`"),
+    optional("huge_pages", Shape::Text, "`default`, `advised` or `never`"),
 ];
 
 pub(crate) static PROMISE: &[Key] = &[

@@ -25,8 +25,8 @@ pub use choice::{DiskChoice, choose_disk, choose_scheduler, disk_size};
 pub use combination::{combinations, parse_scalar, set_factor};
 pub use intervene::Intervention;
 pub use model::{
-    Bindings, Bound, Design, Disk, DiskSource, Factor, Format, Group, NullBlk, Order, Promise,
-    Relation, Scalar, Stop, Study, WarmUp, Workload,
+    Bindings, Bound, Design, Disk, DiskSource, DropCaches, Factor, Format, Group, HUGE_PAGE_MODES,
+    HostSettings, NullBlk, Order, Place, Promise, Relation, Scalar, Stop, Study, WarmUp, Workload,
 };
 pub use parse::parse;
 pub use rate::rate;

@@ -43,15 +43,34 @@ pub struct Study {
     pub factors: Vec<Factor>,
     /// How trials are arranged.
     pub design: Design,
+    /// What is set on the whole machine while a trial runs.
+    pub settings: HostSettings,
     /// Disks by name.
     pub disks: BTreeMap<String, Disk>,
     /// Control groups, in the order of the file.
     pub groups: Vec<Group>,
     /// Workloads by name.
     pub workloads: BTreeMap<String, Workload>,
+    /// Where workloads run, by their names; what a group says holds for the rest.
+    pub workload_places: BTreeMap<String, Place>,
     /// What should hold.
     pub promises: Vec<Promise>,
 }
+
+/// Where a workload runs and where its memory comes from, set before its first instruction.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Place {
+    /// A [`assay_units::CpuChoice`].
+    pub cpus: Option<Templated<String>>,
+    /// A [`assay_units::MemoryPolicy`].
+    pub memory: Option<Templated<String>>,
+    /// One of [`HUGE_PAGE_MODES`].
+    pub huge_pages: Option<Templated<String>>,
+}
+
+/// What a process may have of transparent huge pages: what the host gives, only what it asks for
+/// with madvise(2), or none.
+pub const HUGE_PAGE_MODES: &[&str] = &["default", "advised", "never"];
 
 /// One thing that varies.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,6 +126,38 @@ pub struct Design {
     pub at_most: Duration,
     /// Whether it may end before.
     pub stop: Stop,
+}
+
+/// What is set on the whole machine while a trial runs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HostSettings {
+    /// Settings by their names in `assay_knob::host_settings`, in the order of the file.
+    pub values: Vec<(String, Templated<Scalar>)>,
+    /// Which caches are dropped before each repeat, as [`DropCaches::of`] reads it.
+    pub drop_caches: Option<Templated<Scalar>>,
+}
+
+/// What is written to /proc/sys/vm/drop_caches before a repeat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DropCaches {
+    /// Nothing.
+    No,
+    /// This: 1 is the page cache, 2 what the kernel can free of its own objects, 3 both.
+    Write(u8),
+}
+
+impl DropCaches {
+    /// `true` is 3, and `false` and 0 are nothing. `None` for what is none of these.
+    #[must_use]
+    pub fn of(scalar: &Scalar) -> Option<Self> {
+        match scalar.to_string().trim() {
+            "false" | "0" => Some(Self::No),
+            "true" | "3" => Some(Self::Write(3)),
+            "1" => Some(Self::Write(1)),
+            "2" => Some(Self::Write(2)),
+            _ => None,
+        }
+    }
 }
 
 /// Where a scratch disk comes from.
@@ -195,6 +246,8 @@ pub struct Group {
     pub disk: Option<String>,
     /// Whether promises are judged over it. A background load is not measured.
     pub measured: bool,
+    /// Where its workloads run, as far as they and inner groups say nothing else.
+    pub place: Option<Place>,
     /// Groups inside it; each member gets all of them.
     pub groups: Vec<Group>,
 }

@@ -6,14 +6,14 @@ use crate::model::Scalar;
 
 /// The bound that `scalar` is for a measure, in the measure's unit per second: bytes for
 /// `io.bytes`, requests for `io.ios`, CPU seconds for `cpu.time`, pages for `memory.refaults`;
-/// for `memory.current` it is an amount of bytes. `None` when it is no positive number; an amount
-/// with a unit, `10 MiB`, is one for `io.bytes` and `memory.current` alone.
+/// for `memory.current` and `memory.dirty` it is an amount of bytes. `None` when it is no positive number; an amount
+/// with a unit, `10 MiB`, is one for these and `io.bytes` alone.
 #[must_use]
 pub fn rate(measure: &str, scalar: &Scalar) -> Option<f64> {
     let number = match scalar {
         Scalar::Integer(number) => *number as f64,
         Scalar::Float(number) => *number,
-        Scalar::Text(text) if matches!(measure, "io.bytes" | "memory.current") => {
+        Scalar::Text(text) if matches!(measure, "io.bytes" | "memory.current" | "memory.dirty") => {
             text.parse::<Bytes>().ok()?.get() as f64
         }
         Scalar::Text(text) => text.trim().parse().ok()?,

@@ -8,7 +8,9 @@ mod disks;
 mod factors;
 mod groups;
 mod names;
+mod place;
 mod promises;
+mod settings;
 mod workloads;
 
 pub(crate) use factors::mistake_in_levels;
@@ -49,11 +51,15 @@ pub(crate) fn study(reader: &mut Reader<'_>, name: &str, root: &DeValue<'_>) -> 
         question: section.text("question").map(str::to_owned),
         factors,
         design: design::read(reader, section.get("design")),
+        settings: settings::read(reader, &section),
         disks: section.get("disks").map_or_else(BTreeMap::new, |at| disks::read(reader, at)),
         groups: section.get("groups").map(|at| groups::read(reader, at)).unwrap_or_default(),
         workloads: section
             .get("workloads")
             .map_or_else(BTreeMap::new, |at| workloads::read(reader, at)),
+        workload_places: section
+            .get("workloads")
+            .map_or_else(BTreeMap::new, |at| place::of_workloads(reader, at)),
         promises: section.get("promises").map(|at| promises::read(reader, at)).unwrap_or_default(),
     };
     (study, mentions(root))

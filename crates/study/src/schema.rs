@@ -1,10 +1,9 @@
 //! The JSON schema of study files, for editors.
 
-use assay_knob::Knob;
+use assay_knob::{Knob, host_settings};
 use serde_json::{Map, Value, json};
 
 use crate::key::{self, Key, Shape};
-use crate::section::supported;
 
 /// The schema of a study file (JSON Schema 2020-12), assembled from the tables that the checker
 /// reads files with. Editors use it for TOML as well.
@@ -24,11 +23,11 @@ pub fn schema() -> Value {
 }
 
 fn table(keys: &'static [Key]) -> Value {
-    let properties: Map<String, Value> = supported(keys)
+    let properties: Map<String, Value> = keys
+        .iter()
         .map(|key| (key.name.to_owned(), described(value(key.name, key.shape), key.about)))
         .collect();
-    let required: Vec<&str> =
-        supported(keys).filter(|key| key.required).map(|key| key.name).collect();
+    let required: Vec<&str> = keys.iter().filter(|key| key.required).map(|key| key.name).collect();
     json!({
         "type": "object",
         "properties": properties,
@@ -61,6 +60,8 @@ fn value(name: &str, shape: Shape) -> Value {
         }
         Shape::Scalars => named(&scalar()),
         Shape::Knobs => knobs(),
+        Shape::Sysctls => settings(true),
+        Shape::HugePages => json!({ "anyOf": [{ "type": "string" }, settings(false)] }),
         Shape::Factors => named(&list(&scalar())),
         Shape::Table(keys) => table(keys),
         Shape::Named(keys) => named(&table(keys)),
@@ -69,7 +70,6 @@ fn value(name: &str, shape: Shape) -> Value {
             json!({ "type": "array", "items": { "$ref": "#/$defs/group" } })
         }
         Shape::List(keys) => json!({ "type": "array", "items": table(keys) }),
-        Shape::Later => json!(false),
     }
 }
 
@@ -94,6 +94,17 @@ fn knobs() -> Value {
         "patternProperties": patterns,
         "additionalProperties": false,
     })
+}
+
+fn settings(sysctls: bool) -> Value {
+    let known = host_settings().iter().filter(|setting| setting.is_sysctl() == sysctls);
+    let entries: Map<String, Value> = known
+        .map(|setting| {
+            let about = format!("{}; {}", setting.about, setting.range);
+            (setting.key().to_owned(), described(scalar(), &about))
+        })
+        .collect();
+    json!({ "type": "object", "properties": entries, "additionalProperties": false })
 }
 
 fn scalar() -> Value {

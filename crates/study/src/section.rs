@@ -60,7 +60,7 @@ impl<'d> Section<'d> {
         let hint = match meant {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => {
-                let names: Vec<&str> = supported(keys).map(|key| key.name).collect();
+                let names: Vec<&str> = keys.iter().map(|key| key.name).collect();
                 format!("the keys here are {}", quoted(&names))
             }
         };
@@ -76,7 +76,6 @@ impl<'d> Section<'d> {
         // A key that is present with a wrong value is not missing as well.
         self.key_places.insert(key.name, key_span.clone());
         match key.shape {
-            Shape::Later => reader.add(later_key(key.name, key.about, key_span)),
             shape if shape.accepts(value.value) => {
                 self.entries.insert(key.name, value);
             }
@@ -198,18 +197,6 @@ pub(crate) fn unknown_word(
     Diagnostic::error(code::UNKNOWN_WORD, format!("{what} is `{word}`"))
         .at(span, format!("expected one of {}", quoted(words)))
         .hint(word_hint(word, words))
-}
-
-/// A key of the design that this version does not support.
-pub(crate) fn later_key(name: &str, about: &str, span: Range<usize>) -> Diagnostic {
-    Diagnostic::error(code::LATER_KEY, format!("`{name}` is not supported by this version yet"))
-        .at(span, format!("{about}: part of the study file, but not of this version"))
-        .hint(format!("leave `{name}` out, or set it on the host before the study runs"))
-}
-
-/// The keys that this version reads.
-pub(crate) fn supported(keys: &'static [Key]) -> impl Iterator<Item = &'static Key> {
-    keys.iter().filter(|key| !matches!(key.shape, Shape::Later))
 }
 
 /// Every text of a value, at any depth.

@@ -22,6 +22,7 @@ static STUDIES: &[Shipped] = &[
         name: "memory-protection",
         text: include_str!("../../../studies/memory-protection.toml"),
     },
+    Shipped { name: "writeback", text: include_str!("../../../studies/writeback.toml") },
 ];
 
 /// Files that shipped studies refer to, by their path relative to the study.

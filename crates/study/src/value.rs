@@ -52,12 +52,15 @@ impl Shape {
             Self::Number => is_number,
             Self::Percent => is_number || value.is_str(),
             Self::Scalar => scalar(value).is_some(),
+            Self::HugePages => value.is_str() || value.is_table(),
             Self::Texts => value.is_str() || value.is_array(),
-            Self::Scalars | Self::Knobs | Self::Factors | Self::Table(_) | Self::Named(_) => {
-                value.is_table()
-            }
+            Self::Scalars
+            | Self::Knobs
+            | Self::Factors
+            | Self::Sysctls
+            | Self::Table(_)
+            | Self::Named(_) => value.is_table(),
             Self::List(_) => value.is_array(),
-            Self::Later => true,
         }
     }
 
@@ -82,9 +85,12 @@ impl Shape {
             Self::Scalars => "a table such as { name = 1 }",
             Self::Knobs => "a table such as { \"io.weight\" = [100, 200] }",
             Self::Factors => "a table of lists such as groups = [4, 8]",
+            Self::Sysctls => "a table such as { \"vm.dirty_ratio\" = 5 }",
+            Self::HugePages => {
+                "a word such as \"always\", or a table such as { enabled = \"never\" }"
+            }
             Self::Table(_) | Self::Named(_) => "a table",
             Self::List(_) => "a list of tables, written [[...]]",
-            Self::Later => "nothing yet",
         }
     }
 }

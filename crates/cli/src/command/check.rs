@@ -140,7 +140,7 @@ fn describe_promise(promise: &PromiseRecord) -> String {
 
 /// A bound; what a group holds is an amount, all else a rate.
 fn amount(measure: &str, bound: f64) -> String {
-    if measure == "memory.current" {
+    if matches!(measure, "memory.current" | "memory.dirty") {
         return format!("{bound} bytes");
     }
     format!("{bound} per second")

@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use assay_exec::{Failure, Leftover, Outcome, Refused, Report, Request, Setting, WhoseFault};
+use assay_exec::{
+    Failure, Leftover, Outcome, PlaceOption, Refused, Report, Request, Setting, WhoseFault,
+};
 use assay_host::{gather, state_dir};
 use assay_kernel::Root;
 use clap::{Args, ValueEnum};
@@ -23,9 +25,9 @@ pub(crate) struct ExecArguments {
     /// Set a knob by its cgroup v2 name, as memory.max=64M; may be repeated
     #[arg(long = "set", value_name = "KNOB=VALUE")]
     set: Vec<Setting>,
-    /// CPUs and memory nodes, as cpus=0-3,mems=0 (by cpusets)
+    /// CPUs and memory, as cpus=0-3,mems=0 (by cpusets) or memory=interleave:0-1
     #[arg(long, value_name = "PLACE", value_parser = assay_exec::place)]
-    place: Vec<Vec<Setting>>,
+    place: Vec<PlaceOption>,
     /// The disk whose scheduler decides what io.weight becomes, as sda
     #[arg(long, value_name = "DISK")]
     disk: Option<String>,
@@ -72,10 +74,11 @@ pub(crate) fn run(arguments: &ExecArguments) -> ExitCode {
 
 fn request(arguments: &ExecArguments) -> Request {
     let stamp = Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-    let placed = arguments.place.iter().flatten();
+    let placed = arguments.place.iter().flat_map(|place| &place.settings);
     Request {
         command: arguments.command.clone(),
         settings: arguments.set.iter().chain(placed).cloned().collect(),
+        memory: arguments.place.iter().rev().find_map(|place| place.memory.clone()),
         disk: arguments.disk.clone(),
         leftover: match arguments.left {
             LeftArgument::Wait => Leftover::Wait,

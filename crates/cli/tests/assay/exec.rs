@@ -150,7 +150,7 @@ fn mistakes_are_refused_with_what_to_write_instead() {
         (&["--set", "memory.max"], &["has no `=`"]),
         (&["--set", "io.weight=100"], &["--disk"]),
         (&["--disk", "no-such-disk"], &["no such disk"]),
-        (&["--place", "memory=interleave:0"], &["interleave", "numactl"]),
+        (&["--place", "memory=interleaved:0"], &["interleaved", "weighted-interleave"]),
     ];
     for (arguments, says) in cases {
         let ended = exec(&bench, &[arguments, &["--", "true"]].concat());

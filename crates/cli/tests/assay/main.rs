@@ -27,6 +27,7 @@ mod own_device;
 mod protection;
 mod run;
 mod running;
+mod settings;
 mod shipped;
 mod study;
 mod usage;

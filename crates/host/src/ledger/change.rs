@@ -27,6 +27,21 @@ pub enum Change {
         /// The value that was to be written.
         set: String,
     },
+    /// A value written into one of a pair of kernel files of which only one counts: the kernel
+    /// zeroes the other (`vm.dirty_ratio` and `vm.dirty_bytes`). Taken back by writing the one
+    /// that counted.
+    WriteOneOf {
+        /// The file.
+        path: PathBuf,
+        /// The value found.
+        before: String,
+        /// The value that was to be written.
+        set: String,
+        /// The file that the kernel zeroes.
+        other: PathBuf,
+        /// The value found there.
+        other_before: String,
+    },
     /// A request to a kernel file that does not read back what it took, such as `+io` to
     /// `cgroup.subtree_control`. Taken back by writing `inverse`.
     Request {
@@ -120,7 +135,9 @@ impl Change {
     #[must_use]
     pub fn describe(&self) -> String {
         match self {
-            Self::WriteFile { path, .. } | Self::Request { path, .. } => {
+            Self::WriteFile { path, .. }
+            | Self::WriteOneOf { path, .. }
+            | Self::Request { path, .. } => {
                 format!("write {}", path.display())
             }
             Self::KeepQueue { device, .. } => format!("keep the queue settings of {device}"),
@@ -149,14 +166,19 @@ impl Change {
     /// The value found, where there is one.
     #[must_use]
     pub fn before(&self) -> Option<&str> {
-        if let Self::WriteFile { before, .. } = self { Some(before) } else { None }
+        match self {
+            Self::WriteFile { before, .. } | Self::WriteOneOf { before, .. } => Some(before),
+            _ => None,
+        }
     }
 
     /// The value set, where there is one.
     #[must_use]
     pub fn set(&self) -> Option<&str> {
         match self {
-            Self::WriteFile { set, .. } | Self::Request { set, .. } => Some(set),
+            Self::WriteFile { set, .. }
+            | Self::WriteOneOf { set, .. }
+            | Self::Request { set, .. } => Some(set),
             _ => None,
         }
     }

@@ -27,7 +27,7 @@ pub(super) struct Host {
 pub(super) type Image = BTreeMap<PathBuf, Option<Vec<u8>>>;
 
 /// Every kind of change as the ledger spells it. `kind` keeps this list whole.
-pub(super) const KINDS: [&str; 14] = [
+pub(super) const KINDS: [&str; 15] = [
     "write_file",
     "request",
     "keep_queue",
@@ -42,6 +42,7 @@ pub(super) const KINDS: [&str; 14] = [
     "mount_v1",
     "null_blk",
     "write_signatures",
+    "write_one_of",
 ];
 
 /// The compiler refuses this function when a kind is added, and then the list above needs it.
@@ -61,11 +62,13 @@ const fn kind(change: &Change) -> usize {
         Change::MountV1 { .. } => 11,
         Change::NullBlk { .. } => 12,
         Change::WriteSignatures { .. } => 13,
+        Change::WriteOneOf { .. } => 14,
     }
 }
 
 const QUEUE: &str = "/sys/block/sda/queue";
 const GROUPS: &str = "/sys/fs/cgroup/io";
+const VM: &str = "/proc/sys/vm";
 
 impl Host {
     pub(super) fn new() -> Self {
@@ -87,6 +90,9 @@ impl Host {
         self.file("sys/block/sdz/device/serial", "S3R1AL");
         self.file("sys/fs/cgroup/io/cgroup.procs", "");
         self.file("sys/fs/cgroup/io/cgroup.subtree_control", "");
+        self.file("proc/sys/vm/dirty_ratio", "20");
+        self.file("proc/sys/vm/dirty_bytes", "0");
+        self.file("proc/sys/vm/min_free_kbytes", "45056");
         fs::create_dir_all(self.tree.path().join("sys/kernel/config/nullb")).unwrap();
         fs::create_dir_all(self.tree.path().join("proc/mounted")).unwrap();
         fs::create_dir_all(self.tree.path().join("run")).unwrap();
@@ -163,6 +169,7 @@ impl Host {
         self.directory_and_null_block(&mut ledger, &root)?;
         self.queue(&mut ledger, &root)?;
         self.groups(&mut ledger, &root)?;
+        self.settings(&mut ledger, &root)?;
         for entry in &ledger.entries {
             assert!(kind(&entry.change) < KINDS.len());
         }
@@ -226,6 +233,16 @@ impl Host {
         self.file("sys/block/sda/queue/nr_requests", "128");
         self.file("sys/block/sda/queue/iosched/fifo_batch", "1");
         ledger.write_file(root, &queue.join("nr_requests"), "512")
+    }
+
+    fn settings(&self, ledger: &mut Ledger, root: &Root) -> Result<(), Error> {
+        let [ratio, bytes] = ["dirty_ratio", "dirty_bytes"].map(|name| Path::new(VM).join(name));
+        ledger.keep_file(root, &Path::new(VM).join("min_free_kbytes"))?;
+        self.file("proc/sys/vm/min_free_kbytes", "67584");
+        ledger.write_one_of(root, &bytes, "16777216", &ratio)?;
+        // What the kernel does by itself.
+        self.file("proc/sys/vm/dirty_ratio", "0");
+        super::instant::instant()
     }
 
     fn groups(&self, ledger: &mut Ledger, root: &Root) -> Result<(), Error> {

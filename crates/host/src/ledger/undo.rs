@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::change::{Area, Change};
 use super::instant::instant;
-use super::{group, loop_device, queue, v1_mount};
+use super::{group, loop_device, queue, setting, v1_mount};
 use crate::wait::wait_until;
 
 /// How long something may stay in use before taking it back is given up.
@@ -22,6 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) fn undo(root: &Root, change: &Change) -> Result<(), Error> {
     match change {
         Change::WriteFile { path, before, .. } => queue::write_back_one(root, path, before),
+        Change::WriteOneOf { path, before, other, other_before, .. } => {
+            setting::write_back_pair(root, (path, before), (other, other_before))
+        }
         Change::Request { path, inverse, .. } => gone_is_fine(root.write(path, inverse)),
         Change::KeepQueue { device, attributes } => queue::write_back(root, device, attributes),
         Change::MakeDir { path } => gone_is_fine(root.remove_dir(path)),

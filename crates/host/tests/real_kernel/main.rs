@@ -5,6 +5,7 @@
 
 mod kill;
 mod place;
+mod settings;
 
 use std::fs::{self, File};
 use std::io::Write;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_facts::Available;
 use assay_judge::Verdict;
-use assay_record::{Drift, Seen, WatchCost};
+use assay_record::{Drift, Dropped, Seen, SettingReading, SettingRecord, WatchCost};
 
 use crate::synthetic::{RELEASED_NS, Run, Scenario};
 
@@ -71,4 +71,63 @@ fn looking_again_is_part_of_the_cost() {
     without.repeat().watch = None;
     let without = without.judge().trials[0].observer_cpu;
     assert!((with - without - 0.001).abs() < 1e-9, "{with} {without}");
+}
+
+/// A run whose study asks for one setting of the host.
+fn with_setting(at_end: &str, drift: Option<Drift>) -> Run {
+    let mut run = run();
+    run.trial().settings.push(SettingRecord {
+        setting: "vm.dirty_bytes".to_owned(),
+        asked: "16 MiB".to_owned(),
+        path: "/proc/sys/vm/dirty_bytes".to_owned(),
+        written: "16777216".to_owned(),
+        implied: false,
+    });
+    run.repeat().settings.push(SettingReading {
+        setting: "vm.dirty_bytes".to_owned(),
+        found: Available::Value("0".to_owned()),
+        at_start: Available::Value("16777216".to_owned()),
+        at_end: Available::Value(at_end.to_owned()),
+        drift,
+    });
+    run
+}
+
+#[test]
+fn a_setting_of_the_host_that_changed_voids_every_promise() {
+    for (run, said) in [
+        (with_setting("0", None), "reads `0` at the end"),
+        (with_setting("16777216", Some(drift("4096", "4096"))), "`4096` 5.0 s after the start"),
+    ] {
+        let promise = run.promise();
+        assert_eq!(promise.verdict, Verdict::Void);
+        assert!(promise.reason.contains(said), "no {said} in {}", promise.reason);
+        assert_eq!(promise.causes[0].code, "C-SETTING-DRIFT");
+    }
+}
+
+#[test]
+fn a_setting_that_held_is_evidence_and_one_that_was_not_read_voids() {
+    let run = with_setting("16777216", None);
+    assert_eq!(run.promise().verdict, Verdict::Kept, "{}", run.promise().reason);
+    let judged = run.judge();
+    let check = judged.trials[0].validity.iter().find(|check| check.check == "settings").unwrap();
+    assert!(check.evidence.contains("vm.dirty_bytes = 16777216"), "{}", check.evidence);
+    let mut run = with_setting("16777216", None);
+    run.repeat().settings.clear();
+    assert!(run.promise().reason.contains("was not read back"), "{}", run.promise().reason);
+}
+
+#[test]
+fn dropped_caches_are_told_with_what_went() {
+    let mut run = run();
+    run.repeat().dropped = Some(Dropped {
+        what: 3,
+        seconds: 0.5,
+        before_bytes: Available::Value(900 << 20),
+        after_bytes: Available::Value(100 << 20),
+    });
+    let judged = run.judge();
+    let check = judged.trials[0].validity.iter().find(|check| check.check == "settings").unwrap();
+    assert!(check.evidence.contains("900.0 MiB before, 100.0 MiB after"), "{}", check.evidence);
 }

@@ -13,7 +13,7 @@ use crate::target::{MemoryFiles, Targets};
 /// section 6: 7 us a group where nothing moves).
 const LONG_EVERY: u64 = 5;
 
-const COLUMNS: [&str; 11] = [
+const COLUMNS: [&str; 13] = [
     "current_bytes",
     "anon_bytes",
     "file_bytes",
@@ -25,6 +25,8 @@ const COLUMNS: [&str; 11] = [
     "max_events",
     "oom_events",
     "oom_kills",
+    "dirty_bytes",
+    "writeback_bytes",
 ];
 
 /// The open files of one group.
@@ -66,18 +68,19 @@ fn open(root: &Root, files: &MemoryFiles) -> Result<Files, String> {
 }
 
 impl Files {
-    fn read(&self, long: bool, buffer: &mut Vec<u8>) -> [Option<u64>; 11] {
-        let mut values = [None; 11];
+    fn read(&self, long: bool, buffer: &mut Vec<u8>) -> [Option<u64>; 13] {
+        let mut values = [None; 13];
         values[0] = self.current.read_record(buffer).ok().and_then(number);
         if !long {
             return values;
         }
         if let Ok(text) = self.stat.read_record(buffer) {
             values[1..6].copy_from_slice(&stat(text));
+            values[11..].copy_from_slice(&dirty(text));
         }
         if let Some(text) = self.events.as_ref().and_then(|file| file.read_record(buffer).ok()) {
             let keys = ["low", "high", "max", "oom", "oom_kill"];
-            for (value, key) in values[6..].iter_mut().zip(keys) {
+            for (value, key) in values[6..11].iter_mut().zip(keys) {
                 *value = keyed(text, key);
             }
         }
@@ -96,6 +99,12 @@ fn stat(text: &[u8]) -> [Option<u64>; 5] {
         first(&["total_workingset_refault_file", "workingset_refault_file", "workingset_refault"]),
         first(&["pgscan"]),
     ]
+}
+
+/// What waits to be written back, and what is being written. v1 has both since 4.2.
+fn dirty(text: &[u8]) -> [Option<u64>; 2] {
+    let first = |keys: [&str; 2]| keys.iter().find_map(|key| keyed(text, key));
+    [first(["total_dirty", "file_dirty"]), first(["total_writeback", "file_writeback"])]
 }
 
 impl Source for Memory {
@@ -129,7 +138,13 @@ impl Source for Memory {
 
 #[cfg(test)]
 mod tests {
-    use super::stat;
+    use super::{dirty, stat};
+
+    #[test]
+    fn dirty_pages_are_those_of_the_whole_subtree_on_both_versions() {
+        assert_eq!(dirty(b"file_dirty 1\nfile_writeback 2\n"), [Some(1), Some(2)]);
+        assert_eq!(dirty(b"dirty 9\nwriteback 9\ntotal_dirty 1\n"), [Some(1), None]);
+    }
 
     #[test]
     fn both_versions_give_the_same_columns() {

@@ -3,6 +3,7 @@
 mod cpu;
 mod cpu_split;
 mod cpus;
+mod dirty;
 mod disk;
 mod host_cpu;
 mod io;
@@ -114,6 +115,7 @@ pub fn prepare(root: &Root, targets: &Targets) -> Prepared {
     prepared.take("cpu_split", cpu_split::CpuSplit::open(root, targets));
     prepared.take("throttle", throttle::Throttle::open(root, targets));
     prepared.take("memory", memory::Memory::open(root, targets));
+    prepared.take("dirty", dirty::Dirty::open(root));
     prepared.take("host_cpu", host_cpu::HostCpu::open(root));
     prepared.take("cpus", cpus::Cpus::open(root));
     prepared.take("pressure", pressure::Pressure::open(root, targets));

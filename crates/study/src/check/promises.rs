@@ -48,6 +48,9 @@ fn nothing_measured(check: &mut Check<'_>, path: &str) {
 
 fn relation(check: &mut Check<'_>, promise: &Promise, measured: &[&Group], path: &str) {
     match &promise.is {
+        Relation::Proportional { to } if assay_knob::host_setting(to).is_some() => {
+            follows_a_setting(check, promise, to, path);
+        }
         Relation::Proportional { to } => {
             follows_a_knob(check, "shares are to follow", to, measured, path);
         }
@@ -57,7 +60,9 @@ fn relation(check: &mut Check<'_>, promise: &Promise, measured: &[&Group], path:
         }
         Relation::AtMost { bound: Bound::Knob(to) }
         | Relation::AtLeast { bound: Bound::Knob(to) } => {
-            if counts_the_same(check, &promise.measure, to, path) {
+            if assay_knob::host_setting(to).is_some() {
+                follows_a_setting(check, promise, to, path);
+            } else if counts_the_same(check, &promise.measure, to, path) {
                 follows_a_knob(check, "the bound is to be", to, measured, path);
             }
         }
@@ -86,6 +91,27 @@ fn counts_the_same(check: &mut Check<'_>, measure: &str, to: &str, path: &str) -
         check.add_at(&format!("{path}.to"), "expected a knob in the unit of the measure", finding);
     }
     fits
+}
+
+/// The amount of dirty memory that follows from a setting of the host is a bound above; nothing
+/// else of the host is one.
+fn follows_a_setting(check: &mut Check<'_>, promise: &Promise, to: &str, path: &str) {
+    const BOUNDS: [&str; 4] = [
+        "vm.dirty_ratio",
+        "vm.dirty_bytes",
+        "vm.dirty_background_ratio",
+        "vm.dirty_background_bytes",
+    ];
+    let limits = matches!(promise.is, Relation::AtMost { .. });
+    if limits && promise.measure == "memory.dirty" && BOUNDS.contains(&to) {
+        return;
+    }
+    let finding = Diagnostic::error(
+        code::KNOB_OF_ANOTHER_KIND,
+        format!("`{}` cannot be held against `{to}`, a setting of the host", promise.measure),
+    )
+    .hint("`memory.dirty` is `at_most` to `vm.dirty_ratio` or `vm.dirty_bytes`; else name a knob");
+    check.add_at(&format!("{path}.to"), "expected a bound of the measure", finding);
 }
 
 fn follows_a_knob(check: &mut Check<'_>, purpose: &str, to: &str, measured: &[&Group], path: &str) {

@@ -6,19 +6,13 @@ use assay_diagnostic::Diagnostic;
 
 use super::names;
 use crate::code;
-use crate::key::LATER_FACTORS;
 use crate::model::{Factor, Scalar};
 use crate::reader::{At, Reader};
-use crate::section::later_key;
 use crate::value::kind;
 
 pub(crate) fn read(reader: &mut Reader<'_>, table: &At<'_>) -> Vec<Factor> {
     let mut factors = vec![];
     for (name, key_span, list) in reader.entries(table) {
-        if LATER_FACTORS.contains(&name) {
-            reader.add(later_key(name, "a host setting as a factor", key_span));
-            continue;
-        }
         names::part(reader, "factor", name, key_span);
         let values = levels(reader, name, &list);
         factors.push(Factor { name: name.to_owned(), values });

@@ -33,6 +33,7 @@ fn group(reader: &mut Reader<'_>, at: At<'_>, outer_disk: Option<&str>) -> Group
         Some(name) => format!("the group `{name}`"),
         None => "a group".to_owned(),
     };
+    let owner = what.clone();
     let section = Section::open(reader, at, what, &key::GROUP);
     if let (Some(at), Some(name)) = (section.get("name"), section.text("name")) {
         names::group(reader, name, at.span.clone());
@@ -45,6 +46,7 @@ fn group(reader: &mut Reader<'_>, at: At<'_>, outer_disk: Option<&str>) -> Group
         run: section.get("run").map(|at| run(reader, at)).unwrap_or_default(),
         disk: disk.map(str::to_owned),
         measured: section.boolean("measured").unwrap_or(true),
+        place: section.get("place").map(|at| super::place::read(reader, at, &owner)),
         groups: section.get("groups").map(|at| nested(reader, at, disk)).unwrap_or_default(),
     }
 }

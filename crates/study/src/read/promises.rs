@@ -103,6 +103,7 @@ fn knob(reader: &mut Reader<'_>, section: &Section<'_>) -> String {
     let name = section.text("to").unwrap_or_default();
     if let Some(at) = section.get("to")
         && assay_knob::find(name).is_none()
+        && assay_knob::host_setting(name).is_none()
     {
         reader.add(unknown_knob(name, at.span.clone()));
     }

@@ -1,0 +1,281 @@
+//! Places of workloads: given before exec, and proven by what the kernel says of every thread and
+//! page while they run (proc_pid_stat(5), proc_pid_status(5), numa(7)).
+
+mod counts;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use assay_cgroup::Tree;
+use assay_facts::Available;
+use assay_kernel::clock::{monotonic_ns, thread_cpu_ns};
+use assay_kernel::parse::{keyed, numa_maps};
+use assay_kernel::placement::{HugePageMode, Placement};
+use assay_kernel::{Root, process};
+use assay_plan::{PlacementPlan, Trial};
+use assay_record::{PlacementReading, RepeatRecord};
+
+use crate::processes::Process;
+
+/// Where threads are is looked at ten times a second, as a thread may be moved every few
+/// milliseconds; seldomer where that costs more than a hundredth of a CPU.
+const INTERVAL_NS: u64 = 100_000_000;
+const LOOKS_PER_COST: u64 = 100;
+
+/// What threads are allowed is looked at in every so-many-th look.
+const ALLOWED_EVERY: u64 = 10;
+
+/// The place of a workload in the kernel's terms; nothing for one without a place.
+pub(crate) fn placement(trial: &Trial, workload: &str) -> Placement {
+    let Some(plan) = find(trial, workload) else { return Placement::default() };
+    Placement {
+        cpus: plan.cpus.clone(),
+        memory: plan.memory.clone(),
+        huge_pages: plan.huge_pages.as_deref().map(|mode| match mode {
+            "never" => HugePageMode::Never,
+            "advised" => HugePageMode::Advised,
+            _ => HugePageMode::Default,
+        }),
+    }
+}
+
+fn find<'t>(trial: &'t Trial, workload: &str) -> Option<&'t PlacementPlan> {
+    trial.placements.iter().find(|plan| plan.record.workload == workload)
+}
+
+/// Looks at placed workloads.
+pub(crate) struct Placed {
+    root: Root,
+    workloads: Vec<Workload>,
+    host: Option<counts::Counts>,
+    due_ns: u64,
+}
+
+struct Workload {
+    plan: PlacementPlan,
+    /// Its first process; all others are below it.
+    pid: u32,
+    /// The list of processes of its group.
+    processes: Option<PathBuf>,
+    /// Whether a process of the group belongs to it.
+    known: BTreeMap<u32, bool>,
+    reading: PlacementReading,
+}
+
+impl Placed {
+    /// Nothing to look at.
+    pub(crate) fn none(root: &Root) -> Self {
+        Self { root: root.clone(), workloads: Vec::new(), host: None, due_ns: u64::MAX }
+    }
+
+    /// The workloads of the trial that have a place.
+    pub(crate) fn of(root: &Root, tree: &Tree, trial: &Trial, processes: &[Process]) -> Self {
+        let placed = processes.iter().filter_map(|process| {
+            let plan = find(trial, &process.workload)?.clone();
+            let directory = tree.directories(&process.group).into_iter().next();
+            Some(Workload {
+                reading: PlacementReading {
+                    workload: process.workload.clone(),
+                    ..PlacementReading::default()
+                },
+                plan,
+                pid: process.id(),
+                processes: directory.map(|directory| directory.join("cgroup.procs")),
+                known: BTreeMap::new(),
+            })
+        });
+        let workloads: Vec<Workload> = placed.collect();
+        let any = !workloads.is_empty();
+        Self {
+            host: any.then(|| counts::Counts::read(root)),
+            due_ns: if any { monotonic_ns() } else { u64::MAX },
+            root: root.clone(),
+            workloads,
+        }
+    }
+
+    /// Looks at every thread, if it is time to.
+    pub(crate) fn look_if_due(&mut self) {
+        let now = monotonic_ns();
+        if now < self.due_ns {
+            return;
+        }
+        let before = thread_cpu_ns();
+        for workload in &mut self.workloads {
+            workload.look(&self.root);
+        }
+        let cost = thread_cpu_ns() - before;
+        self.due_ns = now + INTERVAL_NS.max(cost.saturating_mul(LOOKS_PER_COST));
+    }
+
+    /// Counts pages, as the workloads still run, and adds everything to the record.
+    pub(crate) fn tell(mut self, record: &mut RepeatRecord) {
+        for workload in &mut self.workloads {
+            workload.count_pages(&self.root);
+        }
+        record.placements = self.workloads.into_iter().map(|workload| workload.reading).collect();
+        let root = &self.root;
+        record.nodes = self.host.map(|before| before.until_now(root));
+    }
+}
+
+impl Workload {
+    fn look(&mut self, root: &Root) {
+        let with_allowed = self.reading.looks.is_multiple_of(ALLOWED_EVERY);
+        self.reading.looks += 1;
+        let mut threads = 0;
+        for pid in self.own_processes(root) {
+            // A process or a thread that has just ended has no files any more.
+            for thread in root.directories(format!("/proc/{pid}/task")).unwrap_or_default() {
+                let folder = format!("/proc/{pid}/task/{thread}");
+                let Some(cpu) = assay_kernel::affinity::last_cpu_at(root, &folder) else {
+                    continue;
+                };
+                threads += 1;
+                self.count_thread(cpu);
+                if with_allowed && let Ok(status) = root.read(format!("{folder}/status")) {
+                    self.count_allowed(&status);
+                }
+            }
+        }
+        self.reading.threads = self.reading.threads.max(threads);
+    }
+
+    fn count_thread(&mut self, cpu: u16) {
+        self.reading.samples += 1;
+        *self.reading.by_cpu.entry(cpu).or_default() += 1;
+        if self.plan.cpus.as_ref().is_none_or(|cpus| cpus.contains(cpu)) {
+            self.reading.on_cpus += 1;
+        }
+    }
+
+    fn count_allowed(&mut self, status: &str) {
+        let reading = &mut self.reading;
+        for (key, counts) in [
+            ("Cpus_allowed_list", &mut reading.allowed_cpus),
+            ("Mems_allowed_list", &mut reading.allowed_nodes),
+            ("THP_enabled", &mut reading.huge_pages),
+        ] {
+            if let Some(value) = keyed::colon(status, key) {
+                *counts.entry(value.to_owned()).or_default() += 1;
+            }
+        }
+    }
+
+    /// The processes of the group that are this workload's or below it.
+    fn own_processes(&mut self, root: &Root) -> Vec<u32> {
+        let listed = self.processes.as_ref().and_then(|path| root.read(path).ok());
+        let listed = listed.unwrap_or_else(|| self.pid.to_string());
+        let all: Vec<u32> = listed.lines().filter_map(|line| line.trim().parse().ok()).collect();
+        let first = self.pid;
+        for pid in &all {
+            self.known.entry(*pid).or_insert_with(|| is_below(root, *pid, first));
+        }
+        all.into_iter().filter(|pid| self.known.get(pid) == Some(&true)).collect()
+    }
+
+    fn count_pages(&mut self, root: &Root) {
+        let mut pages: BTreeMap<u16, u64> = BTreeMap::new();
+        let mut failure = None;
+        for pid in self.own_processes(root) {
+            match root.read(format!("/proc/{pid}/numa_maps")) {
+                Ok(text) => {
+                    for (node, bytes) in numa_maps::anonymous(&text) {
+                        *pages.entry(node).or_default() += bytes;
+                    }
+                    for (policy, bytes) in numa_maps::anonymous_by_policy(&text) {
+                        *self.reading.policies.entry(policy).or_default() += bytes;
+                    }
+                }
+                Err(error) => failure = Some(error.to_string()),
+            }
+        }
+        self.reading.pages = Some(match failure {
+            Some(why) if pages.is_empty() => Available::NotAvailable(why),
+            _ => Available::Value(pages),
+        });
+    }
+}
+
+/// Whether `pid` is `first` or descends from it, as far as parents still live.
+fn is_below(root: &Root, pid: u32, first: u32) -> bool {
+    let mut at = Some(pid);
+    // No chain of parents is longer than this, whatever a garbled file says.
+    for _ in 0..1000 {
+        match at {
+            Some(pid) if pid == first => return true,
+            Some(pid) if pid > 1 => at = process::parent(root, pid),
+            _ => return false,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(tree: &std::path::Path, path: &str, text: &str) {
+        let path = tree.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn stat(pid: u32, parent: u32, cpu: u16) -> String {
+        let between = vec!["0"; 39 - 5].join(" ");
+        format!("{pid} (a b) S {parent} {between} {cpu} 0 0\n")
+    }
+
+    #[test]
+    fn threads_of_all_processes_below_the_first_count_and_no_others() {
+        let tree = tempfile::tempdir().unwrap();
+        put(tree.path(), "cg/cgroup.procs", "10\n11\n20\n");
+        for (pid, parent, cpus) in [(10, 5, vec![0]), (11, 10, vec![1, 3]), (20, 5, vec![2])] {
+            put(tree.path(), &format!("proc/{pid}/stat"), &stat(pid, parent, 0));
+            let maps = "7f01 bind:0 anon=5 N0=3 N1=2 kernelpagesize_kB=4\n";
+            put(tree.path(), &format!("proc/{pid}/numa_maps"), maps);
+            for (index, cpu) in cpus.into_iter().enumerate() {
+                let folder = format!("proc/{pid}/task/{}", pid + index as u32);
+                put(tree.path(), &format!("{folder}/stat"), &stat(pid, parent, cpu));
+                let status = "Cpus_allowed_list:\t0-1\nMems_allowed_list:\t0\n";
+                put(tree.path(), &format!("{folder}/status"), status);
+            }
+        }
+        let root = Root::at(tree.path());
+        let mut workload = Workload {
+            plan: plan("0-1"),
+            pid: 10,
+            processes: Some("/cg/cgroup.procs".into()),
+            known: BTreeMap::new(),
+            reading: PlacementReading::default(),
+        };
+        workload.look(&root);
+        workload.look(&root);
+        workload.count_pages(&root);
+        let reading = workload.reading;
+        assert_eq!((reading.looks, reading.threads, reading.samples), (2, 3, 6));
+        assert_eq!(reading.on_cpus, 4, "CPU 3 is not asked for: {:?}", reading.by_cpu);
+        assert_eq!(reading.allowed_cpus, BTreeMap::from([("0-1".to_owned(), 3)]));
+        let pages = BTreeMap::from([(0, 6 * 4096), (1, 4 * 4096)]);
+        assert_eq!(reading.pages, Some(Available::Value(pages)));
+        assert_eq!(reading.policies, BTreeMap::from([("bind:0".to_owned(), 10 * 4096)]));
+    }
+
+    fn plan(cpus: &str) -> PlacementPlan {
+        let cpus: Option<assay_units::CpuSet> = Some(cpus.parse().unwrap());
+        PlacementPlan {
+            record: assay_record::PlacementRecord {
+                workload: "task.w".to_owned(),
+                group: "task".to_owned(),
+                asked_cpus: None,
+                cpus: cpus.clone(),
+                memory: None,
+                huge_pages: None,
+                pages: BTreeMap::new(),
+            },
+            cpus,
+            memory: None,
+            huge_pages: None,
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Settings of the whole machine: sysctls and their like.
+//!
+//! Most keep to themselves and are written as any other file. Of some pairs only one counts, and
+//! the kernel zeroes the other when one is written (mm/page-writeback.c); some make it compute a
+//! further one anew.
+
+use std::path::Path;
+
+use assay_kernel::{Error, Root};
+use rustix::io::Errno;
+
+use super::Ledger;
+use super::change::Change;
+use super::instant::instant;
+use super::make::value_of;
+use super::queue::{is_gone, write_back_one};
+
+impl Ledger {
+    /// Notes what a file says because what follows may change it as a side effect. It is written
+    /// back only if it differs by then.
+    pub fn keep_file(&mut self, root: &Root, path: &Path) -> Result<(), Error> {
+        let before = value_of(&root.read(path)?);
+        let set = before.clone();
+        self.record(Change::WriteFile { path: path.to_owned(), before, set }, || Ok(()))
+    }
+
+    /// Writes `value`, which is not 0, into one of a pair of files of which the kernel then zeroes
+    /// the `other`; nothing where it says so already.
+    pub fn write_one_of(
+        &mut self,
+        root: &Root,
+        path: &Path,
+        value: &str,
+        other: &Path,
+    ) -> Result<(), Error> {
+        let before = value_of(&root.read(path)?);
+        let set = value.trim().to_owned();
+        if before == set {
+            return Ok(());
+        }
+        let change = Change::WriteOneOf {
+            path: path.to_owned(),
+            before,
+            set,
+            other: other.to_owned(),
+            other_before: value_of(&root.read(other)?),
+        };
+        self.record(change, || root.write(path, value))
+    }
+}
+
+/// Makes both files say what they said. The one that counted is written: that zeroes the other.
+/// Neither can be written to 0 while the other counts (`dirty_bytes` refuses less than two pages).
+pub(super) fn write_back_pair(
+    root: &Root,
+    one: (&Path, &str),
+    two: (&Path, &str),
+) -> Result<(), Error> {
+    let (counted, zero) = if one.1 == "0" { (two, one) } else { (one, two) };
+    write_back_one(root, counted.0, counted.1)?;
+    instant()?;
+    match write_back_one(root, zero.0, zero.1) {
+        // Both were 0. The kernel zeroes an amount only when it sees the ratio change.
+        Err(error) if error.is(Errno::INVAL) => through_another_value(root, zero, counted),
+        other => other,
+    }
+}
+
+fn through_another_value(
+    root: &Root,
+    amount: (&Path, &str),
+    ratio: (&Path, &str),
+) -> Result<(), Error> {
+    match root.write(ratio.0, "1") {
+        Err(error) if is_gone(&error) => return Ok(()),
+        other => other?,
+    }
+    instant()?;
+    write_back_one(root, ratio.0, ratio.1)?;
+    instant()?;
+    write_back_one(root, amount.0, amount.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(ratio: &str, bytes: &str) -> (tempfile::TempDir, Root) {
+        let tree = tempfile::tempdir().unwrap();
+        std::fs::write(tree.path().join("ratio"), ratio).unwrap();
+        std::fs::write(tree.path().join("bytes"), bytes).unwrap();
+        let root = Root::at(tree.path());
+        (tree, root)
+    }
+
+    #[test]
+    fn of_a_pair_both_come_back_whichever_counted() {
+        let (ratio, bytes) = (Path::new("/ratio"), Path::new("/bytes"));
+        for (found, written) in [(("20", "0"), bytes), (("0", "65536"), ratio)] {
+            let (_tree, root) = tree(found.0, found.1);
+            let state = tempfile::tempdir().unwrap();
+            let mut ledger = Ledger::begin(state.path(), "run").unwrap();
+            let other = if written == bytes { ratio } else { bytes };
+            ledger.write_one_of(&root, written, "99999", other).unwrap();
+            // What the kernel does by itself.
+            root.write(other, "0").unwrap();
+            assert_eq!(ledger.restore(&root), []);
+            let now = (root.read(ratio).unwrap(), root.read(bytes).unwrap());
+            assert_eq!((now.0.as_str(), now.1.as_str()), found);
+        }
+    }
+
+    #[test]
+    fn what_was_kept_is_written_back_only_if_it_changed() {
+        let (tree, root) = tree("20\n", "0");
+        let state = tempfile::tempdir().unwrap();
+        let mut ledger = Ledger::begin(state.path(), "run").unwrap();
+        ledger.keep_file(&root, Path::new("/ratio")).unwrap();
+        assert_eq!(ledger.restore(&root), []);
+        let untouched = std::fs::read_to_string(tree.path().join("ratio")).unwrap();
+        assert_eq!(untouched, "20\n", "it was not written");
+        assert!(ledger.finish().unwrap());
+        let mut ledger = Ledger::begin(state.path(), "again").unwrap();
+        ledger.keep_file(&root, Path::new("/ratio")).unwrap();
+        root.write("/ratio", "30").unwrap();
+        assert_eq!(ledger.restore(&root), []);
+        assert_eq!(root.read("/ratio").unwrap(), "20");
+    }
+}

@@ -1,0 +1,80 @@
+//! Settings of the real host, those among them that the kernel changes by the way.
+
+use std::fs;
+use std::path::Path;
+
+use assay_host::Ledger;
+use assay_kernel::Root;
+use assay_testbed::{Picture, turn};
+
+const VM: &str = "/proc/sys/vm";
+
+fn says(name: &str) -> String {
+    fs::read_to_string(Path::new(VM).join(name)).unwrap().trim().to_owned()
+}
+
+/// Sets one of a pair through a ledger of its own, looks that the kernel zeroed the other, and
+/// takes it back.
+fn there_and_back(written: &str, value: &str, other: &str) {
+    let (root, state) = (Root::real(), tempfile::tempdir().unwrap());
+    let before = (says(written), says(other));
+    let mut ledger = Ledger::begin(state.path(), "test").unwrap();
+    let path = |name: &str| Path::new(VM).join(name);
+    ledger.write_one_of(&root, &path(written), value, &path(other)).unwrap();
+    assert_eq!((says(written).as_str(), says(other).as_str()), (value, "0"));
+    assert_eq!(ledger.restore(&root), []);
+    assert!(ledger.finish().unwrap());
+    assert_eq!((says(written), says(other)), before);
+}
+
+#[test]
+fn of_two_rival_settings_both_come_back() {
+    let Some(_turn) = turn("rival settings", &[]) else { return };
+    let before = Picture::take();
+    there_and_back("dirty_bytes", "268435456", "dirty_ratio");
+    there_and_back("dirty_ratio", "19", "dirty_bytes");
+    there_and_back("dirty_background_bytes", "67108864", "dirty_background_ratio");
+    there_and_back("dirty_background_ratio", "9", "dirty_background_bytes");
+    Picture::assert_same(&before, "after every pair");
+}
+
+/// The amount cannot be written to 0: only a change of the ratio brings that about.
+#[test]
+fn two_rivals_that_were_both_0_are_both_0_again() {
+    let Some(_turn) = turn("rivals that are both 0", &[]) else { return };
+    let before = Picture::take();
+    let (root, state) = (Root::real(), tempfile::tempdir().unwrap());
+    let mut outer = Ledger::begin(state.path(), "outer").unwrap();
+    let ratio = Path::new(VM).join("dirty_background_ratio");
+    let bytes = Path::new(VM).join("dirty_background_bytes");
+    // 0 is a value of the ratio, and zeroes the amount like any other.
+    if says("dirty_background_bytes") == "0" {
+        outer.write_file(&root, &ratio, "0").unwrap();
+        there_and_back("dirty_background_bytes", "67108864", "dirty_background_ratio");
+        let refused = fs::write(&bytes, "0").unwrap_err();
+        assert_eq!(refused.raw_os_error(), Some(22), "else the way round is not needed");
+    }
+    assert_eq!(outer.restore(&root), []);
+    Picture::assert_same(&before, "after both were 0");
+}
+
+#[test]
+fn a_mode_of_huge_pages_comes_back_with_what_the_kernel_computed_anew() {
+    let mode = Path::new("/sys/kernel/mm/transparent_hugepage/enabled");
+    if !mode.exists() {
+        assay_testbed::skip("a mode of huge pages", "no transparent huge pages");
+        return;
+    }
+    let Some(_turn) = turn("a mode of huge pages", &[]) else { return };
+    let before = Picture::take();
+    let (root, state) = (Root::real(), tempfile::tempdir().unwrap());
+    for value in ["never", "always", "madvise"] {
+        let mut ledger = Ledger::begin(state.path(), value).unwrap();
+        ledger.keep_file(&root, &Path::new(VM).join("min_free_kbytes")).unwrap();
+        ledger.write_file(&root, mode, value).unwrap();
+        assert!(fs::read_to_string(mode).unwrap().contains(&format!("[{value}]")));
+        assert_eq!(ledger.restore(&root), []);
+        assert!(ledger.finish().unwrap());
+        Picture::assert_same(&before, &format!("after {value}"));
+    }
+}

@@ -1,0 +1,77 @@
+//! docs/reference/settings.md, made from the table.
+
+use std::fmt::Write;
+
+use super::{HostSetting, SideEffect, host_settings};
+
+const HEAD: &str = "\
+# Settings of the host
+
+This page is made from the table that checks of study files and the writing of settings work with
+(`crates/knob/src/host_setting/table.rs`). `ASSAY_BLESS=1 cargo test -p assay-knob` writes it.
+
+A study sets them for the length of each repeat (docs/study-file.md). Every one is written down in the ledger before it
+is changed and comes back to the value found, also after SIGKILL (docs/safety.md).
+
+Names that are not on this page are refused, although the kernel may know them: some settings cannot be taken back
+(`kernel.modules_disabled`), some act when they are written (`vm.compact_memory`), some can make a machine unusable
+(`vm.overcommit_memory`).
+";
+
+/// The page as Markdown.
+#[must_use]
+pub fn settings_reference() -> String {
+    let mut page = HEAD.to_owned();
+    let (sysctls, huge): (Vec<&HostSetting>, Vec<&HostSetting>) =
+        host_settings().iter().partition(|setting| setting.is_sysctl());
+    page.push_str("\n## `sysctls`\n");
+    table(&mut page, &sysctls);
+    page.push_str(
+        "\n## `thp`: transparent huge pages\n\nFiles below \
+         `/sys/kernel/mm/transparent_hugepage`. A text instead of a table is `enabled`.\n",
+    );
+    table(&mut page, &huge);
+    page
+}
+
+fn table(page: &mut String, settings: &[&HostSetting]) {
+    page.push_str("\n| name | values | counts | since | needs | |\n|---|---|---|---|---|---|\n");
+    for setting in settings {
+        let unit = if setting.unit.is_empty() { "-" } else { setting.unit };
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {unit} | {} | {} | {}{} |",
+            setting.key(),
+            setting.range,
+            setting.since,
+            setting.config.unwrap_or("-"),
+            setting.about,
+            effect(setting.effect),
+        );
+    }
+}
+
+fn effect(effect: SideEffect) -> String {
+    match effect {
+        SideEffect::None => String::new(),
+        SideEffect::Zeroes(other) => format!("; writing it makes `{other}` 0"),
+        SideEffect::Recomputes(path) => {
+            format!("; writing it makes the kernel compute {path} anew")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_is_on_the_page_with_what_it_does() {
+        let page = settings_reference();
+        for setting in host_settings() {
+            assert!(page.contains(&format!("| `{}` |", setting.key())), "{}", setting.name);
+            assert!(!setting.about.is_empty(), "{}", setting.name);
+        }
+        assert!(page.is_ascii());
+    }
+}

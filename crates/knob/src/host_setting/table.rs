@@ -1,0 +1,260 @@
+//! The table of settings of the machine.
+//!
+//! Sources: Documentation/admin-guide/sysctl/{vm,kernel}.rst,
+//! Documentation/admin-guide/mm/transhuge.rst, and the handlers in mm/page-writeback.c,
+//! mm/huge_memory.c and mm/khugepaged.c for what is written by the way.
+
+use std::sync::LazyLock;
+
+use super::{HostSetting, SideEffect};
+use crate::kernel_version::KernelVersion;
+use crate::range::ValueRange as R;
+
+/// Every setting, sysctls first.
+#[must_use]
+pub fn host_settings() -> &'static [HostSetting] {
+    &TABLE
+}
+
+const fn setting(name: &'static str, path: &'static str, range: R) -> HostSetting {
+    HostSetting {
+        name,
+        path,
+        range,
+        unit: "",
+        since: KernelVersion::two_six(0),
+        config: None,
+        effect: SideEffect::None,
+        about: "",
+    }
+}
+
+impl HostSetting {
+    const fn unit(self, unit: &'static str) -> Self {
+        Self { unit, ..self }
+    }
+
+    const fn since(self, since: KernelVersion) -> Self {
+        Self { since, ..self }
+    }
+
+    const fn needs(self, config: &'static str) -> Self {
+        Self { config: Some(config), ..self }
+    }
+
+    const fn with(self, effect: SideEffect) -> Self {
+        Self { effect, ..self }
+    }
+
+    const fn about(self, about: &'static str) -> Self {
+        Self { about, ..self }
+    }
+}
+
+const PERCENT: R = R::Integer { low: 0, high: 100 };
+const COUNT: R = R::Integer { low: 0, high: 2_147_483_647 };
+const CENTISECONDS: &str = "hundredths of a second";
+const THP_CONFIG: &str = "CONFIG_TRANSPARENT_HUGEPAGE";
+const NUMA_CONFIG: &str = "CONFIG_NUMA";
+
+const HUGE: KernelVersion = KernelVersion::two_six(38);
+const BYTES: KernelVersion = KernelVersion::two_six(29);
+
+static TABLE: LazyLock<Vec<HostSetting>> =
+    LazyLock::new(|| [WRITEBACK, MEMORY, SCHEDULING, HUGE_PAGES].concat());
+
+const WRITEBACK: &[HostSetting] = &[
+    setting("vm.dirty_ratio", "/proc/sys/vm/dirty_ratio", PERCENT)
+        .unit("percent of the memory that may be dirty")
+        .with(SideEffect::Zeroes("vm.dirty_bytes"))
+        .about("from here on whoever writes has to wait for writeback"),
+    setting("vm.dirty_bytes", "/proc/sys/vm/dirty_bytes", R::BytesOrZero { low: 8192 })
+        .unit("bytes")
+        .since(BYTES)
+        .with(SideEffect::Zeroes("vm.dirty_ratio"))
+        .about("the same as an amount; 0 where `vm.dirty_ratio` counts"),
+    setting("vm.dirty_background_ratio", "/proc/sys/vm/dirty_background_ratio", PERCENT)
+        .unit("percent of the memory that may be dirty")
+        .with(SideEffect::Zeroes("vm.dirty_background_bytes"))
+        .about("from here on the kernel writes back by itself"),
+    setting(
+        "vm.dirty_background_bytes",
+        "/proc/sys/vm/dirty_background_bytes",
+        R::BytesOrZero { low: 1 },
+    )
+    .unit("bytes")
+    .since(BYTES)
+    .with(SideEffect::Zeroes("vm.dirty_background_ratio"))
+    .about("the same as an amount; 0 where `vm.dirty_background_ratio` counts"),
+    setting("vm.dirty_writeback_centisecs", "/proc/sys/vm/dirty_writeback_centisecs", COUNT)
+        .unit(CENTISECONDS)
+        .about("how often the kernel looks for old dirty pages; 0 is never"),
+    setting("vm.dirty_expire_centisecs", "/proc/sys/vm/dirty_expire_centisecs", COUNT)
+        .unit(CENTISECONDS)
+        .about("how old a dirty page may become before it is written back"),
+];
+
+const MEMORY: &[HostSetting] = &[
+    setting("vm.swappiness", "/proc/sys/vm/swappiness", R::Integer { low: 0, high: 200 })
+        .about("cost of swap against that of the file system; above 100 since 5.8"),
+    setting("vm.page-cluster", "/proc/sys/vm/page-cluster", R::Integer { low: 0, high: 31 })
+        .unit("power of two of pages")
+        .about("how many pages are read from swap at once"),
+    setting(
+        "vm.zone_reclaim_mode",
+        "/proc/sys/vm/zone_reclaim_mode",
+        R::Integer { low: 0, high: 7 },
+    )
+    .since(KernelVersion::two_six(16))
+    .needs(NUMA_CONFIG)
+    .about("1: reclaim on the own node before others give memory; 2: also by writing, 4: swap"),
+    setting(
+        "vm.watermark_scale_factor",
+        "/proc/sys/vm/watermark_scale_factor",
+        R::Integer { low: 1, high: 3000 },
+    )
+    .unit("ten-thousandths of a node's memory")
+    .since(KernelVersion::new(4, 6))
+    .about("distance of the marks between which kswapd works; above 1000 since 5.18"),
+    setting("vm.watermark_boost_factor", "/proc/sys/vm/watermark_boost_factor", COUNT)
+        .unit("ten-thousandths of the high mark")
+        .since(KernelVersion::new(5, 0))
+        .about("how far reclaim goes further after fragmentation; 0 is off"),
+    setting("vm.compaction_proactiveness", "/proc/sys/vm/compaction_proactiveness", PERCENT)
+        .since(KernelVersion::new(5, 9))
+        .needs("CONFIG_COMPACTION")
+        .about("how eagerly memory is compacted in the background; 0 is off"),
+    setting(
+        "vm.extfrag_threshold",
+        "/proc/sys/vm/extfrag_threshold",
+        R::Integer { low: 0, high: 1000 },
+    )
+    .unit("thousandths of the fragmentation index")
+    .since(KernelVersion::two_six(35))
+    .needs("CONFIG_COMPACTION")
+    .about("below it memory is reclaimed rather than compacted"),
+    setting("vm.numa_stat", "/proc/sys/vm/numa_stat", R::Switch)
+        .since(KernelVersion::new(4, 15))
+        .needs(NUMA_CONFIG)
+        .about("whether allocations are counted by node (numastat)"),
+];
+
+const SCHEDULING: &[HostSetting] = &[
+    setting(
+        "kernel.numa_balancing",
+        "/proc/sys/kernel/numa_balancing",
+        R::Integer { low: 0, high: 3 },
+    )
+    .since(KernelVersion::new(3, 13))
+    .needs("CONFIG_NUMA_BALANCING")
+    .about("1: pages and threads move towards each other; 2: memory tiering, since 5.18"),
+    setting(
+        "kernel.numa_balancing_promote_rate_limit_MBps",
+        "/proc/sys/kernel/numa_balancing_promote_rate_limit_MBps",
+        COUNT,
+    )
+    .unit("megabytes a second")
+    .since(KernelVersion::new(6, 1))
+    .needs("CONFIG_NUMA_BALANCING")
+    .about("the most that memory tiering promotes"),
+    setting(
+        "kernel.sched_autogroup_enabled",
+        "/proc/sys/kernel/sched_autogroup_enabled",
+        R::Switch,
+    )
+    .since(HUGE)
+    .needs("CONFIG_SCHED_AUTOGROUP")
+    .about("whether sessions share the CPUs as groups do"),
+    setting(
+        "kernel.sched_cfs_bandwidth_slice_us",
+        "/proc/sys/kernel/sched_cfs_bandwidth_slice_us",
+        R::Integer { low: 1, high: 2_147_483_647 },
+    )
+    .unit("microseconds")
+    .since(KernelVersion::new(3, 2))
+    .needs("CONFIG_CFS_BANDWIDTH")
+    .about("how much of a quota a CPU takes at once"),
+    setting(
+        "kernel.randomize_va_space",
+        "/proc/sys/kernel/randomize_va_space",
+        R::Integer { low: 0, high: 2 },
+    )
+    .since(KernelVersion::two_six(12))
+    .about("whether addresses of new processes are drawn at random; 2: the heap as well"),
+];
+
+const HUGE_PAGES: &[HostSetting] = &[
+    setting(
+        "thp.enabled",
+        "/sys/kernel/mm/transparent_hugepage/enabled",
+        R::Words(&["always", "madvise", "never"]),
+    )
+    .since(HUGE)
+    .needs(THP_CONFIG)
+    .with(SideEffect::Recomputes("/proc/sys/vm/min_free_kbytes"))
+    .about("who gets huge pages for anonymous memory"),
+    setting(
+        "thp.defrag",
+        "/sys/kernel/mm/transparent_hugepage/defrag",
+        R::Words(&["always", "defer", "defer+madvise", "madvise", "never"]),
+    )
+    .since(HUGE)
+    .needs(THP_CONFIG)
+    .about("who waits for a huge page to be freed; `defer` since 4.6, `defer+madvise` since 4.11"),
+    setting(
+        "thp.shmem_enabled",
+        "/sys/kernel/mm/transparent_hugepage/shmem_enabled",
+        R::Words(&["always", "within_size", "advise", "never", "deny", "force"]),
+    )
+    .since(KernelVersion::new(4, 8))
+    .needs(THP_CONFIG)
+    .about("huge pages for shared anonymous memory"),
+    setting("thp.use_zero_page", "/sys/kernel/mm/transparent_hugepage/use_zero_page", R::Switch)
+        .since(KernelVersion::new(3, 8))
+        .needs(THP_CONFIG)
+        .about("whether a huge page that is only read is one page of zeros for all"),
+    setting(
+        "thp.khugepaged/defrag",
+        "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
+        R::Switch,
+    )
+    .since(HUGE)
+    .needs(THP_CONFIG)
+    .about("whether khugepaged frees memory for what it collapses"),
+    setting(
+        "thp.khugepaged/pages_to_scan",
+        "/sys/kernel/mm/transparent_hugepage/khugepaged/pages_to_scan",
+        R::Integer { low: 1, high: 2_147_483_647 },
+    )
+    .unit("pages")
+    .since(HUGE)
+    .needs(THP_CONFIG)
+    .about("how many pages khugepaged looks at in one go"),
+    setting(
+        "thp.khugepaged/scan_sleep_millisecs",
+        "/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs",
+        COUNT,
+    )
+    .unit("milliseconds")
+    .since(HUGE)
+    .needs(THP_CONFIG)
+    .about("how long khugepaged sleeps between two goes"),
+    setting(
+        "thp.khugepaged/alloc_sleep_millisecs",
+        "/sys/kernel/mm/transparent_hugepage/khugepaged/alloc_sleep_millisecs",
+        COUNT,
+    )
+    .unit("milliseconds")
+    .since(HUGE)
+    .needs(THP_CONFIG)
+    .about("how long khugepaged sleeps when it found no huge page"),
+    setting(
+        "thp.khugepaged/max_ptes_none",
+        "/sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none",
+        R::Integer { low: 0, high: 511 },
+    )
+    .unit("pages")
+    .since(HUGE)
+    .needs(THP_CONFIG)
+    .about("how many pages of a huge page may have been untouched before it is collapsed"),
+];

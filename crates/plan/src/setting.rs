@@ -1,0 +1,135 @@
+//! Settings of the host that a trial asks for, and whether this host has them.
+
+use assay_facts::{Available, HostFacts};
+use assay_knob::{HostSetting, host_setting};
+use assay_record::SettingRecord;
+use assay_study::{Bindings, DropCaches, Study};
+
+use crate::refusal::Refusal;
+
+/// A setting of the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingPlan {
+    /// As it goes into the record.
+    pub record: SettingRecord,
+    /// What the host says now; of choices the active one.
+    pub found: String,
+}
+
+impl SettingPlan {
+    /// Its entry in the table of settings.
+    #[must_use]
+    pub fn setting(&self) -> Option<&'static HostSetting> {
+        host_setting(&self.record.setting)
+    }
+}
+
+pub(crate) fn plan_settings(
+    study: &Study,
+    facts: &HostFacts,
+    factors: &Bindings,
+    refusals: &mut Vec<Refusal>,
+) -> Vec<SettingPlan> {
+    let asked: Vec<(&HostSetting, String)> = study
+        .settings
+        .values
+        .iter()
+        .filter_map(|(name, value)| {
+            // The checker has resolved and checked every value.
+            let setting = host_setting(name)?;
+            Some((setting, setting.normal(&value.resolve(factors).ok()?.to_string()).ok()?))
+        })
+        .collect();
+    let mut plans = Vec::new();
+    for (setting, value) in &asked {
+        let rival_is_set =
+            asked.iter().any(|(other, text)| Some(other.name) == rival(setting) && text != "0");
+        match plan(setting, value, rival_is_set, facts) {
+            Ok(plan) => plans.push(plan),
+            Err(refusal) => refusals.push(refusal),
+        }
+    }
+    plans
+}
+
+fn rival(setting: &HostSetting) -> Option<&'static str> {
+    setting.rival().map(|rival| rival.name)
+}
+
+fn plan(
+    setting: &HostSetting,
+    value: &str,
+    rival_is_set: bool,
+    facts: &HostFacts,
+) -> Result<SettingPlan, Refusal> {
+    let name = setting.name;
+    let found = match facts.settings.get(name) {
+        Some(Available::Value(text)) => text,
+        Some(Available::NotAvailable(why)) => {
+            let remedy = "leave it out, or run on a kernel that has it (`assay lab run --kernel`)";
+            return Err(Refusal::new(format!("`{name}` cannot be set: {why}"), remedy));
+        }
+        None => {
+            let what = format!("`{name}` cannot be set: the facts of this host do not hold it");
+            return Err(Refusal::new(what, "gather the facts with this version"));
+        }
+    };
+    if let Some(offered) = choices(found)
+        && !offered.contains(&value)
+    {
+        let what =
+            format!("`{name}` cannot be `{value}`: this kernel offers {}", offered.join(", "));
+        return Err(Refusal::new(what, "write one of these"));
+    }
+    let found = active(found);
+    // Only its rival can make an amount 0, and the study gives the rival no value.
+    if value == "0" && setting.rival().is_some() && !rival_is_set && found != "0" {
+        let rival = rival(setting).unwrap_or_default();
+        let what = format!("`{name}` cannot be 0 while it counts; it reads {found}");
+        return Err(Refusal::new(what, format!("set `{rival}` as well: of the two one counts")));
+    }
+    if let Available::NotAvailable(why) = &facts.root
+        && found != value
+    {
+        let what = format!("`{name}` needs root, because {} belongs to root; {why}", setting.path);
+        return Err(Refusal::new(what, "run the same command with sudo, or leave it out"));
+    }
+    let record = SettingRecord {
+        setting: name.to_owned(),
+        asked: value.to_owned(),
+        path: setting.path.to_owned(),
+        written: value.to_owned(),
+        implied: value == "0" && rival_is_set,
+    };
+    Ok(SettingPlan { record, found })
+}
+
+/// What `always [madvise] never` offers; `None` for a value without choices.
+fn choices(text: &str) -> Option<Vec<&str>> {
+    let bare = |word: &'_ str| -> bool { word.starts_with('[') && word.ends_with(']') };
+    text.split_whitespace()
+        .any(bare)
+        .then(|| text.split_whitespace().map(|word| word.trim_matches(['[', ']'])).collect())
+}
+
+/// The choice in brackets, or the whole text.
+fn active(text: &str) -> String {
+    let chosen = text.split_whitespace().find(|word| word.starts_with('['));
+    chosen.unwrap_or(text).trim().trim_matches(['[', ']']).to_owned()
+}
+
+/// What is written to drop_caches before each repeat; `None` when nothing is dropped.
+pub(crate) fn plan_drop(
+    study: &Study,
+    facts: &HostFacts,
+    factors: &Bindings,
+    refusals: &mut Vec<Refusal>,
+) -> Option<u8> {
+    let scalar = study.settings.drop_caches.as_ref()?.resolve(factors).ok()?;
+    let Some(DropCaches::Write(what)) = DropCaches::of(&scalar) else { return None };
+    if let Available::NotAvailable(why) = &facts.root {
+        let text = format!("`drop_caches` needs root: /proc/sys/vm/drop_caches is root's; {why}");
+        refusals.push(Refusal::new(text, "run the same command with sudo, or leave it out"));
+    }
+    Some(what)
+}

@@ -1,0 +1,67 @@
+//! Places of workloads: what was asked, and what the kernel said of threads and pages.
+
+use std::collections::BTreeMap;
+
+use assay_facts::Available;
+use assay_units::{CpuSet, MemoryPolicy};
+use serde::{Deserialize, Serialize};
+
+/// The place of one workload in one trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlacementRecord {
+    /// The workload's name in the trial.
+    pub workload: String,
+    /// Its group.
+    pub group: String,
+    /// The CPUs as the study names them: `siblings`, `0-3`.
+    pub asked_cpus: Option<String>,
+    /// The CPUs on this host.
+    pub cpus: Option<CpuSet>,
+    /// The memory policy.
+    pub memory: Option<MemoryPolicy>,
+    /// The mode of huge pages.
+    pub huge_pages: Option<String>,
+    /// The part of its anonymous memory that should be on each node; empty where the policy
+    /// promises nothing of single nodes.
+    pub pages: BTreeMap<u16, f64>,
+}
+
+/// What was seen of one placed workload in one repeat.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PlacementReading {
+    /// The workload's name in the trial.
+    pub workload: String,
+    /// Looks at its threads during the window.
+    pub looks: u64,
+    /// The most threads that it had at once.
+    pub threads: u64,
+    /// Samples of a thread with the CPU it ran on last, all looks together.
+    pub samples: u64,
+    /// Those of them on the CPUs that were asked for; all where none were.
+    pub on_cpus: u64,
+    /// Samples by CPU.
+    pub by_cpu: BTreeMap<u16, u64>,
+    /// Samples by the CPUs that the thread was allowed (`Cpus_allowed_list`).
+    pub allowed_cpus: BTreeMap<String, u64>,
+    /// Samples by the nodes that the thread was allowed (`Mems_allowed_list`).
+    pub allowed_nodes: BTreeMap<String, u64>,
+    /// Samples by `THP_enabled` of /proc/PID/status, where the kernel shows it (5.0).
+    pub huge_pages: BTreeMap<String, u64>,
+    /// Bytes of anonymous memory on each node at the end of the window, all processes together.
+    pub pages: Option<Available<BTreeMap<u16, u64>>>,
+    /// Bytes of anonymous memory by the policy of their area, as the kernel spells it.
+    pub policies: BTreeMap<String, u64>,
+}
+
+/// What the host counted of placement while a repeat ran.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodeCounts {
+    /// `numa_miss` of each node: pages that came from it because the wanted node had none.
+    pub missed_pages: BTreeMap<u16, u64>,
+    /// Pages that automatic balancing moved (`numa_pages_migrated`).
+    pub moved_pages: Available<u64>,
+    /// What kernel.numa_balancing said at the start.
+    pub balancing: Available<String>,
+    /// The weights of weighted interleaving at the start, by node; empty where there are none.
+    pub weights: BTreeMap<u16, u64>,
+}

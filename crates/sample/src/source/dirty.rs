@@ -1,0 +1,73 @@
+//! `dirty`: how much of the host's page cache waits to be written back, and the amounts from which
+//! on the kernel writes by itself and lets writers wait, as it computes them at that moment from
+//! `vm.dirty_*` and the memory that may be dirty (`nr_dirty*` of /proc/vmstat;
+//! `global_dirty_limits` in mm/page-writeback.c).
+
+use assay_kernel::counters::keyed;
+use assay_kernel::pages::page_size;
+use assay_kernel::{KeptFile, Root};
+
+use super::{Depth, Rows, Source, names};
+
+/// The file has some two hundred lines, all of which the kernel writes out: twice a second shows
+/// how dirty pages come and go, whose age is counted in seconds.
+const EVERY: u64 = 5;
+
+const KEYS: [&str; 4] =
+    ["nr_dirty", "nr_writeback", "nr_dirty_background_threshold", "nr_dirty_threshold"];
+
+/// Dirty pages of the host.
+pub(super) struct Dirty {
+    file: KeptFile,
+    columns: Vec<String>,
+    buffer: Vec<u8>,
+    rounds: u64,
+}
+
+impl Dirty {
+    pub(super) fn open(root: &Root) -> Result<Self, String> {
+        let file = root.keep("/proc/vmstat").map_err(|error| error.to_string())?;
+        let mut buffer = Vec::new();
+        let text = file.read(&mut buffer).map_err(|cause| format!("/proc/vmstat: {cause}"))?;
+        if keyed(text, KEYS[0]).is_none() {
+            return Err(format!("/proc/vmstat has no {}", KEYS[0]));
+        }
+        let columns = names(&[
+            "dirty_bytes",
+            "writeback_bytes",
+            "background_threshold_bytes",
+            "threshold_bytes",
+        ]);
+        Ok(Self { file, columns, buffer, rounds: 0 })
+    }
+}
+
+impl Source for Dirty {
+    fn name(&self) -> &'static str {
+        "dirty"
+    }
+
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        vec!["host".to_owned()]
+    }
+
+    fn files(&self) -> usize {
+        1
+    }
+
+    fn read(&mut self, rows: &mut Rows, _: Depth) {
+        self.rounds += 1;
+        if self.rounds % EVERY != 1 {
+            return;
+        }
+        // Many records, so that one read may end before the file does.
+        let text = self.file.read(&mut self.buffer).ok();
+        let page = page_size() as u64;
+        let bytes = |key| text.and_then(|text| keyed(text, key)?.checked_mul(page));
+        rows.add(0, &KEYS.map(bytes));
+    }
+}
