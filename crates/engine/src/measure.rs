@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use assay_facts::Available;
 use assay_kernel::clock::monotonic_ns;
-use assay_plan::{Slot, Trial};
+use assay_plan::Trial;
 use assay_sample::FirstIo;
 
 use crate::gate::{Gate, Release};
 use crate::processes::{Process, pause};
-use crate::run::Observer;
 use crate::watch::Watch;
 
 /// What the window was.
@@ -24,16 +23,15 @@ pub(crate) struct Window {
 const FIRST_IO: Duration = Duration::from_millis(250);
 
 /// Releases the workloads and waits until the window has passed, a workload has done all it had
-/// to do, `enough` has been seen, or the user asks to stop. A workload that fails does not end the window: the data of
+/// to do, `enough` has been seen, or the user asks to stop. `tell` hears how much has passed. A workload that fails does not end the window: the data of
 /// the other groups is kept.
 pub(crate) fn measure(
-    slot: Slot,
     trial: &Trial,
     gate: &Gate,
     first_io: FirstIo,
     processes: &mut [Process],
     watch: &mut Watch,
-    observer: &mut dyn Observer,
+    tell: &mut dyn FnMut(Duration),
     enough: &mut dyn FnMut(Release, u64) -> bool,
 ) -> Window {
     let (release, skew) = gate.release(|| first_io.skew(FIRST_IO));
@@ -45,7 +43,7 @@ pub(crate) fn measure(
     let end_ns = release.last_ns + u64::try_from(trial.at_most.as_nanos()).unwrap_or(u64::MAX / 2);
     let stopped_ns = loop {
         let now = monotonic_ns();
-        observer.running(slot, Duration::from_nanos(now - release.last_ns), trial.at_most);
+        tell(Duration::from_nanos(now - release.last_ns));
         let mut any_running = false;
         let mut any_done = false;
         for process in &mut *processes {

@@ -145,8 +145,8 @@ impl Repeat<'_, '_> {
             let progress = Progress { manifest, slot, record: &record, samples, elapsed };
             may_stop && decider.is_enough(progress)
         };
-        let window =
-            measure(slot, trial, gate, first_io, processes, watch, &mut **observer, &mut enough);
+        let mut tell = |elapsed| observer.running(slot, elapsed, trial.at_most);
+        let window = measure(trial, gate, first_io, processes, watch, &mut tell, &mut enough);
         if may_stop {
             record.looks = Some(decider.looks());
         }

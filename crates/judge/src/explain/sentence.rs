@@ -45,10 +45,11 @@ pub(super) fn of(
     match first.finding {
         Finding::Proven => proven(first, results, arms),
         Finding::Confirmed => confirmed(&was, first, causes, results, arms),
-        Finding::Open | Finding::Refuted if base.verdict == Verdict::Kept => format!(
+        Finding::Open | Finding::Refuted if base.verdict == Verdict::Kept => {
             "Measured again, the promise is kept: what broke it did not come back. Look for what \
              else was going on then, or give the run more repeats."
-        ),
+                .to_owned()
+        }
         Finding::Open | Finding::Refuted => unexplained(&was, causes, results),
     }
 }

@@ -124,7 +124,7 @@ fn what_the_numbers_tell_against_themselves_makes_them_void() {
     let code = |facts: &dyn Fn(&mut OutsideFacts)| {
         let judged = with_facts(|index, one| {
             if index == 1 {
-                facts(one)
+                facts(one);
             }
         });
         assert_eq!(judged.verdict, Verdict::Void, "{}", judged.reason);

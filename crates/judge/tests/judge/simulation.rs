@@ -124,7 +124,7 @@ fn servers() -> [(&'static str, Server); 5] {
         ("noise", Server::Noise { deviation: 0.3, correlation: 0.6 }),
         ("slow noise", Server::Noise { deviation: 0.2, correlation: 0.9 }),
         ("turns", Server::Turns { round_s: 0.7, jitter: 0.5 }),
-        ("heavy tails", Server::Heavy { tail: 2.5 }),
+        ("heavy tails", Server::Heavy { tail: 3.0 }),
         ("bursts", Server::Bursts { mean_s: 1.0 }),
     ]
 }

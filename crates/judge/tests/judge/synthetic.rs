@@ -187,9 +187,9 @@ impl Scenario {
         let mut sums = vec![0.0; width];
         let mut rows = vec![sums.clone()];
         for _ in 0..self.steps() + 4 {
-            for group in 0..width {
-                change(random, &mut held[group]);
-                sums[group] += 0.1 * self.shares[group] * held[group];
+            for ((sum, state), share) in sums.iter_mut().zip(&mut held).zip(&self.shares) {
+                change(random, state);
+                *sum += 0.1 * share * *state;
             }
             rows.push(sums.clone());
         }
@@ -205,9 +205,9 @@ impl Scenario {
             let passed = step as f64 / steps as f64;
             let first = self.shares[0] * (from + (2.0 - 2.0 * from) * passed);
             let rest = (1.0 - first) / (1.0 - self.shares[0]);
-            for group in 0..width {
-                let share = if group == 0 { first } else { self.shares[group] * rest };
-                sums[group] += 0.1 * share * (1.0 + 0.1 * normal(random)).max(0.0);
+            for (group, (sum, share)) in sums.iter_mut().zip(&self.shares).enumerate() {
+                let share = if group == 0 { first } else { share * rest };
+                *sum += 0.1 * share * (1.0 + 0.1 * normal(random)).max(0.0);
             }
             rows.push(sums.clone());
         }
