@@ -3,6 +3,7 @@
 //!
 //! It knows neither statistics nor HTML; it leaves a run folder and returns.
 
+mod decider;
 mod disks;
 mod failure;
 mod footprint;
@@ -23,6 +24,7 @@ mod start;
 mod targets;
 mod watch;
 
+pub use decider::{Decider, Progress, ToTheEnd};
 pub use failure::Failure;
 pub use footprint::footprint;
 pub use run::{Finished, Observer, Request, run};

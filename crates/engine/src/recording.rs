@@ -49,6 +49,7 @@ fn trial(trial: &Trial) -> TrialRecord {
         promises: trial.promises.clone(),
         warm_up: trial.warm_up,
         at_most_s: trial.at_most.as_secs_f64(),
+        stop: trial.stop,
         repeats: Vec::new(),
     }
 }

@@ -161,6 +161,7 @@ fn manifest(request: &SampleRequest, groups: &[assay_sample::GroupTarget]) -> Ma
             promises: Vec::new(),
             warm_up: WarmUpRecord::Seconds(0.0),
             at_most_s: request.length.map_or(0.0, |length| length.as_secs_f64()),
+            stop: assay_record::StopRecord::AtMost,
             repeats: Vec::new(),
         }],
         comparisons: Vec::new(),

@@ -7,10 +7,10 @@ use assay_facts::{Home, HostFacts};
 use assay_knob::Translation;
 use assay_record::{
     ComparisonRecord, IoClass, KnobRecord, PromiseRecord, ReferenceRecord, RelationRecord,
-    WarmUpRecord,
+    StopRecord, WarmUpRecord,
 };
 use assay_study::{
-    Bindings, Bound, DiskSource, Ends, Format, Promise, Relation, Sampling, Scalar, Study,
+    Bindings, Bound, DiskSource, Ends, Format, Promise, Relation, Sampling, Scalar, Stop, Study,
     Templated, WarmUp, combinations, rate,
 };
 use assay_units::Bytes;
@@ -72,6 +72,8 @@ pub struct Trial {
     pub ends: Ends,
     /// What is sampled besides what every run samples, and how often.
     pub sampling: Sampling,
+    /// Whether it may end before, once everything is decided.
+    pub stop: StopRecord,
 }
 
 /// A scratch disk.
@@ -273,6 +275,10 @@ fn plan_trial(
             WarmUp::Fixed(length) => WarmUpRecord::Seconds(length.as_secs_f64()),
         },
         at_most: study.design.at_most,
+        stop: match study.design.stop {
+            Stop::AtMost => StopRecord::AtMost,
+            Stop::Decided => StopRecord::Decided,
+        },
         settings: plan_settings(study, facts, &factors, refusals),
         drop_caches: plan_drop(study, facts, &factors, refusals),
         placements: plan_places(study, facts, &factors, refusals),

@@ -99,6 +99,9 @@ pub struct TrialRecord {
     pub warm_up: WarmUpRecord,
     /// How long a repeat was to run.
     pub at_most_s: f64,
+    /// Whether a repeat ends before that; records before this field say nothing and did not.
+    #[serde(default)]
+    pub stop: StopRecord,
     /// What happened, one entry for each repeat that was started.
     pub repeats: Vec<RepeatRecord>,
 }
@@ -111,6 +114,31 @@ pub enum WarmUpRecord {
     Auto,
     /// This long.
     Seconds(f64),
+}
+
+/// When a repeat ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopRecord {
+    /// When its time is up.
+    #[default]
+    AtMost,
+    /// As soon as every promise is decided, at the latest when its time is up.
+    Decided,
+}
+
+/// How often the data of a repeat was looked at to see whether it decides.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct LooksRecord {
+    /// Looks taken before the end.
+    pub taken: u32,
+    /// The part of the promise's error (one less its confidence) that the last analysis may spend:
+    /// that of the look that ended the repeat, or what was left at its end.
+    pub part: f64,
+    /// Whether a look ended the repeat.
+    pub decided: bool,
+    /// CPU seconds that looking cost.
+    pub cpu_s: f64,
 }
 
 /// One control group of a trial.
@@ -275,6 +303,9 @@ pub struct RepeatRecord {
     /// was done.
     #[serde(default)]
     pub watch: Option<WatchCost>,
+    /// Looks at the data while it ran, where the trial was to stop once decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looks: Option<LooksRecord>,
     /// What each workload said of itself.
     pub workloads: Vec<WorkloadResult>,
     /// What ran to its end before the common start (`prepare` of a study).
@@ -312,6 +343,7 @@ impl RepeatRecord {
             placements: Vec::new(),
             nodes: None,
             watch: None,
+            looks: None,
             workloads: Vec::new(),
             preparations: Vec::new(),
             memory_events: BTreeMap::new(),

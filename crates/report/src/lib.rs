@@ -67,3 +67,15 @@ pub fn recording_document(manifest: &Manifest, samples: &Samples) -> serde_json:
 pub fn text(manifest: &Manifest, judgement: &Judgement, width: usize, color: bool) -> String {
     text::render(manifest, judgement, width, color)
 }
+
+/// A judgement of numbers that no run of Assay stands behind, under a title of the caller's.
+#[must_use]
+pub fn judgement_text(title: &str, judgement: &Judgement, width: usize, color: bool) -> String {
+    text::of_judgement(title, judgement, width, color)
+}
+
+/// What interventions came to, for a terminal of `width` columns.
+#[must_use]
+pub fn explanation_text(explanation: &assay_judge::Explanation, width: usize) -> String {
+    text::explanation::render(explanation, width)
+}

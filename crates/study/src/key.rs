@@ -62,6 +62,7 @@ pub(crate) enum Shape {
 }
 
 pub(crate) const ORDERS: &[&str] = &["random", "given"];
+pub(crate) const STOPS: &[&str] = &["at_most", "decided"];
 pub(crate) const DISK_SOURCES: &[&str] = &["loop", "block", "directory", "null_blk"];
 pub(crate) const FORMATS: &[&str] = &["none", "ext4", "xfs"];
 pub(crate) const ENDS: &[&str] = &["first", "all", "time"];
@@ -109,6 +110,7 @@ pub(crate) static DESIGN: &[Key] = &[
     optional("warm_up", Shape::Duration, "what is cut at the beginning: `auto` or a duration"),
     optional("at_most", Shape::Duration, "how long one repeat may take; `60 s` by default"),
     optional("ends", Shape::Words(ENDS), "which workload's end ends a repeat; `first` by default"),
+    optional("stop", Shape::Words(STOPS), "when a repeat ends; `at_most` by default"),
 ];
 
 pub(crate) static SAMPLING: &[Key] = &[

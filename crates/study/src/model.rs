@@ -110,6 +110,17 @@ pub enum WarmUp {
     Fixed(Duration),
 }
 
+/// When a repeat ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// When its time is up.
+    #[default]
+    AtMost,
+    /// As soon as every promise is decided, at the latest when its time is up.
+    Decided,
+}
+
 /// How trials are arranged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Design {
@@ -123,6 +134,8 @@ pub struct Design {
     pub at_most: Duration,
     /// What ends a repeat before that.
     pub ends: Ends,
+    /// Whether it may end before.
+    pub stop: Stop,
 }
 
 /// What ends a repeat before its time is up.

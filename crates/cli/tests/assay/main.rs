@@ -22,6 +22,7 @@ mod kills;
 mod lab;
 mod named_disk;
 mod not_able;
+mod outside;
 mod own_device;
 mod protection;
 mod run;

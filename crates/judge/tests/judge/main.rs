@@ -19,7 +19,11 @@ mod memory;
 #[cfg(test)]
 mod metrics;
 #[cfg(test)]
+mod outside;
+#[cfg(test)]
 mod repeats;
+#[cfg(test)]
+mod simulation;
 #[cfg(test)]
 mod synthetic;
 #[cfg(test)]

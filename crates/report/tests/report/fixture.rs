@@ -236,6 +236,7 @@ fn trial(shape: &Shape) -> TrialRecord {
         }],
         warm_up: WarmUpRecord::Auto,
         at_most_s: shape.seconds as f64,
+        stop: Default::default(),
         repeats: (0..shape.repeats).map(|repeat| repeat_record(shape, repeat)).collect(),
     }
 }
@@ -314,6 +315,7 @@ fn repeat_record(shape: &Shape, repeat: usize) -> RepeatRecord {
         placements: Vec::new(),
         nodes: None,
         watch: None,
+        looks: None,
         workloads: (0..shape.groups).map(|index| result(shape, repeat, index)).collect(),
         sampler: SamplerCost {
             interval_s: 0.1,
