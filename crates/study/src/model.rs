@@ -285,10 +285,10 @@ pub struct Group {
     pub disk: Option<String>,
     /// Whether promises are judged over it. A background load is not measured.
     pub measured: bool,
-    /// Where its workloads run, as far as they and inner groups say nothing else.
-    pub place: Option<Place>,
     /// Whether its workloads run outside of the run's groups, beside all of them.
     pub outside: Templated<bool>,
+    /// Where its workloads run, as far as they and inner groups say nothing else.
+    pub place: Option<Place>,
     /// Groups inside it; each member gets all of them.
     pub groups: Vec<Group>,
 }
