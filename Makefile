@@ -23,12 +23,15 @@ check: setup
 	cargo clippy --workspace --all-targets -- -D warnings
 
 # Peers to be compared with, each where it is given: PEER_GRAPH500=omp-csr PEER_FILEBENCH=filebench
-# PEER_YCSB=bin/ycsb PEER_PARSEC=FOLDER (docs/performance.md).
+# PEER_YCSB=bin/ycsb PEER_PARSEC=FOLDER PEER_MULTICHASE=FOLDER PEER_STREAM=stream
+# (docs/performance.md).
 bench: build
 	@scripts/setup bench
 	cargo build --release -p assay-bench
 	@$(AS_ROOT) env PEER_GRAPH500="$(PEER_GRAPH500)" PEER_FILEBENCH="$(PEER_FILEBENCH)" \
-		PEER_YCSB="$(PEER_YCSB)" PEER_PARSEC="$(PEER_PARSEC)" target/release/assay-bench $(ASSAY)
+		PEER_YCSB="$(PEER_YCSB)" PEER_PARSEC="$(PEER_PARSEC)" \
+		PEER_MULTICHASE="$(PEER_MULTICHASE)" PEER_STREAM="$(PEER_STREAM)" \
+		target/release/assay-bench $(ASSAY)
 
 # docs/conformance.md: this host, and guests with other kernels and layouts.
 conformance: build

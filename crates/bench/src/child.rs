@@ -1,6 +1,6 @@
 //! Waiting for a program that measures or is measured.
 
-use std::process::{Child, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use assay_kernel::parse::keyed;
@@ -8,6 +8,23 @@ use assay_kernel::{Root, process, signal};
 use rustix::process::Signal;
 
 use crate::trouble::Trouble;
+
+/// Runs a short program to its end; what it said on stdout.
+pub(crate) fn said(command: &mut Command) -> Result<String, Trouble> {
+    let failed = |cause: &dyn std::fmt::Display, command: &Command| {
+        Trouble::Failed(format!("{command:?}: {cause}"))
+    };
+    let output = command.stdin(Stdio::null()).stderr(Stdio::piped()).output();
+    let output = output.map_err(|cause| failed(&cause, command))?;
+    if let Some(signal) = signal::interrupted_by() {
+        return Err(Trouble::Interrupted(signal));
+    }
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(failed(&format!("{}: {}", output.status, said.trim()), command));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
 
 /// Waits until `child` has ended. When the user asks to stop, the child is asked too and waited
 /// for: a run puts its host back before it ends.

@@ -79,22 +79,22 @@ impl Contest {
 
 /// The published operations of fileserver.
 fn fileserver(folder: &Path) -> String {
-    let set = "filesetname=files";
+    let set = "filesetname=bigfileset";
     let path = folder.display();
     format!(
-        "define fileset name=files,path=\"{path}\",size=128k,entries={FILES},dirwidth=20,prealloc=80\n\
+        "define fileset name=bigfileset,path=\"{path}\",size=128k,entries={FILES},dirwidth=20,prealloc=80\n\
          define process name=p,instances=1\n{{\n  thread name=t,memsize=10m,instances={THREADS}\n  {{\n\
-         flowop createfile name=create,{set},fd=1\n\
-         flowop writewholefile name=write,srcfd=1,fd=1,iosize=1m\n\
-         flowop closefile name=close1,fd=1\n\
-         flowop openfile name=open1,{set},fd=1\n\
-         flowop appendfilerand name=append,iosize=16k,fd=1\n\
-         flowop closefile name=close2,fd=1\n\
-         flowop openfile name=open2,{set},fd=1\n\
-         flowop readwholefile name=read,fd=1,iosize=1m\n\
-         flowop closefile name=close3,fd=1\n\
-         flowop deletefile name=delete,{set}\n\
-         flowop statfile name=stat,{set}\n  }}\n}}\nrun {SECONDS}\n"
+         flowop createfile name=createfile1,{set},fd=1\n\
+         flowop writewholefile name=wrtfile1,srcfd=1,fd=1,iosize=1m\n\
+         flowop closefile name=closefile1,fd=1\n\
+         flowop openfile name=openfile1,{set},fd=1\n\
+         flowop appendfilerand name=appendfilerand1,iosize=16k,fd=1\n\
+         flowop closefile name=closefile2,fd=1\n\
+         flowop openfile name=openfile2,{set},fd=1\n\
+         flowop readwholefile name=readfile1,fd=1,iosize=1m\n\
+         flowop closefile name=closefile3,fd=1\n\
+         flowop deletefile name=deletefile1,{set}\n\
+         flowop statfile name=statfile1,{set}\n  }}\n}}\nrun {SECONDS}\n"
     )
 }
 

@@ -7,6 +7,7 @@ mod figure;
 mod filebench;
 mod graph500;
 mod groups;
+mod multichase;
 mod observer;
 mod parsec;
 mod peers;
@@ -15,6 +16,7 @@ mod report_time;
 mod shape;
 mod starts;
 mod statistics;
+mod stream;
 mod study;
 mod synthetic;
 mod trouble;
@@ -70,6 +72,10 @@ enum Part {
     Ycsb,
     /// blackscholes and streamcluster beside PARSEC's in PEER_PARSEC
     Parsec,
+    /// chase beside multichase in PEER_MULTICHASE
+    Multichase,
+    /// bandwidth beside STREAM in PEER_STREAM
+    Stream,
 }
 
 /// How much is measured.
@@ -83,6 +89,8 @@ struct Extent {
     /// SCALE of the graphs.
     scale: u32,
     records: u64,
+    /// Samples of half a second of each chase.
+    samples: u32,
     only: Option<Part>,
 }
 
@@ -99,6 +107,7 @@ impl Extent {
                 rounds: 3,
                 scale: 16,
                 records: 100_000,
+                samples: 2,
                 only,
             }
         } else {
@@ -111,6 +120,7 @@ impl Extent {
                 rounds: 5,
                 scale: 20,
                 records: 1_000_000,
+                samples: 5,
                 only,
             }
         };

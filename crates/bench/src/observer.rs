@@ -103,7 +103,8 @@ fn planned(root: &Root, text: &str) -> Result<Trial, Trouble> {
 fn job(trial: &Trial, disk: &ScratchDisk) -> Result<Job, Trouble> {
     let workload = trial.groups.iter().find_map(|group| group.workloads.first());
     let workload = workload.ok_or_else(|| Trouble::Failed("nothing to run".to_owned()))?;
-    let mut job = workload.job.clone();
+    let mut job =
+        workload.job().cloned().ok_or_else(|| Trouble::Failed("it is no fio job".to_owned()))?;
     job.put(&Place::Device {
         path: disk.device_path.display().to_string(),
         offset: Bytes::new(0),

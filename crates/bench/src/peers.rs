@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::figure::Figure;
 use crate::trouble::Trouble;
-use crate::{Extent, Part, filebench, graph500, parsec, say, ycsb};
+use crate::{Extent, Part, filebench, graph500, multichase, parsec, say, stream, ycsb};
 
 /// `assay-load` and its peer.
 pub(crate) struct Programs {
@@ -76,6 +76,18 @@ pub(crate) fn measure(assay: &Path, extent: &Extent, place: &Path) -> Result<Vec
     {
         say("blackscholes and streamcluster beside their peers");
         figures.extend(contest.measure(place, extent.rounds)?);
+    }
+    if wanted(Part::Multichase)
+        && let Some(contest) = multichase::Contest::of(assay)?
+    {
+        say("chase beside multichase");
+        figures.extend(contest.measure(extent.samples, extent.rounds)?);
+    }
+    if wanted(Part::Stream)
+        && let Some(contest) = stream::Contest::of(assay)?
+    {
+        say("bandwidth beside STREAM");
+        figures.push(contest.measure(extent.rounds)?);
     }
     Ok(figures)
 }

@@ -124,6 +124,7 @@ mod tests {
             io: IoClass { direct: true, reads: true, ..IoClass::default() },
             threads: Some(1),
             taken_over: Vec::new(),
+            ..WorkloadRecord::default()
         };
         GroupRecord {
             name: name.to_owned(),
@@ -153,6 +154,8 @@ mod tests {
             sampler: SamplerCost::default(),
             not_available: BTreeMap::new(),
             fault: None,
+            preparations: Vec::new(),
+            memory_events: BTreeMap::new(),
         }
     }
 

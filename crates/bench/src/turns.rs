@@ -1,7 +1,7 @@
 //! Ours and its peer in turns within one run, and a quantity of ours as a part of the peer's.
 
 use crate::figure::{Figure, Shown};
-use crate::statistics::Estimate;
+use crate::statistics::{Estimate, Reached, pairs_needed};
 use crate::trouble::Trouble;
 
 const CONFIDENCE: f64 = 0.95;
@@ -45,6 +45,29 @@ pub(crate) fn of_peer<F>(
     Ok(Figure::bound(name, ratio, at_most, &PART))
 }
 
+/// The same for a quantity that must be the peer's, neither more nor less.
+pub(crate) fn as_peer<F>(
+    name: &str,
+    pairs: &[Pair<F>],
+    margin: f64,
+    of: impl Fn(&F) -> f64,
+) -> Result<Figure, Trouble> {
+    let mut figure = of_peer(name, pairs, 1.0, &of)?;
+    let pairs: Vec<(f64, f64)> =
+        pairs.iter().map(|pair| (of(&pair.peer), of(&pair.ours))).collect();
+    let ratio = Estimate::ratio(&pairs, CONFIDENCE)
+        .ok_or_else(|| Trouble::Failed("too few rounds for an interval".to_owned()))?;
+    figure.target = format!("the peer's within {:.0} %", margin * 100.0);
+    figure.of_target = None;
+    figure.reached = ratio.is_one_within(margin);
+    if figure.reached == Reached::Undecided
+        && let Some(needed) = pairs_needed(&pairs, CONFIDENCE, margin)
+    {
+        figure.remarks.push(format!("with this noise about {needed} rounds would decide"));
+    }
+    Ok(figure)
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
@@ -69,5 +92,19 @@ mod tests {
         let figure = of_peer("x", &pairs, 0.6, |value| *value).unwrap();
         assert!(figure.measured.starts_with("0.49") || figure.measured.starts_with("0.50"));
         assert!(of_peer("x", &pairs[..1], 0.6, |value| *value).is_err());
+    }
+
+    #[test]
+    fn to_be_the_peer_s_is_to_be_neither_more_nor_less() {
+        let figure = |ours: [f64; 3]| {
+            let pairs = ours.map(|ours| Pair { ours, peer: 1.0 });
+            as_peer("x", &pairs, 0.03, |value| *value).unwrap()
+        };
+        assert_eq!(figure([1.001, 0.999, 1.0]).reached, Reached::Yes);
+        assert_eq!(figure([0.9, 0.901, 0.899]).reached, Reached::No);
+        assert_eq!(figure([1.1, 1.101, 1.099]).reached, Reached::No);
+        let noisy = figure([0.9, 1.1, 1.0]);
+        assert_eq!(noisy.reached, Reached::Undecided);
+        assert!(noisy.remarks[0].contains("rounds would decide"), "{noisy:?}");
     }
 }

@@ -33,6 +33,7 @@ pub(crate) fn load(arguments: &StudyArguments, as_json: bool) -> Result<Loaded, 
     let source = find(&arguments.study)?;
     let beside = |path: &str| read_beside(&source, path);
     let (study, mut findings) = parse(&source.name, &source.text, &beside);
+    let study = study.map(|study| Study { folder: folder(&source), ..study });
     let study = study.and_then(|mut study| match change(&mut study, arguments) {
         Ok(()) => Some(study),
         Err(more) => {
@@ -108,6 +109,13 @@ fn read_beside(source: &Source, path: &str) -> Result<String, String> {
             std::fs::read_to_string(&path).map_err(|cause| format!("{}: {cause}", path.display()))
         }
     }
+}
+
+/// The whole path of the folder of a study file.
+fn folder(source: &Source) -> Option<String> {
+    let folder = source.folder.as_ref()?;
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    Some(folder.canonicalize().ok()?.display().to_string())
 }
 
 /// Applies `--set`, `--repeats` and `--at-most`.

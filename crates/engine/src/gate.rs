@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use assay_kernel::clock::monotonic_ns;
+use assay_kernel::clock::{monotonic_ns, process_cpu_ns};
 use assay_kernel::fifo::Fifo;
 use assay_kernel::process::{send, state, undisturbed};
 use assay_kernel::{Error, Root};
@@ -16,6 +16,27 @@ use crate::processes::{Process, pause};
 pub(crate) struct Gate {
     fifo: Fifo,
     waiting: Vec<u32>,
+}
+
+/// How long the gate waits for those who have not come.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// For one that uses no CPU time at all: it will not come.
+    pub(crate) idle: Duration,
+    /// For any.
+    pub(crate) whole: Duration,
+}
+
+/// Laying out files may take long, but never without any work. Told in docs/run-folder.md.
+pub(crate) const PATIENCE: Patience =
+    Patience { idle: Duration::from_secs(60), whole: Duration::from_secs(3600) };
+
+/// A process on its way to the gate.
+struct OnItsWay {
+    id: u32,
+    cpu_ns: Option<u64>,
+    /// When it was last seen to have worked.
+    worked_ns: u64,
 }
 
 /// When the jobs were let go, CLOCK_MONOTONIC nanoseconds.
@@ -45,8 +66,14 @@ impl Gate {
         &mut self,
         root: &Root,
         processes: &mut [Process],
+        patience: Patience,
         mut tell: impl FnMut(usize, usize),
     ) -> Result<Arrival, Error> {
+        let began_ns = monotonic_ns();
+        let mut on_their_way: Vec<OnItsWay> = processes
+            .iter()
+            .map(|process| OnItsWay { id: process.id(), cpu_ns: None, worked_ns: began_ns })
+            .collect();
         loop {
             self.waiting.extend(self.fifo.lines()?.iter().filter_map(|line| parse_gate_line(line)));
             let expected: usize = processes
@@ -58,10 +85,23 @@ impl Gate {
             if self.waiting.len() >= expected && self.waiting.iter().all(stopped) {
                 return Ok(Arrival::All);
             }
+            for (way, process) in on_their_way.iter_mut().zip(&mut *processes) {
+                if let Some(why) = way.hopeless(began_ns, patience)
+                    && !self.has_come(process)
+                {
+                    process.give_up(why);
+                }
+            }
             if pause(Duration::from_millis(5)) {
                 return Ok(Arrival::Interrupted);
             }
         }
+    }
+
+    /// Whether one that comes to the gate itself is there. Those of fio come as its children, and
+    /// fio, which waits for them, is never idle for long.
+    fn has_come(&self, process: &Process) -> bool {
+        process.jobs == 1 && self.waiting.contains(&process.id())
     }
 
     /// Takes the FIFO away: whoever reads the logs later must not hang on it.
@@ -81,5 +121,102 @@ impl Gate {
             let release = Release { first_ns, last_ns: monotonic_ns() };
             (release, watch())
         })
+    }
+}
+
+impl OnItsWay {
+    /// Why it will not come any more, if so.
+    fn hopeless(&mut self, began_ns: u64, patience: Patience) -> Option<String> {
+        let now = monotonic_ns();
+        let cpu_ns = process_cpu_ns(self.id);
+        if cpu_ns != self.cpu_ns {
+            self.cpu_ns = cpu_ns;
+            self.worked_ns = now;
+        }
+        let since = |then: u64| Duration::from_nanos(now.saturating_sub(then));
+        let why = if since(self.worked_ns) > patience.idle {
+            format!("without any CPU time used for {:?}", patience.idle)
+        } else if since(began_ns) > patience.whole {
+            format!("within {:?}", patience.whole)
+        } else {
+            return None;
+        };
+        Some(format!("did not come to the common start {why}, and was given up"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use assay_kernel::process::Membership;
+    use assay_plan::ToolPlan;
+    use assay_workload::{Call, Given};
+
+    use super::*;
+    use crate::processes::Launch;
+
+    /// A command of the shell, as it is started beside others.
+    fn start(folder: &Path, script: &str, at_the_gate: bool) -> Process {
+        let call = Call {
+            tool: "command".to_owned(),
+            program: "sh".to_owned(),
+            words: vec!["-c".to_owned(), script.to_owned()],
+            metrics: vec![],
+            gate: assay_workload::Gate::Shell,
+            ends_with_figures: true,
+        };
+        let gate = folder.join(GATE_FILE).display().to_string();
+        let (program, words) =
+            call.command(&Given::default(), at_the_gate.then_some(gate.as_str()));
+        let launch = Launch {
+            workload: "group.load",
+            group: "group",
+            tool: &ToolPlan::Call(call),
+            until_stopped: false,
+            program,
+            words,
+            folder: PathBuf::from(folder),
+            log: "logs/load".to_owned(),
+            jobs: 1,
+        };
+        Process::start(launch, &Membership::open(&Root::real(), &[]).unwrap()).unwrap()
+    }
+
+    const SHORT: Patience =
+        Patience { idle: Duration::from_millis(300), whole: Duration::from_secs(20) };
+
+    #[test]
+    fn nothing_of_a_program_has_run_before_the_gate_opens() {
+        let place = tempfile::tempdir().unwrap();
+        let mut gate = Gate::open(place.path()).unwrap();
+        let mark = place.path().join("mark");
+        let script = format!("echo ran > {}", mark.display());
+        let mut processes = [start(place.path(), &script, true)];
+        let arrival = gate.gather(&Root::real(), &mut processes, SHORT, |_, _| ()).unwrap();
+        assert_eq!(arrival, Arrival::All);
+        assert!(!mark.exists(), "it stands at the gate");
+        gate.release(|| ());
+        for _ in 0..500 {
+            if !processes[0].is_running() {
+                break;
+            }
+            pause(Duration::from_millis(10));
+        }
+        assert!(mark.exists() && !processes[0].has_failed());
+    }
+
+    #[test]
+    fn one_that_hangs_before_the_gate_is_given_up_and_the_others_go() {
+        let place = tempfile::tempdir().unwrap();
+        let mut gate = Gate::open(place.path()).unwrap();
+        let mut processes =
+            [start(place.path(), "sleep 100", false), start(place.path(), "true", true)];
+        let arrival = gate.gather(&Root::real(), &mut processes, SHORT, |_, _| ()).unwrap();
+        assert_eq!(arrival, Arrival::All);
+        assert!(processes[0].has_failed() && processes[1].is_running());
+        let why = processes[0].ended.clone().unwrap();
+        assert!(why.contains("did not come to the common start"), "{why}");
+        gate.release(|| ());
     }
 }

@@ -7,13 +7,17 @@ mod disks;
 mod failure;
 mod gate;
 mod knobs;
+mod later;
 mod measure;
+mod outcome;
 mod placed;
+mod prepare;
 mod processes;
 mod recording;
 mod repeat;
 mod run;
 mod settings;
+mod start;
 mod targets;
 mod watch;
 

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use assay_kernel::process::{Membership, send};
+use assay_kernel::clock::monotonic_ns;
+use assay_kernel::process::{Membership, send, send_to_group};
 use assay_kernel::{Error, signal};
-use assay_workload::fio::Job;
+use assay_plan::ToolPlan;
 use rustix::process::Signal;
 
 /// A workload that was started and not yet waited for.
@@ -16,58 +17,89 @@ pub(crate) struct Process {
     pub(crate) group: String,
     /// Its folder of output, relative to the run folder.
     pub(crate) log: String,
+    /// What it is; says how its output is read.
+    pub(crate) tool: ToolPlan,
+    /// Whether nobody waits for its end.
+    pub(crate) until_stopped: bool,
     folder: PathBuf,
     child: Child,
-    /// Jobs that will come to the gate.
+    /// Processes that will come to the gate.
     pub(crate) jobs: usize,
+    /// When it was started or let go.
+    pub(crate) began_ns: Option<u64>,
+    /// When it was seen to have ended by itself.
+    pub(crate) ended_ns: Option<u64>,
     /// Why it ended before it was told to.
     pub(crate) ended: Option<String>,
+    /// Whether it was told to stop while it ran.
+    pub(crate) was_stopped: bool,
     status: Option<ExitStatus>,
 }
 
-/// What fio is told its own files are called, inside its folder.
-const JOB: &str = "job.fio";
-pub(crate) const OUTPUT: &str = "fio.json";
-pub(crate) const TALK: &str = "fio.txt";
+/// Everything that a start needs, ready.
+pub(crate) struct Launch<'l> {
+    pub(crate) workload: &'l str,
+    pub(crate) group: &'l str,
+    pub(crate) tool: &'l ToolPlan,
+    pub(crate) until_stopped: bool,
+    pub(crate) program: String,
+    pub(crate) words: Vec<String>,
+    /// Where it runs, and leaves its output.
+    pub(crate) folder: PathBuf,
+    /// The same, relative to the run folder.
+    pub(crate) log: String,
+    /// Processes that will come to the gate; 0 without one.
+    pub(crate) jobs: usize,
+}
 
-/// How long fio may take to write its results after it was told to stop.
+/// Standard output and standard error of a workload, below its folder; fio writes its result into
+/// a file itself.
+pub(crate) fn output_files(tool: &ToolPlan) -> (String, String) {
+    match tool {
+        ToolPlan::Fio(_) => ("fio.json".to_owned(), "fio.txt".to_owned()),
+        ToolPlan::Call(call) => (format!("{}.out", call.tool), format!("{}.txt", call.tool)),
+    }
+}
+
+/// How long a tool may take to write its results after it was told to stop.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Process {
-    /// Writes the job file and starts fio in `membership`, with its output in `folder`.
-    pub(crate) fn start(
-        workload: &str,
-        group: &str,
-        job: &Job,
-        membership: &Membership,
-        folder: &Path,
-        log: String,
-    ) -> Result<Self, Error> {
-        let failed = |operation, path: &Path| {
-            let path = path.to_owned();
-            move |cause: std::io::Error| Error::new(operation, &path, &cause)
+    /// Starts it in `membership`.
+    pub(crate) fn start(launch: Launch<'_>, membership: &Membership) -> Result<Self, Error> {
+        let create = |name: &str| {
+            let path = launch.folder.join(name);
+            File::create(&path).map_err(|cause| Error::new("create", &path, &cause))
         };
-        let path = folder.join(JOB);
-        std::fs::write(&path, job.to_job_file()).map_err(failed("write", &path))?;
-        let path = folder.join(TALK);
-        let talk = File::create(&path).map_err(failed("create", &path))?;
-        let also = talk.try_clone().map_err(failed("open", &path))?;
-        let mut command = Command::new("fio");
+        let (output, talk) = output_files(launch.tool);
+        let talk = create(&talk)?;
+        let stdout = match launch.tool {
+            ToolPlan::Fio(_) => {
+                talk.try_clone().map_err(|cause| Error::new("open", &launch.folder, &cause))?
+            }
+            ToolPlan::Call(_) => create(&output)?,
+        };
+        let mut command = Command::new(&launch.program);
         command
-            .args(["--output-format=json", "--eta=never", &format!("--output={OUTPUT}"), JOB])
-            .current_dir(folder)
+            .args(&launch.words)
+            .current_dir(&launch.folder)
             .stdin(Stdio::null())
-            .stdout(talk)
-            .stderr(also);
+            .stdout(stdout)
+            .stderr(talk);
         let child = membership.spawn(&mut command)?;
         Ok(Self {
-            workload: workload.to_owned(),
-            group: group.to_owned(),
-            log,
-            folder: folder.to_owned(),
+            workload: launch.workload.to_owned(),
+            group: launch.group.to_owned(),
+            log: launch.log,
+            tool: launch.tool.clone(),
+            until_stopped: launch.until_stopped,
+            folder: launch.folder,
             child,
-            jobs: job.option("numjobs").and_then(|text| text.parse().ok()).unwrap_or(1),
+            jobs: launch.jobs,
+            began_ns: (launch.jobs == 0).then(monotonic_ns),
+            ended_ns: None,
             ended: None,
+            was_stopped: false,
             status: None,
         })
     }
@@ -86,6 +118,7 @@ impl Process {
             Ok(None) => true,
             Ok(Some(status)) => {
                 self.status = Some(status);
+                self.ended_ns = Some(monotonic_ns());
                 self.ended.get_or_insert_with(|| describe(status));
                 false
             }
@@ -101,18 +134,33 @@ impl Process {
         self.status.is_some_and(|status| !status.success()) && self.ended.is_some()
     }
 
-    /// What fio wrote: its result, and what it said.
+    /// Ends it at once, for a reason that is kept.
+    pub(crate) fn give_up(&mut self, why: String) {
+        if self.is_running() {
+            self.signal(Signal::KILL);
+            self.status = self.child.wait().ok();
+            self.ended = Some(why);
+        }
+    }
+
+    /// What it wrote: its result, and what it said.
     pub(crate) fn output(&self) -> (String, String) {
-        let read = |name| {
+        let read = |name: &str| {
             let bytes = std::fs::read(self.folder.join(name)).unwrap_or_default();
             String::from_utf8_lossy(&bytes).into_owned()
         };
-        (read(OUTPUT), read(TALK))
+        let (output, talk) = output_files(&self.tool);
+        (read(&output), read(&talk))
     }
 
+    /// fio passes signals on to its jobs itself. Other programs may have started more of them,
+    /// and all are in the process group that the first one leads.
     fn signal(&self, signal: Signal) {
         // One that has just ended needs no signal, and its id is ours until it is waited for.
-        let _ = send(self.child.id(), signal);
+        let _ = match self.tool {
+            ToolPlan::Fio(_) => send(self.child.id(), signal),
+            ToolPlan::Call(_) => send_to_group(self.child.id(), signal),
+        };
     }
 }
 
@@ -126,11 +174,12 @@ fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// Asks every process to stop and waits until all have. fio ends at SIGINT with its results
+/// Asks every process to stop and waits until all have. Tools end at SIGINT with their results
 /// written; one that does not end in time is killed.
 pub(crate) fn stop_all(processes: &mut [Process]) {
     for process in processes.iter_mut() {
         if process.is_running() {
+            process.was_stopped = true;
             process.signal(Signal::INT);
             // A job that still stands at the gate hears nothing until it goes on.
             process.signal(Signal::CONT);
@@ -167,4 +216,9 @@ impl Drop for Process {
 pub(crate) fn pause(length: Duration) -> bool {
     std::thread::sleep(length);
     signal::interrupted_by().is_some()
+}
+
+/// Makes a folder and those above it.
+pub(crate) fn make_dir(path: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(path).map_err(|cause| Error::new("mkdir", path, &cause))
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use assay_facts::Available;
 use assay_host::Ledger;
 use assay_host::scratch::ScratchDisk;
-use assay_plan::{GroupPlan, Trial};
+use assay_plan::{AfterPlan, GroupPlan, ToolPlan, Trial};
 use assay_record::{Change, DiskRecord, Event, GroupRecord, Manifest, TrialRecord, WorkloadRecord};
 use assay_study::DiskSource;
+use assay_units::format_duration;
 
 use crate::run::{Context, Request};
 
@@ -52,10 +53,18 @@ fn trial(trial: &Trial) -> TrialRecord {
 fn group(group: &GroupPlan, trial: &Trial) -> GroupRecord {
     let workload = |workload: &assay_plan::WorkloadPlan| WorkloadRecord {
         name: workload.name.clone(),
-        tool: "fio".to_owned(),
+        tool: workload.tool_name().to_owned(),
         io: workload.io.clone(),
         threads: workload.threads,
         taken_over: workload.taken_over.clone(),
+        told: match &workload.tool {
+            ToolPlan::Fio(_) => String::new(),
+            ToolPlan::Call(call) => call.shown(),
+        },
+        starts: workload.after.as_ref().map(|after| match after {
+            AfterPlan::Workload(name) => format!("when `{name}` has ended"),
+            AfterPlan::Time(length) => format!("{} after the others", format_duration(*length)),
+        }),
     };
     GroupRecord {
         name: group.name.clone(),

@@ -1,26 +1,27 @@
 //! One repeat of one trial.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use assay_cgroup::Tree;
 use assay_facts::Available;
 use assay_host::scratch::ScratchDisk;
-use assay_kernel::Error;
-use assay_plan::{Part, PlacePlan, Slot, Trial};
-use assay_record::{Dropped, Fault, QueueReading, RepeatRecord, WorkloadResult, to_parquet};
-use assay_sample::{FirstIo, Outcome, Sampler, Targets, prepare};
-use assay_workload::fio::{Place, gate_line, parse_output};
+use assay_plan::{Slot, Trial};
+use assay_record::{Dropped, Fault, QueueReading, RepeatRecord, to_parquet};
+use assay_sample::{FirstIo, Outcome, Sampler, Targets, prepare as prepare_sources};
 
 use crate::failure::Failure;
-use crate::gate::{Arrival, Gate};
+use crate::gate::{Arrival, Gate, PATIENCE};
 use crate::knobs;
-use crate::measure::{Window, measure};
-use crate::placed::{Placed, placement};
+use crate::later::Later;
+use crate::measure::{Load, Window, measure};
+use crate::outcome::{memory_events, note_failures, result};
+use crate::placed::Placed;
+use crate::prepare::{self, Prepared};
 use crate::processes::{Process, stop_all};
 use crate::run::Context;
 use crate::settings;
+use crate::start::{Starter, empty_places};
 use crate::targets::{active_scheduler, targets};
 use crate::watch::Watch;
 
@@ -64,31 +65,59 @@ impl Repeat<'_, '_> {
         let queues_at_start = self.queues();
         let cpus = knobs::cpus(&tree, self.trial);
 
+        let folder = self.context.request.folder.clone();
+        let logs = folder.make_dir(&Path::new("logs").join(&name))?;
+        let facts = self.context.request.facts.clone();
+        let starter = Starter {
+            tree: &tree,
+            trial: self.trial,
+            disks: self.disks,
+            facts: &facts,
+            cpus: &cpus,
+            run: folder.path(),
+            logs: &logs,
+            log: format!("logs/{name}"),
+        };
+        let prepared = self.prepare(&starter)?;
+        if !prepared.ready {
+            let mut record = without_a_window(&name, prepared.interrupted.then(interruption));
+            record.preparations = prepared.results;
+            record.memory_events = memory_events(&tree, self.trial);
+            record.knobs =
+                knobs::readings(self.trial, knobs_at_start, knobs::read(&tree, self.trial));
+            record.queues = self.queue_readings(queues_at_start);
+            note_failures(&mut record);
+            return Ok(record);
+        }
+
         self.phase("start workloads")?;
-        let logs = self.context.request.folder.make_dir(&Path::new("logs").join(&name))?;
         let mut gate = Gate::open(&logs)?;
-        let mut processes = self.start(&tree, &logs, &name)?;
+        let mut processes = self.start(&starter)?;
         let observer = &mut *self.context.observer;
-        let arrival = gate.gather(&self.context.root, &mut processes, |there, expected| {
+        let root = &self.context.root;
+        let arrival = gate.gather(root, &mut processes, PATIENCE, |there, expected| {
             observer.progress(there as f64 / expected.max(1) as f64);
         })?;
 
         let dropped = self.drop_caches(&arrival)?;
-        let samples = self.context.request.folder.make_dir(&Path::new("samples").join(&name))?;
+        let samples = folder.make_dir(&Path::new("samples").join(&name))?;
         let targets = targets(&self.context.root, &tree, self.trial, self.disks);
         let root = &self.context.root;
         let mut watch =
             Watch::open(root, &tree, self.trial, &knobs_at_start, self.disks, &queues_at_start);
         watch.add_settings(root, self.trial, &settings_at_start);
         watch.add_placements(Placed::of(root, &tree, self.trial, &processes));
+        let mut later = Later::of(self.trial);
         let mut record = match arrival {
             Arrival::All => {
-                self.measure(&name, &gate, &targets, &samples, &mut processes, &mut watch)?
+                let mut load =
+                    Load { processes: &mut processes, later: &mut later, starter: &starter };
+                self.measure(&name, &gate, &targets, &samples, &mut load, &mut watch)?
             }
             Arrival::Interrupted => {
                 // A job that stands at the gate cannot hear that it should stop.
                 gate.release(|| ());
-                interrupted_before_the_start(&name)
+                without_a_window(&name, Some(interruption()))
             }
         };
         record.knobs = knobs::readings(self.trial, knobs_at_start, knobs::read(&tree, self.trial));
@@ -97,13 +126,15 @@ impl Repeat<'_, '_> {
         record.settings =
             settings::readings(self.trial, settings_found, settings_at_start, settings_at_end);
         record.dropped = dropped;
-        record.cpus = cpus;
         watch.tell(&mut record);
 
         self.phase("stop workloads")?;
         stop_all(&mut processes);
         gate.close(&logs)?;
-        record.workloads = processes.iter_mut().map(result).collect();
+        record.memory_events = memory_events(&tree, self.trial);
+        record.cpus = cpus;
+        record.preparations = prepared.results;
+        record.workloads = processes.iter().map(result).chain(later.left()).collect();
         note_failures(&mut record);
         to_parquet(&samples)?;
         self.context.event(self.slot, "end", "repeat is over")?;
@@ -116,17 +147,18 @@ impl Repeat<'_, '_> {
         gate: &Gate,
         targets: &Targets,
         samples: &Path,
-        processes: &mut [Process],
+        load: &mut Load<'_, '_>,
         watch: &mut Watch,
     ) -> Result<RepeatRecord, Failure> {
-        let prepared = prepare(&self.context.root, targets);
+        let prepared = prepare_sources(&self.context.root, targets);
         let not_available = prepared.not_available.clone();
         let sampler = Sampler::start(prepared, samples, INTERVAL)?;
         let first_io = FirstIo::prepare(&self.context.root, targets);
         self.phase("run")?;
         let observer = &mut *self.context.observer;
-        let window = measure(self.slot, self.trial, gate, first_io, processes, watch, observer);
+        let window = measure(self.slot, self.trial, gate, first_io, load, watch, observer);
         let Outcome { cost, failure } = sampler.stop();
+        let window = window?;
         self.context.event(self.slot, "stop", "window is over")?;
         if let Some(error) = failure {
             return Err(error.into());
@@ -148,29 +180,26 @@ impl Repeat<'_, '_> {
         Ok(self.context.event(self.slot, "phase", text)?)
     }
 
-    /// Starts every workload inside its group, in the order of the plan.
-    fn start(&mut self, tree: &Tree, logs: &Path, name: &str) -> Result<Vec<Process>, Failure> {
+    /// Empties what the repeat before has left, and runs all preparations.
+    fn prepare(&mut self, starter: &Starter<'_>) -> Result<Prepared, Failure> {
+        empty_places(&self.trial.groups, self.disks)?;
+        let count = prepare::count(self.trial);
+        if count > 0 {
+            self.phase("prepare data")?;
+        }
+        let observer = &mut *self.context.observer;
+        Ok(prepare::prepare(self.trial, starter, |done| {
+            observer.progress(done as f64 / count.max(1) as f64);
+        })?)
+    }
+
+    /// Starts every workload that begins with the others, in the order of the plan.
+    fn start(&mut self, starter: &Starter<'_>) -> Result<Vec<Process>, Failure> {
         let mut processes = Vec::new();
         for group in &self.trial.groups {
-            if group.workloads.is_empty() {
-                continue;
-            }
-            for workload in &group.workloads {
-                let place = placement(self.trial, &workload.name);
-                let membership = tree.membership(&group.name)?.placed(place);
-                let folder = logs.join(&workload.name);
-                make_dir(&folder)?;
-                let mut job = workload.job.clone();
-                if let (Some(place), Some(disk)) = (&workload.place, group.disk) {
-                    let run = self.context.request.folder.path();
-                    let place = find_place(place, &self.disks[disk], &workload.name)?;
-                    job.put(&seen_from(&folder, run, place));
-                }
-                job.set("exec_prerun", gate_line("../gate"));
-                let log = format!("logs/{name}/{}", workload.name);
-                let process =
-                    Process::start(&workload.name, &group.name, &job, &membership, &folder, log)?;
-                processes.push(process);
+            let with_others = group.workloads.iter().filter(|workload| workload.after.is_none());
+            for workload in with_others {
+                processes.push(starter.start(group, workload, true)?);
             }
         }
         self.context.event(self.slot, "start", format!("{} workloads", processes.len()))?;
@@ -228,76 +257,6 @@ const ALWAYS_READ: [&str; 5] = [
     "iosched/strict_guarantees",
 ];
 
-fn make_dir(path: &Path) -> Result<(), Error> {
-    std::fs::create_dir_all(path).map_err(|cause| Error::new("mkdir", path, &cause))
-}
-
-/// Where a piece of a plan lies, now that the disk exists.
-fn find_place(place: &PlacePlan, disk: &ScratchDisk, workload: &str) -> Result<Place, Error> {
-    let device = |path: &Path| Place::Device {
-        path: path.display().to_string(),
-        offset: place.offset,
-        size: place.size,
-    };
-    let directory = |above: &Path| {
-        let path = above.join(workload);
-        make_dir(&path)?;
-        Ok(Place::Directory { path: path.display().to_string(), size: place.size })
-    };
-    let missing = |what: &str| {
-        let path = Path::new("/dev").join(&disk.device);
-        Error::unexpected("find", &path, format!("the disk has no such {what}"))
-    };
-    match place.part {
-        Part::Device => Ok(device(&disk.device_path)),
-        Part::Partition(index) => {
-            disk.partitions.get(index).map(|path| device(path)).ok_or_else(|| missing("partition"))
-        }
-        Part::Mount(index) => {
-            directory(disk.mounts.get(index).ok_or_else(|| missing("file system"))?)
-        }
-        Part::Directory => directory(disk.mounts.first().ok_or_else(|| missing("directory"))?),
-    }
-}
-
-/// A directory of the run folder as fio sees it from its own `folder` in there. What the user
-/// calls the run folder thus stays out of the job file, where ` #` and ` ;` begin a comment and
-/// `$` a variable.
-fn seen_from(folder: &Path, run: &Path, place: Place) -> Place {
-    let Place::Directory { path, size } = place else { return place };
-    let inside = Path::new(&path).strip_prefix(run);
-    let (Ok(inside), Ok(below)) = (inside, folder.strip_prefix(run)) else {
-        return Place::Directory { path, size };
-    };
-    let up: PathBuf = below.components().map(|_| "..").collect();
-    Place::Directory { path: up.join(inside).display().to_string(), size }
-}
-
-fn result(process: &mut Process) -> WorkloadResult {
-    let (output, talk) = process.output();
-    let parsed = parse_output(&output);
-    let said = talk.trim().lines().last().map(str::to_owned);
-    let failure = match (&parsed, process.has_failed()) {
-        (Ok(output), _) if output.failure.is_some() => output.failure.clone(),
-        (_, true) => Some(match (&process.ended, said) {
-            (Some(ended), Some(said)) => format!("{ended}; it said: {said}"),
-            (ended, _) => ended.clone().unwrap_or_default(),
-        }),
-        (Ok(_), false) => None,
-        (Err(error), false) => Some(error.to_string()),
-    };
-    let parsed = parsed.ok();
-    WorkloadResult {
-        workload: process.workload.clone(),
-        group: process.group.clone(),
-        failure,
-        log: process.log.clone(),
-        runtime_s: parsed.as_ref().map(|output| output.runtime_s),
-        metrics: parsed.as_ref().map(|output| output.metrics.clone()).unwrap_or_default(),
-        latency: parsed.map(|output| output.latency).unwrap_or_default(),
-    }
-}
-
 fn record_of(
     name: &str,
     window: &Window,
@@ -322,16 +281,19 @@ fn record_of(
         sampler,
         not_available,
         fault: window.interrupted.then(interruption),
+        preparations: Vec::new(),
+        memory_events: BTreeMap::new(),
     }
 }
 
-fn interrupted_before_the_start(name: &str) -> RepeatRecord {
+/// A repeat that ended before the common start.
+fn without_a_window(name: &str, fault: Option<Fault>) -> RepeatRecord {
     RepeatRecord {
         samples: name.to_owned(),
         released_ns: 0,
         all_released_ns: 0,
         stopped_ns: 0,
-        start_skew_s: Available::NotAvailable("interrupted before the start".to_owned()),
+        start_skew_s: Available::NotAvailable("it ended before the start".to_owned()),
         knobs: Vec::new(),
         queues: Vec::new(),
         cpus: BTreeMap::new(),
@@ -343,45 +305,13 @@ fn interrupted_before_the_start(name: &str) -> RepeatRecord {
         workloads: Vec::new(),
         sampler: assay_record::SamplerCost::default(),
         not_available: BTreeMap::new(),
-        fault: Some(interruption()),
+        fault,
+        preparations: Vec::new(),
+        memory_events: BTreeMap::new(),
     }
 }
 
 fn interruption() -> Fault {
     let signal = assay_kernel::signal::interrupted_by().unwrap_or("a signal");
     Fault { kind: "interrupted".to_owned(), message: format!("interrupted by {signal}") }
-}
-
-/// A workload that failed makes the repeat faulty, unless something worse already did. The
-/// repeat keeps its data: other groups may still be looked at.
-fn note_failures(record: &mut RepeatRecord) {
-    let failed = record.workloads.iter().find_map(|workload| {
-        let failure = workload.failure.as_ref()?;
-        Some(format!(
-            "workload `{}` failed: {failure}; its output is in {}",
-            workload.workload, workload.log
-        ))
-    });
-    if let (None, Some(message)) = (&record.fault, failed) {
-        record.fault = Some(Fault { kind: "workload".to_owned(), message });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use assay_units::Bytes;
-
-    use super::*;
-
-    #[test]
-    fn the_name_of_the_run_folder_stays_out_of_job_files() {
-        let run = Path::new("/data/run #1");
-        let folder = run.join("logs/trial-00-repeat-00/task1.reader");
-        let size = Bytes::mebi(1);
-        let seen =
-            |path: &str| seen_from(&folder, run, Place::Directory { path: path.to_owned(), size });
-        let directory = |path: &str| Place::Directory { path: path.to_owned(), size };
-        assert_eq!(seen("/data/run #1/mnt/a"), directory("../../../mnt/a"));
-        assert_eq!(seen("/srv/data/a"), directory("/srv/data/a"), "outside of the run folder");
-    }
 }

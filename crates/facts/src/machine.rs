@@ -1,6 +1,7 @@
 //! The machine: CPUs, caches, nodes, kernel and tools.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use assay_units::{Bytes, CpuSet, NodeSet};
 use serde::{Deserialize, Serialize};
@@ -55,8 +56,11 @@ pub struct Node {
 pub struct Tool {
     /// Where it is found, and what it says of its version.
     pub found: Available<String>,
-    /// The Debian package that brings it.
+    /// The Debian package that brings it; empty where none is known.
     pub package: String,
+    /// The file that is started, where it was looked for as part of a study.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
 }
 
 /// One line of the preflight: what a study needs, what was seen, what to do about it.
@@ -109,6 +113,9 @@ pub struct HostFacts {
     pub disks: Vec<Disk>,
     /// I/O schedulers that at least one queue offers.
     pub schedulers: Vec<String>,
+    /// Whether null block devices can be made through configfs, or why not.
+    #[serde(default = "null_blk_unknown")]
+    pub null_blk: Available<()>,
     /// Whether pressure stall information is on, /proc/pressure.
     pub pressure: Available<bool>,
     /// Whether the kernel parses partition tables of scratch disks by itself (CONFIG_MSDOS_PARTITION
@@ -125,4 +132,9 @@ pub struct HostFacts {
 /// Hosts that were recorded before this was known were all measured as root.
 const fn as_root() -> Available<()> {
     Available::Value(())
+}
+
+/// Hosts that were recorded before this was looked at.
+fn null_blk_unknown() -> Available<()> {
+    Available::NotAvailable("not recorded by the version that measured this host".to_owned())
 }

@@ -7,11 +7,14 @@ mod delegation;
 mod disks;
 mod knobs;
 mod memory;
+mod null_blk;
 mod settings;
 mod system;
 mod tools;
 
 pub use knobs::{kernel, knobs};
+pub(crate) use null_blk::{NULLB, REMEDY};
+pub use tools::look_for;
 
 use assay_facts::{Disk, HostFacts, Node};
 use assay_kernel::{Error, Root};
@@ -40,6 +43,7 @@ pub fn gather(root: &Root) -> Result<HostFacts, Error> {
         cgroup: delegation::with_bases(root, cgroup::layout(root)),
         schedulers: disks::schedulers(&disks),
         disks,
+        null_blk: null_blk::null_blk(root),
         pressure: system::pressure(root),
         parses_partitions: system::parses_partitions(root),
         settings: settings::settings(root),

@@ -226,6 +226,8 @@ mod tests {
             sampler: SamplerCost::default(),
             not_available: BTreeMap::new(),
             fault: None,
+            preparations: Vec::new(),
+            memory_events: BTreeMap::new(),
         }
     }
 

@@ -11,6 +11,7 @@ mod feasible;
 mod held_back;
 mod knobs;
 mod memory;
+mod oom;
 mod others;
 mod page_cache;
 mod quota;
@@ -153,6 +154,7 @@ impl Evidence<'_> {
 /// Passes a trial through all gates. Gates that concern no promise of the trial are left out.
 pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Gate> {
     let mut gates = vec![selection.gate()];
+    gates.extend(oom::gate(evidence.trial));
     if evidence.repeats.is_empty() {
         return gates;
     }

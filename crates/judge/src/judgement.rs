@@ -86,6 +86,37 @@ pub struct TrialJudgement {
     pub warm_up_s: f64,
     /// CPU seconds of sampling per second, in cores.
     pub observer_cpu: f64,
+    /// What each workload said of itself in the repeats that count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<WorkloadFigures>,
+}
+
+/// What one workload said of itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadFigures {
+    /// Its name, unique within the trial.
+    pub name: String,
+    /// Its group.
+    pub group: String,
+    /// Its tool.
+    pub tool: String,
+    /// Numbers by name, the unit in the name.
+    pub metrics: BTreeMap<String, Figure>,
+    /// Numbers that were to be had and are not in any repeat, with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub not_available: BTreeMap<String, String>,
+    /// What a reader should know before looking at its numbers, each sentence once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<String>,
+}
+
+/// A workload's own number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// The mean over repeats.
+    pub value: f64,
+    /// One number a repeat that has it, in order.
+    pub repeats: Vec<f64>,
 }
 
 /// One promise in one trial.
@@ -147,7 +178,7 @@ pub struct GroupJudgement {
 /// One condition without which a number means nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Check {
-    /// Stable name: `backlogged`, `cpu`, `others`, `quota`, `feasible`, `memory`, `scheduler`, `knobs`, `buffered-writes`, `page-cache`,
+    /// Stable name: `oom`, `backlogged`, `cpu`, `others`, `quota`, `feasible`, `memory`, `scheduler`, `knobs`, `buffered-writes`, `page-cache`,
     /// `start`, `window`, `workloads`.
     pub check: String,
     /// Whether it holds.

@@ -14,6 +14,7 @@ mod causes;
 mod cpus;
 mod expected;
 mod feasible;
+mod figures;
 mod gates;
 mod grid;
 mod judgement;
@@ -34,7 +35,8 @@ mod wording;
 use assay_record::{Manifest, Table};
 
 pub use judgement::{
-    Cause, Check, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement, Verdict,
+    Cause, Check, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement,
+    Verdict, WorkloadFigures,
 };
 
 /// The samples of a run, `[trial][repeat]` -> tables, in the order of the manifest. A missing

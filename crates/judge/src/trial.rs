@@ -2,6 +2,7 @@
 
 use assay_record::{Manifest, RelationRecord, Table, TrialRecord};
 
+use crate::figures;
 use crate::gates::{self, Evidence, Selection};
 use crate::judgement::{TrialJudgement, Verdict};
 use crate::measure::Measure;
@@ -70,6 +71,7 @@ pub(crate) fn judge_trial(
         window_s: repeats.iter().map(Repeat::window_s).sum(),
         warm_up_s: repeats.iter().map(|repeat| repeat.warm_up_s).fold(0.0, f64::max),
         observer_cpu: observer_cpu(&repeats),
+        workloads: figures::figures(trial, repeats.iter().map(|repeat| repeat.record)),
         validity: gates.into_iter().map(|gate| gate.check).collect(),
     }
 }

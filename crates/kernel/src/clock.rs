@@ -35,6 +35,24 @@ pub fn process_cpu_ns(pid: u32) -> Option<u64> {
     Some(u64::try_from(time.tv_sec).ok()? * 1_000_000_000 + u64::try_from(time.tv_nsec).ok()?)
 }
 
+/// CPU time of this process in user mode and in the kernel, all its threads together
+/// (getrusage(2)).
+#[must_use]
+pub fn own_cpu_ns() -> (u64, u64) {
+    // SAFETY: a zeroed rusage is a valid one, and it lives through the call, which cannot fail for
+    // RUSAGE_SELF.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+        usage
+    };
+    let ns = |time: libc::timeval| {
+        u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000
+            + u64::try_from(time.tv_usec).unwrap_or(0) * 1000
+    };
+    (ns(usage.ru_utime), ns(usage.ru_stime))
+}
+
 /// CPU time that one thread has used: the first field of /proc/PID/task/TID/schedstat
 /// (Documentation/scheduler/sched-stats.rst). `None` where it is gone, or the kernel keeps no
 /// such file (CONFIG_SCHED_INFO).

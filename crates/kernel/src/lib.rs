@@ -28,6 +28,8 @@ pub mod mount;
 pub mod namespace;
 pub mod netlink;
 pub mod packets;
+pub mod page_cache;
+pub mod page_nodes;
 pub mod pages;
 pub mod parse;
 pub mod partition;
@@ -35,6 +37,7 @@ pub mod placement;
 pub mod pointer_ring;
 pub mod process;
 pub mod signal;
+pub mod streaming_stores;
 pub mod traffic;
 pub mod wake;
 

@@ -32,6 +32,7 @@ mod plain {
     impl Plain for u32 {}
     impl Plain for u64 {}
     impl Plain for f32 {}
+    impl Plain for f64 {}
     impl Plain for [u32; 2] {}
 }
 use plain::Plain;

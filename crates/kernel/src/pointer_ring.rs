@@ -66,6 +66,9 @@ impl Arena {
     }
 }
 
+// SAFETY: `start` leads into the arena, which the ring alone may use for as long as it lives.
+unsafe impl Send for Ring<'_> {}
+
 impl Ring<'_> {
     /// Does at least `loads` loads, each at the address that the one before has read; goes on
     /// where the last walk has ended. Returns how many it did.

@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::error::Error;
 use crate::placement::Placement;
@@ -96,12 +96,23 @@ impl Membership {
 
 /// Sends `signal` to one process by its id.
 pub fn send(pid: u32, signal: Signal) -> Result<(), Error> {
+    let (id, path) = identified(pid)?;
+    kill_process(id, signal).map_err(|cause| Error::new("signal", &path, &cause.into()))
+}
+
+/// Sends `signal` to every process of the process group that `pid` leads, as a terminal does.
+pub fn send_to_group(pid: u32, signal: Signal) -> Result<(), Error> {
+    let (id, path) = identified(pid)?;
+    kill_process_group(id, signal).map_err(|cause| Error::new("signal", &path, &cause.into()))
+}
+
+fn identified(pid: u32) -> Result<(Pid, PathBuf), Error> {
     let path = PathBuf::from(format!("/proc/{pid}"));
     let id = i32::try_from(pid)
         .ok()
         .and_then(Pid::from_raw)
         .ok_or_else(|| Error::unexpected("signal", &path, "no such process id"))?;
-    kill_process(id, signal).map_err(|cause| Error::new("signal", &path, &cause.into()))
+    Ok((id, path))
 }
 
 /// Stops this process until somebody sends it SIGCONT.

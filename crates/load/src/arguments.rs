@@ -74,6 +74,21 @@ impl Shared {
         )
     }
 
+    /// The shared options of a test: small pages, a number of threads.
+    #[cfg(test)]
+    pub(crate) fn of_threads(threads: u16) -> Self {
+        Self {
+            json: false,
+            seed: None,
+            threads: Some(threads),
+            predict: false,
+            anyway: false,
+            huge_pages: Huge::Never,
+            interleave: None,
+            gate: None,
+        }
+    }
+
     /// Waits at the gate, where there is one. A generator calls this once: when its files, data
     /// and threads are ready, before the first operation that counts. Returns that moment,
     /// CLOCK_MONOTONIC nanoseconds.

@@ -3,6 +3,9 @@
 //! what one is, and all the rest of the top level is what they share.
 
 mod arguments;
+mod bandwidth;
+mod build;
+mod caches;
 mod chase;
 mod failure;
 mod filebench;
@@ -11,7 +14,9 @@ mod generator;
 mod graph500;
 mod headroom;
 mod hog;
+mod latency;
 mod measured;
+mod pages;
 mod parsec;
 mod placement;
 mod registry;
@@ -19,6 +24,7 @@ mod rest;
 mod spin;
 mod talk;
 mod team;
+mod vectors;
 mod ycsb;
 
 pub use arguments::command;

@@ -1,11 +1,15 @@
 //! The one place where generators are listed. Adding one is its folder, a line here and a page in
 //! docs/load.
 
+use crate::bandwidth::Bandwidth;
+use crate::build::Build;
 use crate::chase::Chase;
 use crate::filebench::Filebench;
 use crate::generator::Entry;
 use crate::graph500::Graph500;
 use crate::hog::Hog;
+use crate::latency::Latency;
+use crate::pages::PagesOfFile;
 use crate::parsec::{Blackscholes, Streamcluster};
 use crate::spin::Spin;
 use crate::ycsb::Ycsb;
@@ -18,8 +22,12 @@ pub const GENERATORS: &[Entry] = &[
     Entry::of::<Blackscholes>(),
     Entry::of::<Streamcluster>(),
     Entry::of::<Chase>(),
+    Entry::of::<Bandwidth>(),
+    Entry::of::<Latency>(),
+    Entry::of::<PagesOfFile>(),
     Entry::of::<Spin>(),
     Entry::of::<Hog>(),
+    Entry::of::<Build>(),
 ];
 
 #[cfg(test)]

@@ -62,6 +62,7 @@ fn plan_disk(
             })
             .collect::<Result<_, Refusal>>()?,
     };
+    refuse_missing_null_blk(&plan, facts)?;
     refuse_unknown_scheduler(&plan, facts)?;
     refuse_small_xfs(&plan)?;
     Ok(plan)
@@ -85,6 +86,17 @@ fn find<'f>(device: &str, facts: &'f HostFacts) -> Result<&'f DiskFacts, Refusal
             format!("name one of: {}", known.join(", ")),
         )
     })
+}
+
+fn refuse_missing_null_blk(disk: &DiskPlan, facts: &HostFacts) -> Result<(), Refusal> {
+    match (&disk.source, facts.null_blk.reason()) {
+        (DiskSource::NullBlk(_), Some(why)) => Err(Refusal::new(
+            format!("disk `{}`: null_blk is not available: {why}", disk.name),
+            "modprobe null_blk nr_devices=0 and mount -t configfs none /sys/kernel/config, or run \
+             the study in a virtual machine whose kernel has it: assay lab run",
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn refuse_unknown_scheduler(disk: &DiskPlan, facts: &HostFacts) -> Result<(), Refusal> {

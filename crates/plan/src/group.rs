@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use assay_facts::HostFacts;
 use assay_knob::{DiskQueue, Translation, Untranslatable, translate};
 use assay_record::KnobRecord;
-use assay_study::{Bindings, Group, Study};
-use assay_workload::fio::{io_class, threads};
+use assay_study::{After, Bindings, Group, Study};
 
 use crate::disk::piece;
 use crate::null_blk::null_blk_speed;
 use crate::refusal::Refusal;
-use crate::trial::{DiskPlan, GroupPlan, KnobPlan, Part, WorkloadPlan};
-use crate::workload::{Recipe, recipe};
+use crate::trial::{AfterPlan, DiskPlan, GroupPlan, KnobPlan, Part, WorkloadPlan};
+use crate::workload::{Kitchen, Recipe};
 
 pub(crate) fn plan_groups(
     study: &Study,
@@ -21,16 +20,20 @@ pub(crate) fn plan_groups(
     disks: &[DiskPlan],
     refusals: &mut Vec<Refusal>,
 ) -> Vec<GroupPlan> {
+    let kitchen = Kitchen { study, facts, factors };
     let mut recipes = BTreeMap::new();
-    for (name, workload) in &study.workloads {
-        match recipe(name, workload, factors, study.design.at_most) {
-            Ok(recipe) => {
-                recipes.insert(name.as_str(), recipe);
+    for name in study.workloads.keys() {
+        for prepares in [false, true] {
+            match kitchen.recipe(name, prepares) {
+                Ok(recipe) => {
+                    recipes.insert((name.as_str(), prepares), recipe);
+                }
+                Err(refusal) => refusals.push(refusal),
             }
-            Err(refusal) => refusals.push(refusal),
         }
     }
-    let mut planner = Planner { facts, factors, disks, recipes, refusals, groups: Vec::new() };
+    let mut planner =
+        Planner { study, facts, factors, disks, recipes, refusals, groups: Vec::new() };
     planner.add(&study.groups, None);
     let mut groups = planner.groups;
     share_out(&mut groups, disks, refusals);
@@ -38,10 +41,12 @@ pub(crate) fn plan_groups(
 }
 
 struct Planner<'p> {
+    study: &'p Study,
     facts: &'p HostFacts,
     factors: &'p Bindings,
     disks: &'p [DiskPlan],
-    recipes: BTreeMap<&'p str, Recipe>,
+    /// By name, and whether it is for a preparation.
+    recipes: BTreeMap<(&'p str, bool), Recipe>,
     refusals: &'p mut Vec<Refusal>,
     groups: Vec<GroupPlan>,
 }
@@ -155,17 +160,24 @@ impl Planner<'_> {
     }
 
     fn workloads(&self, group: &Group, name: &str, own: &str, index: usize) -> Vec<WorkloadPlan> {
+        let full = |workload: &str| format!("{}.{workload}", name.replace('/', "."));
+        let plan = |workload: &str, prepares| {
+            let recipe = self.recipes.get(&(workload, prepares))?;
+            Some(recipe.plan(full(workload), own, index))
+        };
         let mut planned = Vec::new();
-        for workload in &group.run {
-            let Some(recipe) = self.recipes.get(workload.as_str()) else { continue };
-            let (job, taken_over) = recipe.job(own, index);
+        for name in &group.run {
+            let (Some(workload), Some(asked)) = (plan(name, false), self.study.workloads.get(name))
+            else {
+                continue;
+            };
             planned.push(WorkloadPlan {
-                name: format!("{}.{workload}", name.replace('/', ".")),
-                io: io_class(&job),
-                threads: threads(&job),
-                job,
-                taken_over,
-                place: None,
+                prepare: asked.prepare.iter().filter_map(|name| plan(name, true)).collect(),
+                after: asked.after.as_ref().map(|after| match after {
+                    After::Workload(name) => AfterPlan::Workload(full(name)),
+                    After::Time(length) => AfterPlan::Time(*length),
+                }),
+                ..workload
             });
         }
         planned
@@ -179,6 +191,7 @@ fn share_out(groups: &mut [GroupPlan], disks: &[DiskPlan], refusals: &mut Vec<Re
             .iter_mut()
             .filter(|group| group.disk == Some(index))
             .flat_map(|group| &mut group.workloads)
+            .filter(|workload| workload.uses_a_disk())
             .collect();
         let count = users.len();
         for (nth, workload) in users.iter_mut().enumerate() {
@@ -186,12 +199,13 @@ fn share_out(groups: &mut [GroupPlan], disks: &[DiskPlan], refusals: &mut Vec<Re
             if let Err(refusal) = fits(workload, disk, &place) {
                 refusals.push(refusal);
             }
-            if workload.job.option("directory").is_some()
-                || workload.job.option("filename").is_some()
-            {
-                let found = workload.job.option("directory").or(workload.job.option("filename"));
-                let note = format!("{} -> a part of disk `{}`", found.unwrap_or(""), disk.name);
-                workload.taken_over.push(note);
+            let named = workload
+                .job()
+                .and_then(|job| job.option("directory").or(job.option("filename")))
+                .map(|found| format!("{found} -> a part of disk `{}`", disk.name));
+            workload.taken_over.extend(named);
+            for prepared in &mut workload.prepare {
+                prepared.place = Some(place.clone());
             }
             workload.place = Some(place);
         }
@@ -204,7 +218,11 @@ fn fits(
     disk: &DiskPlan,
     place: &crate::trial::PlacePlan,
 ) -> Result<(), Refusal> {
-    let asked = workload.job.option("size");
+    let asked = workload.job().and_then(|job| job.option("size"));
+    if workload.job().is_none() {
+        // What another tool puts there is its own business; a full disk is its failure.
+        return Ok(());
+    }
     let wanted = asked.and_then(|text| assay_workload::fio::size_of(text, place.size));
     let wanted = wanted.unwrap_or(place.size).get().max(workload.io.block_size.unwrap_or(512));
     if wanted <= place.size.get() {

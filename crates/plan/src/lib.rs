@@ -8,6 +8,7 @@ mod group;
 mod null_blk;
 mod order;
 mod place;
+mod program;
 mod refusal;
 mod rights;
 mod setting;
@@ -18,7 +19,11 @@ mod workload;
 pub use null_blk::{NullBlkSpeed, null_blk_attributes, null_blk_speed};
 pub use order::{Slot, order};
 pub use place::PlacementPlan;
+pub use program::{Wanted, programs};
 pub use refusal::Refusal;
 pub use setting::SettingPlan;
 pub use step::{Step, steps};
-pub use trial::{DiskPlan, GroupPlan, KnobPlan, Part, PlacePlan, Plan, Trial, WorkloadPlan, plan};
+pub use trial::{
+    AfterPlan, DiskPlan, GroupPlan, KnobPlan, Part, PlacePlan, Plan, ToolPlan, Trial, WorkloadPlan,
+    plan,
+};

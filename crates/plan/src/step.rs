@@ -5,11 +5,12 @@
 use assay_knob::SideEffect;
 use assay_record::SettingRecord;
 use assay_study::{DiskSource, Format};
+use assay_units::format_duration;
 
 use crate::null_blk::null_blk_attributes;
 use crate::place::PlacementPlan;
 use crate::setting::SettingPlan;
-use crate::trial::{DiskPlan, GroupPlan, Trial};
+use crate::trial::{AfterPlan, DiskPlan, GroupPlan, Trial};
 
 /// One thing that is done to the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,10 +81,23 @@ impl Step {
             Self::WriteKnob(group, knob) => knob_changes(&trial.groups[*group], *knob),
             Self::Start(group, workload) => {
                 let group = &trial.groups[*group];
-                let name = &group.workloads[*workload].name;
+                let workload = &group.workloads[*workload];
+                let prepared = workload.prepare.iter().map(|prepared| {
+                    let (tool, name) = (prepared.tool_name(), &prepared.name);
+                    format!("run {tool} `{name}` inside {} to its end", group.name)
+                });
+                let (tool, name) = (workload.tool_name(), &workload.name);
+                let later = match &workload.after {
+                    None => String::new(),
+                    Some(AfterPlan::Workload(other)) => format!(" when `{other}` has ended"),
+                    Some(AfterPlan::Time(length)) => {
+                        format!(" {} after the others", format_duration(*length))
+                    }
+                };
                 let place = trial.placements.iter().find(|plan| plan.record.workload == *name);
                 let place = place.map(PlacementPlan::describe).unwrap_or_default();
-                vec![format!("start fio `{name}` inside {}{place}", group.name)]
+                let start = format!("start {tool} `{name}` inside {}{place}{later}", group.name);
+                prepared.chain([start]).collect()
             }
             Self::Measure => vec![],
         }

@@ -7,16 +7,18 @@ use assay_facts::{Home, HostFacts};
 use assay_knob::Translation;
 use assay_record::{IoClass, KnobRecord, PromiseRecord, RelationRecord, WarmUpRecord};
 use assay_study::{
-    Bindings, Bound, DiskSource, Format, Promise, Relation, Scalar, Study, Templated, WarmUp,
+    Bindings, Bound, DiskSource, Ends, Format, Promise, Relation, Scalar, Study, Templated, WarmUp,
     combinations, rate,
 };
 use assay_units::Bytes;
+use assay_workload::Call;
 use assay_workload::fio::Job;
 
 use crate::disk::plan_disks;
 use crate::group::plan_groups;
 use crate::order::{Slot, order};
 use crate::place::{PlacementPlan, plan_places};
+use crate::program::refuse_without_tools;
 use crate::refusal::Refusal;
 use crate::rights::refuse_without_rights;
 use crate::setting::{SettingPlan, plan_drop, plan_settings};
@@ -57,6 +59,8 @@ pub struct Trial {
     pub warm_up: WarmUpRecord,
     /// How long one repeat runs.
     pub at_most: Duration,
+    /// What ends it before that.
+    pub ends: Ends,
 }
 
 /// A scratch disk.
@@ -109,16 +113,70 @@ pub struct KnobPlan {
 pub struct WorkloadPlan {
     /// Unique within the trial.
     pub name: String,
-    /// The fio job, all but the place of its data.
-    pub job: Job,
+    /// What is started, complete but for the place of its data.
+    pub tool: ToolPlan,
+    /// Whether it was told to outlast the window, so that nobody waits for its end.
+    pub until_stopped: bool,
     /// What kind of I/O it does.
     pub io: IoClass,
     /// Threads that want a CPU at the same time, where its options tell.
     pub threads: Option<u32>,
     /// What was taken over from the user's job file.
     pub taken_over: Vec<String>,
-    /// Where its data goes; `None` when the study names no disk and the job knows best.
+    /// Where its data goes; `None` when it needs no disk, or the study names none and the job
+    /// knows best.
     pub place: Option<PlacePlan>,
+    /// What runs to its end before the common start, in turn, in the same group and place.
+    pub prepare: Vec<WorkloadPlan>,
+    /// When it starts, if not with all others.
+    pub after: Option<AfterPlan>,
+}
+
+/// What is started.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToolPlan {
+    /// fio with this job.
+    Fio(Job),
+    /// A command line.
+    Call(Call),
+}
+
+/// When a workload starts that does not start with all others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AfterPlan {
+    /// When the workload of this name in the trial has ended.
+    Workload(String),
+    /// So long after the common start.
+    Time(Duration),
+}
+
+impl WorkloadPlan {
+    /// The fio job, if it is one.
+    #[must_use]
+    pub fn job(&self) -> Option<&Job> {
+        match &self.tool {
+            ToolPlan::Fio(job) => Some(job),
+            ToolPlan::Call(_) => None,
+        }
+    }
+
+    /// The name of its tool: `fio`, a kind of the registry, or `command`.
+    #[must_use]
+    pub fn tool_name(&self) -> &str {
+        match &self.tool {
+            ToolPlan::Fio(_) => assay_workload::FIO,
+            ToolPlan::Call(call) => &call.tool,
+        }
+    }
+
+    /// Whether it wants a piece of its group's disk.
+    pub(crate) fn uses_a_disk(&self) -> bool {
+        let own = match &self.tool {
+            ToolPlan::Fio(_) => true,
+            ToolPlan::Call(call) => call.names("directory") || call.names("device"),
+        };
+        own || self.prepare.iter().any(Self::uses_a_disk)
+    }
 }
 
 /// Where a workload's data goes, as far as it is known before the disk exists.
@@ -174,7 +232,7 @@ fn plan_trial(
     let groups = plan_groups(study, facts, &factors, &disks, refusals);
     let (homes, absent) = facts.cgroup.homes(controllers(study, &groups, facts));
     refuse_without_rights(facts, &disks, &groups, &absent, refusals);
-    refuse_without_tools(facts, &disks, &groups, refusals);
+    refuse_without_tools(study, facts, &disks, &groups, refusals);
     if homes.is_empty() {
         refusals.push(refuse_without_homes(&absent));
     }
@@ -188,6 +246,7 @@ fn plan_trial(
         settings: plan_settings(study, facts, &factors, refusals),
         drop_caches: plan_drop(study, facts, &factors, refusals),
         placements: plan_places(study, facts, &factors, refusals),
+        ends: study.design.ends,
         factors,
         disks,
         groups,
@@ -248,32 +307,4 @@ fn refuse_without_homes(absent: &BTreeMap<String, String>) -> Refusal {
         format!("no group can be made in any control-group hierarchy ({})", reasons.join("; ")),
         "run it with sudo; where none is mounted, mount cgroup2 (`assay host` shows the layout)",
     )
-}
-
-fn refuse_without_tools(
-    facts: &HostFacts,
-    disks: &[DiskPlan],
-    groups: &[GroupPlan],
-    refusals: &mut Vec<Refusal>,
-) {
-    let mut needed = Vec::new();
-    if groups.iter().any(|group| !group.workloads.is_empty()) {
-        needed.push("fio");
-    }
-    for disk in disks {
-        match disk.format {
-            Format::None => {}
-            Format::Ext4 => needed.push("mkfs.ext4"),
-            Format::Xfs => needed.push("mkfs.xfs"),
-        }
-    }
-    for name in needed {
-        let Some(tool) = facts.tools.get(name) else { continue };
-        if let assay_facts::Available::NotAvailable(why) = &tool.found {
-            refusals.push(Refusal::new(
-                format!("`{name}` is needed: {why}"),
-                format!("apt-get install {}", tool.package),
-            ));
-        }
-    }
 }

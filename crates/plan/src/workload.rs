@@ -1,84 +1,223 @@
-//! Workloads as fio jobs, complete but for the place of their data.
+//! Workloads as they are started, complete but for the place of their data.
 
 use std::time::Duration;
 
-use assay_study::{Bindings, Workload};
-use assay_workload::fio::{Job, Section, sections};
+use assay_facts::HostFacts;
+use assay_record::IoClass;
+use assay_study::{Bindings, Scalar, Study, Templated, Tool, fill};
+use assay_workload::fio::{Job, Section, io_class, sections, threads};
+use assay_workload::{Argument, COMMAND, Call, GIVEN, Gate, Kind, Program, Value, kind};
 
+use crate::program::{ASSAY_LOAD, path_of};
 use crate::refusal::Refusal;
+use crate::trial::{ToolPlan, WorkloadPlan};
 
 /// A workload as the members of a group start it.
+#[derive(Clone)]
 pub(crate) enum Recipe {
-    /// The same job for every member.
-    Args(Job),
+    /// The same job for every member, and whether it was told to outlast the window.
+    Args(Job, bool),
     /// The sections of a job file, handed out to members.
     Sections(Vec<Section>),
+    /// The same command line for every member.
+    Call(Box<Load>),
 }
 
-/// Sampling ends a repeat, never fio's own clock; this is how much longer fio would go on.
+/// A command line with what kind of load it is.
+#[derive(Clone)]
+pub(crate) struct Load {
+    call: Call,
+    io: IoClass,
+    threads: Option<u32>,
+    until_stopped: bool,
+}
+
+/// Sampling ends a repeat, never a tool's own clock; this is how much longer it would go on.
 const SPARE: Duration = Duration::from_secs(3600);
 
-pub(crate) fn recipe(
-    name: &str,
-    workload: &Workload,
-    factors: &Bindings,
-    at_most: Duration,
-) -> Result<Recipe, Refusal> {
-    match workload {
-        Workload::Fio { args } => {
-            let mut job = Job { name: name.to_owned(), options: Vec::new() };
-            for (option, value) in args {
-                let value = value
-                    .resolve(factors)
-                    .map_err(|why| Refusal::new(why, "`assay check` names the place"))?;
-                job.options.push((option.clone(), Some(as_fio_writes(&value))));
+/// What a recipe is made from.
+pub(crate) struct Kitchen<'k> {
+    pub(crate) study: &'k Study,
+    pub(crate) facts: &'k HostFacts,
+    pub(crate) factors: &'k Bindings,
+}
+
+impl Kitchen<'_> {
+    /// The recipe of a workload. A preparation has an end: it is not told to outlast the window.
+    pub(crate) fn recipe(&self, name: &str, prepares: bool) -> Result<Recipe, Refusal> {
+        let found = self.study.workloads.get(name);
+        let workload = found.ok_or_else(|| {
+            Refusal::new(format!("no workload is called `{name}`"), "correct the study file")
+        })?;
+        let run = (!prepares).then(|| self.study.design.at_most + SPARE);
+        match &workload.tool {
+            Tool::Fio { args } => self.fio(name, args, run),
+            Tool::FioJobFile { path, text } => {
+                sections(text).map(Recipe::Sections).map_err(|error| {
+                    Refusal::new(
+                        format!("`{path}`: {error}"),
+                        "mend the job file; `fio --parse-only` checks it",
+                    )
+                })
             }
-            run_through(&mut job, at_most);
-            Ok(Recipe::Args(job))
+            Tool::Kind { name, args } => match kind(name) {
+                Some(kind) => self.of_kind(kind, args, run),
+                None => Err(Refusal::new(
+                    format!("no kind of workload is called `{name}`"),
+                    "correct `use` in the study file",
+                )),
+            },
+            Tool::Command { words, metrics } => {
+                let bindings = self.bindings()?;
+                let mut filled = words.iter().map(|word| fill(word, &bindings));
+                let program = filled.next().unwrap_or_default();
+                let call = Call {
+                    tool: COMMAND.to_owned(),
+                    program: path_of(self.facts, &program),
+                    words: filled.collect(),
+                    metrics: metrics.clone(),
+                    gate: Gate::Shell,
+                    ends_with_figures: true,
+                };
+                let io = IoClass::default();
+                Ok(Recipe::Call(Box::new(Load { call, io, threads: None, until_stopped: false })))
+            }
         }
-        Workload::FioJobFile { path, text } => {
-            sections(text).map(Recipe::Sections).map_err(|error| {
-                Refusal::new(
-                    format!("`{path}`: {error}"),
-                    "mend the job file; `fio --parse-only` checks it",
-                )
-            })
+    }
+
+    fn fio(
+        &self,
+        name: &str,
+        args: &[(String, Templated<Scalar>)],
+        run: Option<Duration>,
+    ) -> Result<Recipe, Refusal> {
+        let mut job = Job { name: name.to_owned(), options: Vec::new() };
+        for (option, value) in args {
+            let value = value.resolve(self.factors).map_err(unresolved)?;
+            job.options.push((option.clone(), Some(as_fio_writes(&value))));
         }
+        let outlasts = run.filter(|_| !has_end(&job));
+        if let Some(run) = outlasts {
+            job.set("time_based", "1");
+            job.set("runtime", format!("{}s", run.as_secs()));
+        }
+        Ok(Recipe::Args(job, outlasts.is_some()))
+    }
+
+    fn of_kind(
+        &self,
+        kind: &Kind,
+        args: &[(String, Vec<Templated<Scalar>>)],
+        run: Option<Duration>,
+    ) -> Result<Recipe, Refusal> {
+        let bindings = self.bindings()?;
+        let mut arguments = Vec::new();
+        for (name, values) in args {
+            let values: Result<Vec<Value>, Refusal> = values
+                .iter()
+                .map(|value| value.resolve(&bindings).map(as_argument).map_err(unresolved))
+                .collect();
+            arguments.push(Argument { name: name.clone(), values: values? });
+        }
+        let (program, mut words) = match kind.program {
+            Program::Load => {
+                let first = [kind.name.to_owned(), "--json".to_owned()];
+                (path_of(self.facts, ASSAY_LOAD), first.to_vec())
+            }
+            Program::Host { name, .. } => (path_of(self.facts, name), Vec::new()),
+        };
+        words.extend(kind.words(&arguments, run.map(|run| run.as_secs())));
+        let call = Call {
+            tool: kind.name.to_owned(),
+            program,
+            words,
+            metrics: Vec::new(),
+            gate: kind.gate,
+            ends_with_figures: kind.ends_with_figures,
+        };
+        let io = IoClass { reads: kind.does_io, writes: kind.does_io, ..IoClass::default() };
+        Ok(Recipe::Call(Box::new(Load {
+            call,
+            io,
+            threads: kind.threads(&arguments),
+            until_stopped: run.is_some() && kind.runs_until_stopped(&arguments),
+        })))
+    }
+
+    /// The factors, and what the run gives: that stands for itself until the run knows it. The
+    /// folder of the study is known now.
+    fn bindings(&self) -> Result<Bindings, Refusal> {
+        let mut bindings = Bindings::new();
+        for name in GIVEN {
+            bindings.insert((*name).to_owned(), Scalar::Text(format!("{{{name}}}")));
+        }
+        if let Some(folder) = &self.study.folder {
+            bindings.insert("study".to_owned(), Scalar::Text(folder.clone()));
+        }
+        bindings.extend(self.factors.clone());
+        Ok(bindings)
     }
 }
 
+fn unresolved(why: String) -> Refusal {
+    Refusal::new(why, "`assay check` names the place")
+}
+
 /// fio has no booleans: `true` is 1.
-fn as_fio_writes(value: &assay_study::Scalar) -> String {
+fn as_fio_writes(value: &Scalar) -> String {
     match value {
-        assay_study::Scalar::Boolean(value) => u8::from(*value).to_string(),
+        Scalar::Boolean(value) => u8::from(*value).to_string(),
         other => other.to_string(),
+    }
+}
+
+fn as_argument(value: Scalar) -> Value {
+    match value {
+        Scalar::Boolean(flag) => Value::Flag(flag),
+        other => Value::Text(other.to_string()),
     }
 }
 
 /// A job that ends before the others would end the common window, so it goes on until it is
 /// stopped, unless the study gives it an end of its own.
-fn run_through(job: &mut Job, at_most: Duration) {
-    let has_end = ["runtime", "loops", "io_size", "number_ios"]
-        .iter()
-        .any(|option| job.option(option).is_some());
-    if !has_end {
-        job.set("time_based", "1");
-        job.set("runtime", format!("{}s", (at_most + SPARE).as_secs()));
-    }
+fn has_end(job: &Job) -> bool {
+    ["runtime", "loops", "io_size", "number_ios"].iter().any(|option| job.option(option).is_some())
 }
 
 impl Recipe {
-    /// The job of the `index`-th member of a group, whose name is `member`, and what was taken
-    /// over from the user's file.
-    pub(crate) fn job(&self, member: &str, index: usize) -> (Job, Vec<String>) {
+    /// What the `index`-th member of a group starts; `member` is the member's name, `name` that of
+    /// the workload in the trial.
+    pub(crate) fn plan(&self, name: String, member: &str, index: usize) -> WorkloadPlan {
+        let of = |tool: ToolPlan, io, threads| WorkloadPlan {
+            name,
+            tool,
+            until_stopped: false,
+            io,
+            threads,
+            taken_over: Vec::new(),
+            place: None,
+            prepare: Vec::new(),
+            after: None,
+        };
         match self {
-            Self::Args(job) => (job.clone(), Vec::new()),
+            Self::Args(job, until_stopped) => WorkloadPlan {
+                until_stopped: *until_stopped,
+                ..of(ToolPlan::Fio(job.clone()), io_class(job), threads(job))
+            },
             Self::Sections(sections) => {
                 let named =
                     sections.iter().find(|section| section.cgroup.as_deref() == Some(member));
                 let section = named.unwrap_or(&sections[index % sections.len()]);
-                (section.job.clone(), section.taken_over.clone())
+                let job = &section.job;
+                WorkloadPlan {
+                    taken_over: section.taken_over.clone(),
+                    ..of(ToolPlan::Fio(job.clone()), io_class(job), threads(job))
+                }
             }
+            Self::Call(load) => WorkloadPlan {
+                until_stopped: load.until_stopped,
+                ..of(ToolPlan::Call(load.call.clone()), load.io.clone(), load.threads)
+            },
         }
     }
 }

@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use assay_facts::{Available, CgroupLayout, Controller, Cpus, Hierarchy, HostFacts, Layout, Tool};
 use assay_plan::{Part, Plan, Step, plan, steps};
 use assay_record::RelationRecord;
-use assay_study::{Scalar, Study, Templated, parse, set_factor, shipped, shipped_file};
+use assay_study::{
+    DiskSource, NullBlk, Scalar, Study, Templated, parse, set_factor, shipped, shipped_file,
+};
 use assay_units::Bytes;
 
 fn study(name: &str) -> Study {
@@ -22,7 +24,7 @@ fn tool(found: bool, package: &str) -> Tool {
     } else {
         Available::NotAvailable("not in PATH".to_owned())
     };
-    Tool { found, package: package.to_owned() }
+    Tool { found, package: package.to_owned(), path: None }
 }
 
 /// A host with BFQ and all tools, its controllers on v1 or on v2.
@@ -63,6 +65,7 @@ fn host(is_v2: bool) -> HostFacts {
         },
         disks: vec![],
         schedulers: vec!["none".to_owned(), "bfq".to_owned()],
+        null_blk: Available::Value(()),
         pressure: Available::Value(true),
         settings: BTreeMap::new(),
         parses_partitions: Available::Value(false),
@@ -123,8 +126,8 @@ fn each_section_of_a_job_file_goes_to_the_group_it_names_and_to_its_own_partitio
     assert_eq!(plan.refusals, []);
     for (index, group) in plan.trials[0].groups.iter().enumerate() {
         let workload = &group.workloads[0];
-        assert_eq!(workload.job.name, group.name);
-        assert_eq!(workload.job.option("cgroup"), None);
+        assert_eq!(workload.job().unwrap().name, group.name);
+        assert_eq!(workload.job().unwrap().option("cgroup"), None);
         assert!(workload.taken_over.contains(&format!("cgroup={}", group.name)));
         assert_eq!(workload.place.as_ref().unwrap().part, Part::Mount(index));
     }
@@ -296,7 +299,7 @@ fn weights_of_a_cpu_become_shares_on_v1_and_every_thread_is_recorded() {
         let knob = heaviest.knobs.iter().find(|knob| knob.record.knob == "cpu.weight").unwrap();
         assert_eq!((knob.record.file.as_str(), knob.record.written.as_str()), (file, weight));
         assert_eq!(heaviest.workloads[0].threads, Some(2));
-        assert_eq!(heaviest.workloads[0].job.option("ioengine"), Some("cpuio"));
+        assert_eq!(heaviest.workloads[0].job().unwrap().option("ioengine"), Some("cpuio"));
     }
 }
 
@@ -332,6 +335,19 @@ fn a_protection_needs_v2_and_is_planned_inside_a_box() {
     let held = ["192 MiB", "96 MiB"].map(|size| size.parse::<Bytes>().unwrap().get().to_string());
     let written: Vec<String> = written(&v2, 0).into_iter().map(|(_, value)| value).collect();
     assert_eq!(written, held);
+}
+
+#[test]
+fn a_null_blk_that_this_kernel_does_not_make_is_refused_before_the_run() {
+    let mut study = study("io-weight");
+    let disk = study.disks.values_mut().next().unwrap();
+    disk.source = DiskSource::NullBlk(NullBlk::default());
+    let mut host = host(true);
+    assert!(plan(&study, &host, 1).refusals.is_empty());
+    host.null_blk = Available::NotAvailable("no configfs here".to_owned());
+    let refusals = plan(&study, &host, 1).refusals;
+    assert!(refusals[0].what.contains("no configfs here"), "{refusals:?}");
+    assert!(refusals[0].remedy.contains("assay lab run"), "{refusals:?}");
 }
 
 const WITH_SETTINGS: &str = r#"

@@ -33,7 +33,7 @@ pub use setting::{Dropped, SettingReading, SettingRecord};
 pub use stream::{SampleStream, read_tables, to_parquet};
 
 pub use manifest::{
-    Change, DiskRecord, Drift, Fault, GroupRecord, IoClass, KnobRecord, Latency, Manifest,
+    Change, DiskRecord, Drift, Fault, GroupRecord, IoClass, KnobRecord, Latency, Manifest, Phase,
     PromiseRecord, QueueReading, Reading, RelationRecord, RepeatRecord, SamplerCost, Seen,
     TrialRecord, WarmUpRecord, WatchCost, WorkloadRecord, WorkloadResult,
 };

@@ -140,7 +140,7 @@ pub struct IoClass {
 }
 
 /// One workload instance of a group.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadRecord {
     /// Unique within the trial: `task1.reader`.
     pub name: String,
@@ -154,6 +154,12 @@ pub struct WorkloadRecord {
     pub threads: Option<u32>,
     /// What Assay changed of a user's own job file, in words.
     pub taken_over: Vec<String>,
+    /// Its command line, for people; empty for fio, whose job file lies beside its output.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub told: String,
+    /// When it starts, in words, where that is not the common start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts: Option<String>,
 }
 
 /// One scratch disk of a trial.
@@ -241,6 +247,14 @@ pub struct RepeatRecord {
     pub watch: Option<WatchCost>,
     /// What each workload said of itself.
     pub workloads: Vec<WorkloadResult>,
+    /// What ran to its end before the common start (`prepare` of a study).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub preparations: Vec<WorkloadResult>,
+    /// What the kernel counted of memory limits in each group over the whole repeat, by group and
+    /// by the kernel's own names (`oom_kill`, `max`, `failcnt`). Groups without an entry have no
+    /// controller `memory` in this run, or no such file.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub memory_events: BTreeMap<String, BTreeMap<String, u64>>,
     /// What sampling cost.
     pub sampler: SamplerCost,
     /// Sources that this host lacks, by name, with the reason.
@@ -252,7 +266,7 @@ pub struct RepeatRecord {
 /// Why a repeat is not what was planned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
-    /// `interrupted`, `workload`, `host`.
+    /// `interrupted`, `workload`, `host`, or `oom`: the kernel ended a workload for want of memory.
     pub kind: String,
     /// What happened, where, and what to do about it.
     pub message: String,
@@ -335,7 +349,7 @@ pub struct QueueReading {
 }
 
 /// What a tool said of its own run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadResult {
     /// The workload's name in its [`GroupRecord`].
     pub workload: String,
@@ -350,8 +364,35 @@ pub struct WorkloadResult {
     /// Numbers by name with the unit in the name: `read_bytes`, `write_bytes`, `read_ios`,
     /// `write_ios`, `read_iops`, `write_iops`, `user_cpu_percent`, `system_cpu_percent`.
     pub metrics: BTreeMap<String, f64>,
-    /// Completion latency by direction (`read`, `write`).
+    /// Completion latency by direction (`read`, `write`), or by operation.
     pub latency: BTreeMap<String, Latency>,
+    /// Metrics that were to be had and are not, with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub not_available: BTreeMap<String, String>,
+    /// What it did when, where it says so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Phase>,
+    /// What a reader should know before looking at its numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<String>,
+    /// When it was started or let go, CLOCK_MONOTONIC nanoseconds; `None` in records before this
+    /// field, and where it never came to that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began_ns: Option<u64>,
+    /// When it was seen to have ended by itself; `None` where it was stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_ns: Option<u64>,
+}
+
+/// A part of a workload's time that it gives a name of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phase {
+    /// Its name, as the tool gives it.
+    pub name: String,
+    /// When it began, CLOCK_MONOTONIC nanoseconds.
+    pub begin_ns: u64,
+    /// When it was over.
+    pub end_ns: u64,
 }
 
 /// Completion latency in nanoseconds.

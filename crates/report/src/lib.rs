@@ -11,6 +11,7 @@ mod figure;
 mod number;
 mod page;
 mod quantity;
+mod said;
 mod subjects;
 mod text;
 mod timeline;

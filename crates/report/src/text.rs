@@ -3,6 +3,7 @@
 mod groups;
 mod layout;
 mod paint;
+mod said;
 mod trial;
 
 use assay_judge::Judgement;

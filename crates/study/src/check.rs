@@ -7,6 +7,7 @@
 mod disks;
 mod fio;
 mod groups;
+mod kinds;
 mod knobs;
 mod place;
 mod promises;
@@ -102,8 +103,23 @@ impl<'s> Check<'s> {
         what: &str,
         complain: impl Fn(&T) -> Option<Complaint>,
     ) {
+        self.each_value_beside(&Bindings::new(), field, path, what, complain);
+    }
+
+    /// The same for a value that may name more than factors: `beside` binds the rest, and a factor
+    /// of the same name hides it.
+    pub(crate) fn each_value_beside<T: FromScalar>(
+        &mut self,
+        beside: &Bindings,
+        field: &Templated<T>,
+        path: &str,
+        what: &str,
+        complain: impl Fn(&T) -> Option<Complaint>,
+    ) {
         for bindings in self.combinations_of(&[template_of(field)]) {
-            let complaint = match field.resolve(&bindings) {
+            let mut all = beside.clone();
+            all.extend(bindings.clone());
+            let complaint = match field.resolve(&all) {
                 Ok(value) => complain(&value).map(|complaint| complaint.under(&bindings)),
                 Err(reason) => Some(Complaint {
                     code: code::TEMPLATE_VALUE,

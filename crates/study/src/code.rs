@@ -29,6 +29,11 @@ pub(crate) const UNKNOWN_KNOB: &str = "A0312";
 pub(crate) const UNKNOWN_MEASURE: &str = "A0313";
 pub(crate) const LATER_RELATION: &str = "A0314";
 pub(crate) const BROKEN_TEMPLATE: &str = "A0315";
+pub(crate) const UNKNOWN_OPTION: &str = "A0330";
+pub(crate) const OWNED_OPTION: &str = "A0331";
+pub(crate) const OPTION_VALUE: &str = "A0332";
+pub(crate) const METRIC_SOURCE: &str = "A0333";
+pub(crate) const STRANGE_OPTION: &str = "A0334";
 pub(crate) const NOT_A_SETTING: &str = "A0320";
 pub(crate) const UNKNOWN_SETTING: &str = "A0340";
 pub(crate) const SETTING_VALUE: &str = "A0341";
@@ -56,6 +61,10 @@ pub(crate) const KNOB_WITHOUT_NUMBER: &str = "A0418";
 pub(crate) const INNER_PROCESSES: &str = "A0419";
 pub(crate) const KNOB_OF_ANOTHER_KIND: &str = "A0420";
 pub(crate) const RIVAL_SETTINGS: &str = "A0440";
+pub(crate) const MISSING_OPTION: &str = "A0430";
+pub(crate) const PREPARATION: &str = "A0431";
+pub(crate) const START_AFTER: &str = "A0432";
+pub(crate) const NEEDS_A_PLACE: &str = "A0433";
 
 /// Mistakes that say something is absent. Where the syntax is wrong, or a part has the wrong
 /// type, some of the file was not read, and what is absent may well stand there: these are held
@@ -74,4 +83,5 @@ pub(crate) const CLAIM_ABSENCE: &[&str] = &[
     NO_GROUPS,
     WHICH_DISK,
     NOTHING_MEASURED,
+    MISSING_OPTION,
 ];

@@ -43,6 +43,8 @@ pub(crate) enum Shape {
     Knobs,
     /// A table of names with a list of scalars each.
     Factors,
+    /// A table of names with a scalar or a list of scalars each.
+    Arguments,
     /// A table with these keys.
     Table(&'static [Key]),
     /// A table of names, each a table with these keys.
@@ -58,7 +60,7 @@ pub(crate) enum Shape {
 pub(crate) const ORDERS: &[&str] = &["random", "given"];
 pub(crate) const DISK_SOURCES: &[&str] = &["loop", "block", "directory", "null_blk"];
 pub(crate) const FORMATS: &[&str] = &["none", "ext4", "xfs"];
-pub(crate) const TOOLS: &[&str] = &["fio"];
+pub(crate) const ENDS: &[&str] = &["first", "all", "time"];
 pub(crate) const MEASURES: &[&str] =
     &["io.bytes", "io.ios", "cpu.time", "memory.current", "memory.dirty", "memory.refaults"];
 pub(crate) const RELATIONS: &[&str] = &["proportional", "equal", "at_most", "at_least"];
@@ -93,6 +95,7 @@ pub(crate) static DESIGN: &[Key] = &[
     optional("order", Shape::Words(ORDERS), "the order of trials; `random` by default"),
     optional("warm_up", Shape::Duration, "what is cut at the beginning: `auto` or a duration"),
     optional("at_most", Shape::Duration, "how long one repeat may take; `60 s` by default"),
+    optional("ends", Shape::Words(ENDS), "which workload's end ends a repeat; `first` by default"),
 ];
 
 pub(crate) static DISK: &[Key] = &[
@@ -126,9 +129,13 @@ pub(crate) static GROUP: [Key; 8] = [
 ];
 
 pub(crate) static WORKLOAD: &[Key] = &[
-    required("use", Shape::Words(TOOLS), "the tool"),
-    optional("args", Shape::Scalars, "the tool's own options"),
+    required("use", Shape::Words(&assay_workload::NAMES), "the tool"),
+    optional("args", Shape::Arguments, "the tool's own options"),
     optional("jobfile", Shape::Text, "an existing fio job file, instead of `args`"),
+    optional("command", Shape::Texts, "the program and its words, for `use = \"command\"`"),
+    optional("metrics", Shape::Named(METRIC), "numbers in the output of a `command`"),
+    optional("prepare", Shape::Texts, "workloads that run to their end before the start"),
+    optional("after", Shape::Text, "start when this workload has ended, or after a duration"),
     optional("place", Shape::Table(PLACE), "CPUs and memory policy, before those of the group"),
 ];
 
@@ -136,6 +143,11 @@ pub(crate) static PLACE: &[Key] = &[
     optional("cpus", Shape::Scalar, "a list, `siblings`, `separate cores` or `node:0`"),
     optional("memory", Shape::Text, "a memory policy such as `bind:0` or `interleave:0-1`"),
     optional("huge_pages", Shape::Text, "`default`, `advised` or `never`"),
+];
+
+pub(crate) static METRIC: &[Key] = &[
+    optional("pattern", Shape::Text, "a regular expression with the number in parentheses"),
+    optional("json", Shape::Text, "the place in the last JSON document, such as `/ops`"),
 ];
 
 pub(crate) static PROMISE: &[Key] = &[

@@ -23,11 +23,12 @@ mod value;
 pub use choice::{DiskChoice, choose_disk, choose_scheduler, disk_size};
 pub use combination::{combinations, parse_scalar, set_factor};
 pub use model::{
-    Bindings, Bound, Design, Disk, DiskSource, DropCaches, Factor, Format, Group, HUGE_PAGE_MODES,
-    HostSettings, NullBlk, Order, Place, Promise, Relation, Scalar, Study, WarmUp, Workload,
+    After, Bindings, Bound, Design, Disk, DiskSource, DropCaches, Ends, Factor, Format, Group,
+    HUGE_PAGE_MODES, HostSettings, NullBlk, Order, Place, Promise, Relation, Scalar, Study, Tool,
+    WarmUp, Workload,
 };
 pub use parse::parse;
 pub use rate::rate;
 pub use schema::schema;
 pub use shipped::{Shipped, shipped, shipped_file};
-pub use template::{FromScalar, Templated, factor_names, substitute};
+pub use template::{FromScalar, Templated, factor_names, fill, substitute};

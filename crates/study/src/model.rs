@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use assay_units::{Bytes, Percent};
+use assay_workload::{Key, Metric, kind, names_given};
 use serde::{Deserialize, Serialize};
 
 use crate::template::Templated;
@@ -55,6 +56,9 @@ pub struct Study {
     pub workload_places: BTreeMap<String, Place>,
     /// What should hold.
     pub promises: Vec<Promise>,
+    /// The folder of its file, which `{study}` stands for; `None` for a study that comes with the
+    /// program. Whoever has read the file fills it in.
+    pub folder: Option<String>,
 }
 
 /// Where a workload runs and where its memory comes from, set before its first instruction.
@@ -113,6 +117,20 @@ pub struct Design {
     pub warm_up: WarmUp,
     /// How long one repeat may take, from the common start.
     pub at_most: Duration,
+    /// What ends a repeat before that.
+    pub ends: Ends,
+}
+
+/// What ends a repeat before its time is up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ends {
+    /// The first workload that has done all its work.
+    #[default]
+    First,
+    /// The last one of those that have an end.
+    All,
+    /// Nothing: it takes its whole time.
+    Time,
 }
 
 /// What is set on the whole machine while a trial runs.
@@ -241,7 +259,27 @@ pub struct Group {
 
 /// Something that runs in groups.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Workload {
+pub struct Workload {
+    /// What it is.
+    pub tool: Tool,
+    /// Workloads that run to their end in the same group before the common start, in turn.
+    pub prepare: Vec<String>,
+    /// When it starts, if not with all others.
+    pub after: Option<After>,
+}
+
+/// When a workload starts that does not start with all others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum After {
+    /// When this workload of the same group has ended.
+    Workload(String),
+    /// So long after the common start.
+    Time(Duration),
+}
+
+/// What a workload is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Tool {
     /// fio with options.
     Fio {
         /// Option name and value, in the order of the file.
@@ -254,6 +292,61 @@ pub enum Workload {
         /// Its text, as read when the study was loaded.
         text: String,
     },
+    /// A kind of the registry (`assay_workload::KINDS`).
+    Kind {
+        /// Its name.
+        name: String,
+        /// Keys and values, in the order of the file; an option may be repeated.
+        args: Vec<(String, Vec<Templated<Scalar>>)>,
+    },
+    /// Any program.
+    Command {
+        /// The program and its words, with factors and `{directory}` and its like in braces.
+        words: Vec<String>,
+        /// Where its numbers stand.
+        metrics: Vec<Metric>,
+    },
+}
+
+impl Workload {
+    /// Whether its command line names something that the run gives, such as `directory`.
+    #[must_use]
+    pub fn names(&self, given: &str) -> bool {
+        match &self.tool {
+            Tool::Fio { .. } | Tool::FioJobFile { .. } => false,
+            Tool::Command { words, .. } => words.iter().any(|word| names_given(word, given)),
+            Tool::Kind { name, args } => {
+                let text = |value: &Templated<Scalar>| match value {
+                    Templated::Template(text) => names_given(text, given),
+                    Templated::Value(_) => false,
+                };
+                // A key that is absent may have what the run gives as its value.
+                let absent = |key: &&Key| !args.iter().any(|(name, _)| name == key.name);
+                let unless = |key: &&Key| {
+                    key.unless.is_some_and(|(other, word)| {
+                        let word = Templated::Value(Scalar::Text(word.to_owned()));
+                        args.iter().any(|(name, values)| name == other && values.contains(&word))
+                    })
+                };
+                let keys = kind(name).map_or(&[][..], |kind| kind.keys).iter();
+                args.iter().any(|(_, values)| values.iter().any(text))
+                    || keys
+                        .filter(absent)
+                        .filter(|key| !unless(key))
+                        .filter_map(|key| key.otherwise)
+                        .any(|otherwise| names_given(otherwise, given))
+            }
+        }
+    }
+
+    /// The options of fio, if it is fio and has no job file.
+    #[must_use]
+    pub fn fio(&self) -> Option<&[(String, Templated<Scalar>)]> {
+        match &self.tool {
+            Tool::Fio { args } => Some(args),
+            _ => None,
+        }
+    }
 }
 
 /// What should hold.

@@ -32,7 +32,7 @@ use crate::value::kind;
 /// where the mention itself is part of a mistake.
 #[derive(Default)]
 pub(crate) struct Mentions {
-    /// Texts anywhere among the groups.
+    /// Texts anywhere among the groups, and what workloads prepare.
     pub(crate) by_groups: Vec<String>,
     /// Texts anywhere outside the factors.
     pub(crate) outside_factors: Vec<String>,
@@ -61,6 +61,7 @@ pub(crate) fn study(reader: &mut Reader<'_>, name: &str, root: &DeValue<'_>) -> 
             .get("workloads")
             .map_or_else(BTreeMap::new, |at| place::of_workloads(reader, at)),
         promises: section.get("promises").map(|at| promises::read(reader, at)).unwrap_or_default(),
+        folder: None,
     };
     (study, mentions(root))
 }
@@ -78,10 +79,26 @@ fn mentions(root: &DeValue<'_>) -> Mentions {
                 mentions.by_groups.extend(found);
                 mentions.outside_factors.extend_from_slice(&mentions.by_groups);
             }
+            "workloads" => {
+                mentions.by_groups.extend(prepared(value.get_ref()));
+                mentions.outside_factors.extend(found);
+            }
             _ => mentions.outside_factors.extend(found),
         }
     }
     mentions
+}
+
+/// What the workloads name under `prepare`: it runs where they run.
+fn prepared(workloads: &DeValue<'_>) -> Vec<String> {
+    let mut found = vec![];
+    let tables = workloads.as_table().into_iter().flat_map(|table| table.values());
+    for table in tables.filter_map(|workload| workload.get_ref().as_table()) {
+        if let Some(named) = table.get("prepare") {
+            texts(named.get_ref(), &mut found);
+        }
+    }
+    found.into_iter().map(str::to_owned).collect()
 }
 
 /// The tables of `[disks]` or `[workloads]` by name. Keys that belong one level deeper mean that

@@ -64,6 +64,24 @@ pub fn substitute(text: &str, bindings: &Bindings) -> Result<Scalar, String> {
     Ok(Scalar::Text(resolved))
 }
 
+/// Names in braces that could be those of factors. Braces around anything else (`{print $1}`, `{}`)
+/// belong to whoever reads the text.
+pub(crate) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
+    let candidates = text.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
+    candidates.filter(|name| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+    })
+}
+
+/// Replaces each `{factor}` that is bound and leaves all other braces alone.
+#[must_use]
+pub fn fill(text: &str, bindings: &Bindings) -> String {
+    bindings.iter().fold(text.to_owned(), |text, (name, value)| {
+        text.replace(&format!("{{{name}}}"), &value.to_string())
+    })
+}
+
 fn whole_template(text: &str) -> Option<&str> {
     let name = text.trim().strip_prefix('{')?.strip_suffix('}')?;
     (!name.contains(['{', '}'])).then(|| name.trim())
@@ -153,6 +171,18 @@ mod tests {
         assert_eq!(substitute("{groups}", &bindings()), Ok(Scalar::Integer(8)));
         assert_eq!(substitute("1/{groups}", &bindings()), Ok(Scalar::Text("1/8".to_owned())));
         assert_eq!(substitute("{groups}x{bs}", &bindings()), Ok(Scalar::Text("8x4k".to_owned())));
+    }
+
+    #[test]
+    fn braces_that_name_nothing_are_left_alone() {
+        assert_eq!(
+            fill("awk '{print $1}' {bs} {directory}", &bindings()),
+            "awk '{print $1}' 4k {directory}"
+        );
+        assert_eq!(
+            identifiers("a{x} {} {print $1} {no-name}").collect::<Vec<_>>(),
+            ["x", "no-name"]
+        );
     }
 
     #[test]

@@ -58,6 +58,7 @@ impl Shape {
             | Self::Knobs
             | Self::Factors
             | Self::Sysctls
+            | Self::Arguments
             | Self::Table(_)
             | Self::Named(_) => value.is_table(),
             Self::List(_) => value.is_array(),
@@ -84,6 +85,7 @@ impl Shape {
             Self::Texts => "a text, or a list of texts",
             Self::Scalars => "a table such as { name = 1 }",
             Self::Knobs => "a table such as { \"io.weight\" = [100, 200] }",
+            Self::Arguments => "a table such as { name = 1, other = [1, 2] }",
             Self::Factors => "a table of lists such as groups = [4, 8]",
             Self::Sysctls => "a table such as { \"vm.dirty_ratio\" = 5 }",
             Self::HugePages => {

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use assay_study::{
-    DiskSource, Format, Scalar, Study, Templated, Workload, combinations, parse, parse_scalar,
+    DiskSource, Format, Scalar, Study, Templated, Tool, combinations, parse, parse_scalar,
     set_factor, shipped, shipped_file,
 };
 
@@ -58,7 +58,7 @@ fn the_shipped_studies_say_what_their_comments_promise() {
     assert_eq!(weight.disks["scratch"].queue[0].0, "iosched/low_latency");
     let (knob, ladder) = &weight.groups[0].knobs[0];
     assert_eq!((knob.as_str(), ladder.len()), ("io.weight", 4));
-    let Workload::Fio { args } = &weight.workloads["reader"] else { panic!("fio") };
+    let args = weight.workloads["reader"].fio().unwrap();
     let names: Vec<&str> = args.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["rw", "bs", "ioengine", "iodepth", "direct", "size"]);
 
@@ -66,7 +66,7 @@ fn the_shipped_studies_say_what_their_comments_promise() {
     let disk = &job.disks["scratch"];
     assert_eq!(disk.format, Templated::Value(Format::Ext4));
     assert_eq!(disk.partitions, Templated::Value(4));
-    let Workload::FioJobFile { path, text } = &job.workloads["thesis"] else { panic!("job") };
+    let Tool::FioJobFile { path, text } = &job.workloads["thesis"].tool else { panic!("job") };
     assert_eq!(path, "io-weight-job.fio");
     assert_eq!(text.matches("directory=/mnt/task").count(), 4);
 }

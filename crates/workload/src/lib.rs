@@ -1,6 +1,25 @@
 //! The real tools: what is told to each, and how its own output becomes metrics.
 //!
 //! Pure throughout: this room writes no file and starts no process. It is given texts and
-//! returns texts; the engine owns the processes.
+//! returns texts; the engine owns the processes. `registry` lists what may run; fio, with its job
+//! files, has a module of its own.
 
+mod arguments;
+mod call;
 pub mod fio;
+mod generator;
+mod given;
+mod kind;
+mod kinds;
+mod metric;
+mod options;
+mod registry;
+mod said;
+
+pub use arguments::{Argument, Value};
+pub use call::Call;
+pub use given::{GIVEN, Given, names_given};
+pub use kind::{Becomes, Gate, Key, Kind, Meaning, Program, Threads};
+pub use metric::{Metric, Source};
+pub use registry::{COMMAND, FIO, KINDS, NAMES, kind};
+pub use said::{Output, Said};

@@ -1,13 +1,12 @@
 //! `assay check`
 
-use assay_host::gather;
-use assay_kernel::Root;
 use assay_plan::{Plan, Trial, plan, steps};
 use assay_record::{PromiseRecord, RelationRecord};
 use assay_units::{Percent, format_duration};
 use serde_json::{Value, json};
 
 use crate::args::{CheckArguments, StudyArguments};
+use crate::command::run::facts_for;
 use crate::exit::Code;
 use crate::load::{Loaded, load};
 use crate::talk;
@@ -25,7 +24,7 @@ pub(crate) fn check(arguments: &StudyArguments, as_json: bool) -> Code {
         Ok(loaded) => loaded,
         Err(code) => return code,
     };
-    let facts = match gather(&Root::real()) {
+    let facts = match facts_for(&loaded.study) {
         Ok(facts) => facts,
         Err(error) => {
             talk::error(&error);

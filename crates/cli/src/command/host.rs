@@ -45,6 +45,10 @@ fn text(facts: &HostFacts, needs: &[Requirement], files: &[KnobFact]) -> String 
     lines.push(String::new());
     lines.push("disks".to_owned());
     lines.extend(facts.disks.iter().map(disk));
+    lines.push(match facts.null_blk.reason() {
+        None => "  null_blk   makes devices on request".to_owned(),
+        Some(why) => format!("  null_blk   not available: {why}"),
+    });
     lines.push(String::new());
     lines.push("what can be studied".to_owned());
     for need in needs {

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use assay_engine::{Finished, Request};
 use assay_facts::HostFacts;
-use assay_host::{gather, state_dir, unfinished};
+use assay_host::{gather, look_for, state_dir, unfinished};
 use assay_judge::{Judgement, Verdict};
 use assay_kernel::{Root, signal};
-use assay_plan::{Plan, plan};
+use assay_plan::{Plan, plan, programs};
 use assay_record::{Guest, Manifest, Run, RunFolder};
+use assay_study::Study;
 use jiff::Timestamp;
 
 use crate::args::RunArguments;
@@ -32,7 +33,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Code {
 /// Everything up to the first change of the host.
 fn prepare(arguments: &RunArguments) -> Result<Request, Code> {
     let loaded = load(&arguments.study, arguments.json)?;
-    let facts = gather(&Root::real()).map_err(|error| refuse(&error))?;
+    let facts = facts_for(&loaded.study).map_err(|error| refuse(&error))?;
     let plan = plan(&loaded.study, &facts, arguments.study.seed);
     if !plan.refusals.is_empty() {
         for refusal in &plan.refusals {
@@ -76,6 +77,15 @@ fn request(
         folder,
         state_dir: state_dir(),
     }
+}
+
+/// The facts of this host, with the programs that the study starts.
+pub(crate) fn facts_for(study: &Study) -> Result<HostFacts, assay_kernel::Error> {
+    let mut facts = gather(&Root::real())?;
+    let wanted = programs(study);
+    let wanted = wanted.iter().map(|wanted| (wanted.name.as_str(), wanted.package.as_str()));
+    look_for(&mut facts, wanted);
+    Ok(facts)
 }
 
 fn refuse(error: &dyn std::fmt::Display) -> Code {

@@ -31,3 +31,4 @@ mod shipped;
 mod study;
 mod usage;
 mod workload_fails;
+mod workloads;

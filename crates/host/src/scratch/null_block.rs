@@ -7,9 +7,8 @@ use assay_units::Bytes;
 
 use super::Base;
 use crate::Ledger;
+use crate::facts::{NULLB, REMEDY};
 use crate::wait::wait_until;
-
-const NULLB: &str = "/sys/kernel/config/nullb";
 
 /// Makes a null block device of `size` with these attributes.
 pub(super) fn make(
@@ -20,9 +19,7 @@ pub(super) fn make(
     options: &[(String, String)],
 ) -> Result<Base, Error> {
     if !root.exists(NULLB) {
-        let hint = "this kernel has no null_blk with configfs: modprobe null_blk nr_devices=0 and \
-                    mount -t configfs none /sys/kernel/config, or run the study in a virtual \
-                    machine whose kernel has it";
+        let hint = format!("this kernel has no null_blk with configfs: {REMEDY}");
         return Err(Error::unexpected("find", Path::new(NULLB), hint));
     }
     let path = Path::new(NULLB).join(format!("assay-{name}"));

@@ -251,6 +251,7 @@ impl Scenario {
                 },
                 threads: Some(1),
                 taken_over: Vec::new(),
+                ..WorkloadRecord::default()
             }],
             disk: Some("scratch".to_owned()),
         }
@@ -298,6 +299,8 @@ impl Scenario {
             },
             not_available: BTreeMap::new(),
             fault: None,
+            preparations: Vec::new(),
+            memory_events: BTreeMap::new(),
         }
     }
 
@@ -331,6 +334,7 @@ impl Scenario {
                 ("read_iops".to_owned(), rate),
             ]),
             latency: BTreeMap::from([("read".to_owned(), latency)]),
+            ..WorkloadResult::default()
         }
     }
 }
@@ -475,6 +479,7 @@ fn host() -> HostFacts {
         },
         disks: Vec::new(),
         schedulers: Vec::new(),
+        null_blk: Available::Value(()),
         pressure: Available::Value(true),
         settings: BTreeMap::new(),
         parses_partitions: Available::Value(true),

@@ -5,10 +5,10 @@ use assay_kernel::pointer_ring::{Arena, LINE, Ring};
 use assay_kernel::{Root, affinity, clock, signal};
 
 use super::Chase;
-use super::caches::{self, Cache};
 use super::knee::Point;
 use super::order::{self, Order, Room};
 use crate::arguments::Shared;
+use crate::caches::{self, Cache};
 use crate::failure::Failure;
 use crate::measured::Backing;
 use crate::talk::Talk;
@@ -64,7 +64,7 @@ pub(super) fn run(
             let mut ring = arena.link(next).ok_or_else(|| {
                 Failure::Wrong(format!("the order of {size} bytes does not close to a ring"))
             })?;
-            points.push(point(&mut ring, *size, options));
+            points.push(point(&mut ring, *size, options.samples, options.sample_ms));
             talk.progress(order.name(), points.len(), sizes.len());
         }
         curves.push((*order, points));
@@ -78,12 +78,27 @@ pub(super) fn run(
     Ok((chased, Backing::read(root)))
 }
 
-/// Measures one ring.
-fn point(ring: &mut Ring<'_>, bytes: u64, options: &Chase) -> Point {
+/// Links the first `bytes` of an arena at random; what that takes beside them is given back.
+pub(super) fn link<'a>(
+    arena: &'a mut Arena,
+    bytes: u64,
+    shared: &Shared,
+) -> Result<Ring<'a>, Failure> {
+    let lines = bytes as usize / LINE;
+    let huge = shared.huge_pages.into();
+    let mut room = Room { visits: Pages::zeroed(lines, huge)?, next: Pages::zeroed(lines, huge)? };
+    order::fill(Order::Random, 1, shared.seed.unwrap_or(SEED), &mut room.visits, &mut room.next);
+    arena.link(&room.next).ok_or_else(|| {
+        Failure::Wrong(format!("the order of {bytes} bytes does not close to a ring"))
+    })
+}
+
+/// Measures one ring of `bytes`.
+pub(super) fn point(ring: &mut Ring<'_>, bytes: u64, samples: u32, sample_ms: u32) -> Point {
     let lines = bytes / LINE as u64;
     warm(ring, lines);
-    let loads = calibrate(ring, lines, u64::from(options.sample_ms) * 1_000_000);
-    let samples: Vec<Sample> = (0..options.samples).map(|_| sample(ring, loads)).collect();
+    let loads = calibrate(ring, lines, u64::from(sample_ms) * 1_000_000);
+    let samples: Vec<Sample> = (0..samples).map(|_| sample(ring, loads)).collect();
     let (own, wall) =
         (sorted(&samples, |sample| sample.own), sorted(&samples, |sample| sample.wall));
     Point { bytes, least_ns: own[0], median_ns: middle(&own), wall_ns: middle(&wall) }

@@ -1,7 +1,7 @@
 //! chase: dependent loads through more and more memory, until it is more than any cache holds.
 //! What is measured and how stands in docs/load/chase.md.
 
-mod caches;
+mod capacity;
 mod knee;
 mod ladder;
 mod measure;
@@ -9,10 +9,12 @@ mod order;
 mod output;
 
 use assay_kernel::Root;
+use assay_kernel::pointer_ring::{Arena, Ring};
 use assay_units::Bytes;
 use clap::Args;
 
 use crate::arguments::Shared;
+use crate::caches;
 use crate::failure::Failure;
 use crate::footprint::{Footprint, Phase};
 use crate::generator::{Finished, Generator};
@@ -55,6 +57,25 @@ pub(crate) struct Chase {
     /// The CPU to run on [default: the first that this process may use]
     #[arg(long, value_name = "N")]
     cpu: Option<u16>,
+}
+
+/// What the order of a random ring of `bytes` takes while it is linked.
+pub(crate) fn linking_bytes(bytes: u64) -> u64 {
+    order::bytes(bytes)
+}
+
+/// The first `bytes` of an arena as one random ring (see docs/load/chase.md).
+pub(crate) fn random_ring<'a>(
+    arena: &'a mut Arena,
+    bytes: u64,
+    shared: &Shared,
+) -> Result<Ring<'a>, Failure> {
+    measure::link(arena, bytes, shared)
+}
+
+/// Least nanoseconds a load of a ring of `bytes` that nobody disturbs.
+pub(crate) fn least_ns(ring: &mut Ring<'_>, bytes: u64) -> f64 {
+    measure::point(ring, bytes, 5, 20).least_ns
 }
 
 impl Chase {

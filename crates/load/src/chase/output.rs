@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::caches::Cache;
+use super::capacity::{self, Served};
 use super::knee::{Knee, Plateau, Point, agrees, knees, plateaus};
 use super::measure::Chased;
+use crate::caches::Cache;
 use crate::footprint::shown;
 use crate::generator::Report;
 
@@ -12,6 +13,7 @@ use crate::generator::Report;
 pub(super) fn report(chased: &Chased) -> Report {
     let mut text = String::new();
     let (mut curves, mut metrics) = (Vec::new(), serde_json::Map::new());
+    let mut figures = Vec::new();
     for (order, points) in &chased.curves {
         text.push_str(&format!("order {}, CPU {}\n", order.name(), chased.cpu));
         let headings = ["bytes", "least ns", "median ns", "wall ns"];
@@ -23,16 +25,17 @@ pub(super) fn report(chased: &Chased) -> Report {
         }
         let (found, levels) = (knees(points), plateaus(points));
         text.push_str(&levels_text(&found, &levels, &chased.caches));
-        text.push('\n');
         curves.push(json!({
             "order": order.name(),
             "points": points.iter().map(point_json).collect::<Vec<_>>(),
             "knees": found.iter().map(|knee| knee_json(knee, &chased.caches)).collect::<Vec<_>>(),
             "memory_ns": memory(&found, &levels),
         }));
-        for (name, ns) in served(points, &chased.caches) {
-            metrics.insert(format!("{}_{name}_ns", order.name()), json!(ns));
-        }
+        figures.push(figure(order.name(), points, &chased.caches));
+        let served = capacity::levels(points, &chased.caches);
+        text.push_str(&capacities_text(&served));
+        text.push('\n');
+        note(&mut metrics, order.name(), &served);
     }
     let caches: Vec<Value> = chased
         .caches
@@ -47,6 +50,7 @@ pub(super) fn report(chased: &Chased) -> Report {
             Value::Array(caches)
         },
         "curves": curves,
+        "figures": figures,
         "metrics": metrics,
     });
     if let Some(signal) = chased.ended_by {
@@ -55,29 +59,59 @@ pub(super) fn report(chased: &Chased) -> Report {
     Report { text, json }
 }
 
+/// The curve as Assay's report draws it, with the caches that the kernel knows of.
+fn figure(order: &str, points: &[Point], caches: &[Cache]) -> Value {
+    let points: Vec<[f64; 2]> =
+        points.iter().map(|point| [point.bytes as f64, point.least_ns]).collect();
+    let marks: Vec<Value> = caches
+        .iter()
+        .map(|cache| json!({ "x": cache.bytes, "label": format!("L{}", cache.level) }))
+        .collect();
+    json!({
+        "name": order,
+        "x": "working set, bytes",
+        "y": "nanoseconds a load",
+        "logarithmic": true,
+        "points": points,
+        "marks": marks,
+    })
+}
+
 fn row([bytes, least, median, wall]: [String; 4]) -> String {
     format!("{bytes:>12} {least:>10} {median:>10} {wall:>10}\n")
 }
 
-/// The latency of a working set of half of each cache, and of the largest one: numbers that need
-/// no detection. A level without a measured working set of that kind has none.
-fn served(points: &[Point], caches: &[Cache]) -> Vec<(String, f64)> {
-    let mut served = Vec::new();
-    let mut below = 0;
-    for cache in caches {
-        let fits = |point: &&Point| point.bytes > below && point.bytes <= cache.bytes / 2;
-        if let Some(point) = points.iter().rev().find(fits) {
-            served.push((format!("l{}", cache.level), point.least_ns));
+/// Numbers of each level that need no detection: its latency, and for a cache where it ends, as
+/// bytes and as a part of what the kernel says.
+fn note(metrics: &mut serde_json::Map<String, Value>, order: &str, served: &[Served]) {
+    for level in served {
+        let mut put = |what: &str, value: f64| {
+            metrics.insert(format!("{order}_{}_{what}", level.name), json!(value));
+        };
+        put("ns", level.ns);
+        if let (Some(bytes), Some(capacity)) = (level.bytes, level.capacity) {
+            put("capacity_bytes", capacity);
+            put("capacity_part", capacity / bytes as f64);
         }
-        below = cache.bytes;
     }
-    match points.last() {
-        Some(point) if below > 0 && point.bytes >= 2 * below => {
-            served.push(("memory".to_owned(), point.least_ns));
+    if let Some(rise) = capacity::least_rise(served) {
+        metrics.insert(format!("{order}_least_rise"), json!(rise));
+    }
+}
+
+fn capacities_text(served: &[Served]) -> String {
+    let mut text = String::new();
+    for level in served {
+        if let (Some(bytes), Some(capacity)) = (level.bytes, level.capacity) {
+            text.push_str(&format!(
+                "{} ends at {}, {:.2} of what sysfs says: half-way to the next level\n",
+                level.name.to_uppercase(),
+                shown(capacity as u64),
+                capacity / bytes as f64
+            ));
         }
-        _ => {}
     }
-    served
+    text
 }
 
 /// The cache that the kernel knows and a knee shows.
@@ -177,6 +211,9 @@ mod tests {
         assert_eq!(knee["cache"]["level"], 1);
         assert_eq!(report.json["curves"][0]["memory_ns"], 10.1);
         assert_eq!(report.json["metrics"]["random_l1_ns"], 1.0);
+        let figure = &report.json["figures"][0];
+        assert_eq!(figure["points"][3], json!([65536.0, 6.0]));
+        assert_eq!(figure["marks"][0]["x"], 32 << 10);
         assert_eq!(report.json["metrics"]["random_memory_ns"], 10.1);
     }
 

@@ -4,7 +4,6 @@
 mod blackscholes;
 mod lrand48;
 mod streamcluster;
-mod vectors;
 
 pub(crate) use blackscholes::Blackscholes;
 pub(crate) use streamcluster::Streamcluster;

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::Drawing;
-use super::spec::{base, csv_number, csv_text, only_chosen, repeat_choice, seconds, warm_up};
+use super::spec::{
+    base, csv_number, csv_text, only_chosen, phases, repeat_choice, seconds, warm_up,
+};
 use crate::counters::curves;
 use crate::timeline::Bins;
 use crate::trial::Trial;
@@ -86,6 +88,7 @@ fn spec(trial: &Trial<'_>, csv: &str, repeats: &[usize]) -> Value {
             },
         }),
     ];
+    layers.extend(phases(trial, repeats));
     let pools = pools(trial);
     if !pools.is_empty() {
         layers.push(json!({

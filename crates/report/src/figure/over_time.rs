@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::Drawing;
 use super::spec::{
-    base, colour_by_weight, csv_number, csv_text, only_chosen, repeat_choice, seconds, steps,
-    warm_up,
+    base, colour_by_weight, csv_number, csv_text, only_chosen, phases, repeat_choice, seconds,
+    steps, warm_up,
 };
 use crate::number::Unit;
 use crate::quantity::Quantity;
@@ -90,6 +90,7 @@ fn layers(trial: &Trial<'_>, quantity: &Quantity, unit: Unit, repeats: &[usize])
     let title = quantity.axis_title(if gathered { " of a group" } else { "" }, unit);
     let y = |field: &str| json!({"field": field, "type": "quantitative", "title": title, "axis": {"tickCount": 5}});
     let mut layers = vec![warm_up(trial, quantity.source, repeats)];
+    layers.extend(phases(trial, repeats));
     if gathered {
         layers.push(json!({
             "transform": transform,

@@ -90,6 +90,58 @@ pub(super) fn warm_up(trial: &Trial<'_>, source: &str, repeats: &[usize]) -> Val
     })
 }
 
+/// What workloads named their phases, as bands with a line at each begin; `None` where nobody did.
+/// Phases of one name that begin at the same instant in several groups are one mark.
+pub(super) fn phases(trial: &Trial<'_>, repeats: &[usize]) -> Option<Value> {
+    let mut marks: Vec<Value> = Vec::new();
+    for (index, repeat) in trial.record.repeats.iter().enumerate() {
+        let at = |ns: u64| ns.saturating_sub(repeat.released_ns) as f64 / 1e9;
+        for result in &repeat.workloads {
+            let within = |phase: &&assay_record::Phase| {
+                phase.end_ns > repeat.released_ns && phase.begin_ns < repeat.stopped_ns
+            };
+            for phase in result.phases.iter().filter(within) {
+                marks.push(json!({
+                    "repeat": index + 1,
+                    "workload": result.workload,
+                    "phase": phase.name,
+                    "from": at(phase.begin_ns),
+                    "to": at(phase.end_ns.min(repeat.stopped_ns)),
+                }));
+            }
+        }
+    }
+    if marks.is_empty() {
+        return None;
+    }
+    let tooltip = json!([
+        {"field": "phase", "title": "phase"},
+        {"field": "workload", "title": "workload"},
+        {"field": "from", "type": "quantitative", "title": "from, s", "format": ".2f"},
+        {"field": "to", "type": "quantitative", "title": "to, s", "format": ".2f"},
+    ]);
+    Some(json!({
+        "data": {"values": marks},
+        "transform": only_chosen(repeats),
+        "layer": [
+            {
+                "mark": {"type": "rule", "strokeDash": [3, 3], "color": "#8a8f98", "tooltip": true},
+                "encoding": {"x": {"field": "from", "type": "quantitative"}, "tooltip": tooltip},
+            },
+            {
+                "mark": {"type": "text", "align": "left", "baseline": "top", "dx": 3, "dy": 2,
+                    "fontSize": 10, "color": "#6b7078", "tooltip": true},
+                "encoding": {
+                    "x": {"field": "from", "type": "quantitative"},
+                    "y": {"value": 0},
+                    "text": {"field": "phase"},
+                    "tooltip": tooltip,
+                },
+            },
+        ],
+    }))
+}
+
 /// The time axis.
 pub(super) fn seconds() -> Value {
     json!({

@@ -1,8 +1,10 @@
 //! What ran in the groups, what was changed of a user's job file, and where its output lies.
 
+use assay_judge::WorkloadFigures;
 use assay_record::{GroupRecord, IoClass, WorkloadRecord, WorkloadResult};
 use serde::Serialize;
 
+use crate::said;
 use crate::subjects::SHOWN_SINGLY;
 use crate::trial::Trial;
 
@@ -14,6 +16,27 @@ pub(super) struct Workloads {
     /// What was taken over from job files, each sentence once.
     taken_over: Vec<String>,
     failed: usize,
+    /// What they said of themselves.
+    figures: Vec<Figures>,
+    many_figures: bool,
+}
+
+/// What one workload said of itself.
+#[derive(Serialize)]
+struct Figures {
+    name: String,
+    tool: String,
+    numbers: Vec<Number>,
+    /// Numbers that were to be had and are not, with the reason.
+    missing: Vec<String>,
+    findings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Number {
+    metric: String,
+    value: String,
+    repeats: String,
 }
 
 #[derive(Serialize)]
@@ -23,6 +46,10 @@ struct Row {
     tool: String,
     io: String,
     measured: bool,
+    /// Its command line; empty for fio.
+    told: String,
+    /// When it starts, where that is not the common start.
+    starts: Option<String>,
     /// How it ended, for each repeat in which it failed.
     failures: Vec<String>,
     /// Its outputs, relative to the run folder, one a repeat.
@@ -47,7 +74,31 @@ impl Workloads {
             }
         }
         let failed = rows.iter().filter(|row| !row.failures.is_empty()).count();
-        Self { folded: rows.len() > SHOWN_SINGLY, rows, taken_over, failed }
+        let figures: Vec<Figures> = said::workloads(trial).into_iter().map(figures).collect();
+        Self {
+            folded: rows.len() > SHOWN_SINGLY,
+            rows,
+            taken_over,
+            failed,
+            many_figures: figures.len() > SHOWN_SINGLY,
+            figures,
+        }
+    }
+}
+
+fn figures(said: &WorkloadFigures) -> Figures {
+    let numbers = said::rows(said).into_iter().map(|row| Number {
+        metric: row.metric.to_owned(),
+        value: row.value,
+        repeats: row.repeats,
+    });
+    let missing = said.not_available.iter().map(|(name, why)| format!("{name}: {why}"));
+    Figures {
+        name: said.name.clone(),
+        tool: said.tool.clone(),
+        numbers: numbers.collect(),
+        missing: missing.collect(),
+        findings: said.findings.clone(),
     }
 }
 
@@ -64,7 +115,9 @@ fn row(trial: &Trial<'_>, group: &GroupRecord, workload: &WorkloadRecord) -> Row
         name: workload.name.clone(),
         group: group.name.clone(),
         tool: workload.tool.clone(),
-        io: class(&workload.io),
+        io: if workload.tool == "command" { "not known".to_owned() } else { class(&workload.io) },
+        told: workload.told.clone(),
+        starts: workload.starts.clone(),
         measured: group.measured,
         failures: results.iter().filter_map(failure).collect(),
         logs: results

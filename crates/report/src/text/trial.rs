@@ -5,6 +5,7 @@ use assay_judge::{PromiseJudgement, TrialJudgement};
 use super::groups;
 use super::layout::{columns, wrap};
 use super::paint::Paint;
+use super::said;
 use crate::number;
 use crate::trial::Trial;
 use crate::wording;
@@ -27,6 +28,7 @@ pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String
     if judged.promises.is_empty() {
         lines.push(format!("  {}", wording::trial_reason(judged)));
     }
+    lines.extend(said::lines(trial, width, paint));
     lines.extend(checks(judged, width, paint));
     for (index, repeat) in trial.record.repeats.iter().enumerate() {
         if let Some(fault) = &repeat.fault {

@@ -262,6 +262,7 @@ fn group(shape: &Shape, index: usize) -> GroupRecord {
             },
             threads: Some(1),
             taken_over: vec!["`cgroup=` was left out: Assay places the job".to_owned()],
+            ..WorkloadRecord::default()
         }],
         disk: Some("scratch".to_owned()),
     }
@@ -325,6 +326,8 @@ fn repeat_record(shape: &Shape, repeat: usize) -> RepeatRecord {
         },
         not_available: BTreeMap::new(),
         fault: None,
+        preparations: Vec::new(),
+        memory_events: BTreeMap::new(),
     }
 }
 
@@ -350,6 +353,7 @@ fn result(shape: &Shape, repeat: usize, index: usize) -> WorkloadResult {
         runtime_s: Some(shape.seconds as f64),
         metrics: BTreeMap::from([("read_iops".to_owned(), iops)]),
         latency: directions,
+        ..WorkloadResult::default()
     }
 }
 
@@ -562,12 +566,17 @@ fn host() -> HostFacts {
             backing_file: None,
         }],
         schedulers: vec!["none".to_owned(), "bfq".to_owned(), "mq-deadline".to_owned()],
+        null_blk: Available::Value(()),
         pressure: Available::Value(true),
         settings: BTreeMap::new(),
         parses_partitions: Available::NotAvailable("the kernel has no /proc/config.gz".to_owned()),
         tools: BTreeMap::from([(
             "fio".to_owned(),
-            Tool { found: Available::Value("fio-3.33".to_owned()), package: "fio".to_owned() },
+            Tool {
+                found: Available::Value("fio-3.33".to_owned()),
+                package: "fio".to_owned(),
+                path: None,
+            },
         )]),
     }
 }

@@ -4,7 +4,7 @@ use assay_diagnostic::{Diagnostic, closest};
 
 use super::{Check, Complaint, knobs, template_of, when};
 use crate::code;
-use crate::model::{Bindings, Group, Scalar, Workload};
+use crate::model::{Bindings, Format, Group, Scalar, Tool, Workload};
 use crate::template::Templated;
 
 /// More groups than this are a slip; the kernel itself holds 65535 in one v1 hierarchy.
@@ -31,6 +31,7 @@ fn siblings(check: &mut Check<'_>, groups: &[Group], path: &str) {
         knobs::check(check, group, &path);
         workloads_exist(check, group, &path);
         disk(check, group, &path);
+        places(check, group, &path);
         purpose(check, group, &path);
         siblings(check, &group.groups, &format!("{path}.groups"));
     }
@@ -163,11 +164,49 @@ fn which_disk(check: &mut Check<'_>, group: &Group, path: &str) {
 }
 
 fn needs_disk(check: &Check<'_>, group: &Group) -> bool {
-    group.run.iter().any(|name| match check.study.workloads.get(name) {
-        Some(Workload::Fio { args }) => !args.iter().any(is_diskless),
-        Some(Workload::FioJobFile { .. }) => true,
-        None => false,
+    run_in(check, group).iter().any(|workload| match &workload.tool {
+        Tool::Fio { args } => !args.iter().any(is_diskless),
+        Tool::FioJobFile { .. } => true,
+        _ => workload.names("directory") || workload.names("device"),
     })
+}
+
+/// What runs in a group, preparations too.
+fn run_in<'s>(check: &Check<'s>, group: &Group) -> Vec<&'s Workload> {
+    let workloads = &check.study.workloads;
+    let run: Vec<&Workload> = group.run.iter().filter_map(|name| workloads.get(name)).collect();
+    let prepared = run.iter().flat_map(|workload| &workload.prepare);
+    let prepared: Vec<&Workload> = prepared.filter_map(|name| workloads.get(name)).collect();
+    run.into_iter().chain(prepared).collect()
+}
+
+/// A directory needs a file system, a bare device must have none.
+fn places(check: &mut Check<'_>, group: &Group, path: &str) {
+    let Some((disk_name, disk)) = check.disk_of(group) else { return };
+    let names = |name: &str| run_in(check, group).iter().any(|workload| workload.names(name));
+    let (directory, device) = (names("directory"), names("device"));
+    let is_directory = matches!(disk.source, crate::model::DiskSource::Directory { .. });
+    let formats: Vec<Format> = check
+        .combinations_of(&[template_of(&disk.format)])
+        .iter()
+        .filter_map(|bindings| disk.format.resolve(bindings).ok())
+        .collect();
+    let bare = !is_directory && formats.contains(&Format::None);
+    let (message, hint) = if directory && bare {
+        (
+            format!("the group `{}` needs a directory, and `{disk_name}` has no files", group.name),
+            format!("add `format = \"ext4\"` to [disks.{disk_name}]"),
+        )
+    } else if device && (is_directory || formats.iter().any(|format| *format != Format::None)) {
+        (
+            format!("the group `{}` needs a bare device, and `{disk_name}` has files", group.name),
+            format!("leave `format` out of [disks.{disk_name}], or write `{{directory}}`"),
+        )
+    } else {
+        return;
+    };
+    let finding = Diagnostic::error(code::NEEDS_A_PLACE, message).hint(hint);
+    check.add_at(path, "expected a disk that its workloads can use", finding);
 }
 
 fn is_diskless((name, value): &(String, Templated<Scalar>)) -> bool {

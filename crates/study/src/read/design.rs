@@ -7,7 +7,7 @@ use assay_units::parse_duration;
 
 use crate::code;
 use crate::key;
-use crate::model::{Design, Order, Scalar, WarmUp};
+use crate::model::{Design, Ends, Order, Scalar, WarmUp};
 use crate::reader::{At, Reader, not_a_quantity};
 use crate::section::Section;
 
@@ -25,6 +25,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, at: Option<&At<'_>>) -> Design {
         order: Order::default(),
         warm_up: WarmUp::default(),
         at_most: DEFAULT_AT_MOST,
+        ends: Ends::default(),
     };
     let Some(at) = at else { return design };
     let section = Section::open(reader, at.clone(), "[design]".to_owned(), key::DESIGN);
@@ -34,6 +35,11 @@ pub(crate) fn read(reader: &mut Reader<'_>, at: Option<&At<'_>>) -> Design {
     if section.word(reader, "order", key::ORDERS) == Some("given") {
         design.order = Order::Given;
     }
+    design.ends = match section.word(reader, "ends", key::ENDS) {
+        Some("all") => Ends::All,
+        Some("time") => Ends::Time,
+        _ => Ends::First,
+    };
     if let Some(at_most) = duration(reader, &section, "at_most") {
         design.at_most = at_most.max(SHORTEST_TRIAL);
         check_length(reader, &section, at_most);

@@ -1,15 +1,21 @@
 //! `[workloads.NAME]`: what runs in the groups.
 
+mod command;
+mod fio;
+mod kind;
+
 use std::collections::BTreeMap;
 
 use assay_diagnostic::Diagnostic;
+use assay_units::parse_duration;
+use assay_workload::{COMMAND, FIO, NAMES};
 
 use crate::code;
 use crate::key;
-use crate::model::{Scalar, Workload};
+use crate::model::{After, Tool, Workload};
 use crate::reader::{At, Reader};
 use crate::section::Section;
-use crate::template::Templated;
+use crate::value::kind as kind_of;
 
 pub(crate) fn read(reader: &mut Reader<'_>, table: &At<'_>) -> BTreeMap<String, Workload> {
     let mut workloads = BTreeMap::new();
@@ -21,70 +27,77 @@ pub(crate) fn read(reader: &mut Reader<'_>, table: &At<'_>) -> BTreeMap<String, 
 }
 
 fn workload(reader: &mut Reader<'_>, section: &Section<'_>) -> Workload {
-    // fio is the only tool of this version; a wrong word is reported and read as fio.
-    section.word(reader, "use", key::TOOLS);
-    if section.has("jobfile") {
-        section.misplaced(
-            reader,
-            "args",
-            "a job file brings its own options",
-            "write the options into the job file, or remove `jobfile`",
-        );
-        return job_file(reader, section);
+    Workload {
+        tool: tool(reader, section),
+        prepare: section.get("prepare").map(|at| texts(reader, at)).unwrap_or_default(),
+        after: after(section),
     }
-    Workload::Fio { args: args(reader, section) }
 }
 
-fn args(reader: &mut Reader<'_>, section: &Section<'_>) -> Vec<(String, Templated<Scalar>)> {
-    let Some(table) = section.get("args") else {
-        if !section.has("args") {
-            section.missing(reader, "args", "the options of fio, or `jobfile` instead");
+/// A word that is none of those there are has been reported, and its options are not looked at.
+fn tool(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
+    let word = section.word(reader, "use", &NAMES);
+    let misplaced = |reader: &mut Reader<'_>, names: &[&str], remedy: &str| {
+        for name in names {
+            section.misplaced(reader, name, "it belongs to another `use`", remedy);
         }
-        return vec![];
     };
-    let mut args = vec![];
-    for (name, key_span, at) in reader.entries(table) {
-        reader.places.insert(format!("{}#key", at.path), key_span);
-        if let Some(value) = reader.templated(&at, &format!("the option `{name}`")) {
-            args.push((name.to_owned(), value));
+    match word {
+        Some(FIO) => {
+            misplaced(reader, &["command", "metrics"], "remove it, or write `use = \"command\"`");
+            fio::read(reader, section)
+        }
+        Some(COMMAND) => {
+            misplaced(reader, &["args", "jobfile"], "write all words into `command`");
+            command::read(reader, section)
+        }
+        Some(name) => {
+            misplaced(reader, &["command", "metrics", "jobfile"], "remove it, or change `use`");
+            kind::read(reader, section, name)
+        }
+        None => {
+            // What the options mean is not known, but what they refer to counts as mentioned.
+            reader.lost_a_part |= section.has("use");
+            Tool::Kind { name: String::new(), args: vec![] }
         }
     }
-    args
 }
 
-fn job_file(reader: &mut Reader<'_>, section: &Section<'_>) -> Workload {
-    let path = section.text("jobfile").unwrap_or_default().to_owned();
-    let Some(at) = section.get("jobfile") else {
-        return Workload::FioJobFile { path, text: String::new() };
-    };
-    let text = match (reader.load)(&path) {
-        Ok(text) => text,
-        Err(reason) => {
-            reader.add(
+/// A duration such as `30 s`, or the name of a workload.
+fn after(section: &Section<'_>) -> Option<After> {
+    let text = section.text("after")?;
+    match parse_duration(text) {
+        Ok(length) => Some(After::Time(length)),
+        Err(_) => Some(After::Workload(text.to_owned())),
+    }
+}
+
+/// One text, or a list of texts; each keeps its place as `path[index]`.
+fn texts(reader: &mut Reader<'_>, at: &At<'_>) -> Vec<String> {
+    if let Some(text) = at.value.as_str() {
+        reader.at(at.value, at.span.clone(), format!("{}[0]", at.path));
+        return vec![text.to_owned()];
+    }
+    let mut found = vec![];
+    for element in reader.elements(at) {
+        match element.value.as_str() {
+            Some(text) => found.push(text.to_owned()),
+            None => reader.add(
                 Diagnostic::error(
-                    code::JOB_FILE,
-                    format!("the job file `{path}` cannot be read: {reason}"),
+                    code::WRONG_TYPE,
+                    format!("an element of this list is {}", kind_of(element.value)),
                 )
-                .at(at.span.clone(), "expected a path relative to the study file")
-                .hint("correct the path, or put the job file beside the study file"),
-            );
-            return Workload::FioJobFile { path, text: String::new() };
+                .at(element.span, "expected a text in quotes")
+                .hint("put it in quotes"),
+            ),
         }
-    };
-    if job_sections(&text).next().is_none() {
+    }
+    if found.is_empty() && at.value.as_array().is_some_and(|array| array.is_empty()) {
         reader.add(
-            Diagnostic::error(code::JOB_FILE, format!("the job file `{path}` has no job"))
-                .at(at.span.clone(), "expected a file with a section such as `[task1]`")
-                .hint("add a section beside [global]; each section is one job"),
+            Diagnostic::error(code::EMPTY_LIST, "the list is empty")
+                .at(at.span.clone(), "expected at least one text")
+                .hint("write one, or remove the key"),
         );
     }
-    Workload::FioJobFile { path, text }
-}
-
-/// The jobs of a job file: the names of its sections, [global] left out.
-fn job_sections(text: &str) -> impl Iterator<Item = &str> {
-    text.lines()
-        .filter_map(|line| line.trim().strip_prefix('[')?.split_once(']'))
-        .map(|(name, _)| name.trim())
-        .filter(|name| *name != "global")
+    found
 }

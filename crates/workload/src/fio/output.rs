@@ -31,6 +31,18 @@ impl fmt::Display for OutputError {
 
 impl std::error::Error for OutputError {}
 
+impl From<Output> for crate::Output {
+    fn from(output: Output) -> Self {
+        Self {
+            failure: output.failure,
+            runtime_s: Some(output.runtime_s),
+            metrics: output.metrics,
+            latency: output.latency,
+            ..Self::default()
+        }
+    }
+}
+
 #[derive(Deserialize)]
 struct Document {
     jobs: Vec<JobOutput>,

@@ -2,7 +2,7 @@
 //! compiler makes vectors of it: no branch, no call.
 
 use super::options::Columns;
-use crate::parsec::vectors::widest;
+use crate::vectors::widest;
 
 /// Prices all of `options` into `prices`.
 pub(super) fn price(options: &Columns<'_>, prices: &mut [f32]) {

@@ -7,7 +7,7 @@
 use assay_kernel::pages::{HugePages, Pages};
 
 use crate::failure::Failure;
-use crate::parsec::vectors::widest;
+use crate::vectors::widest;
 
 /// Points of a tile: as many sums as keep the adders of a CPU busy.
 pub(super) const LANES: usize = 32;

@@ -7,6 +7,6 @@ use pulp::Arch;
 
 /// Runs `loops`, compiled for the vectors of this CPU. What it calls must be inlined into it.
 #[inline(always)]
-pub(super) fn widest<R>(loops: impl FnOnce() -> R) -> R {
+pub(crate) fn widest<R>(loops: impl FnOnce() -> R) -> R {
     Arch::new().dispatch(loops)
 }

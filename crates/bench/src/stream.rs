@@ -1,0 +1,135 @@
+//! bandwidth: ours beside STREAM's triad, arrays of the same size, the same number of threads, in
+//! turns within one run.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::child::said;
+use crate::figure::Figure;
+use crate::peers::Programs;
+use crate::quiet;
+use crate::trouble::Trouble;
+use crate::turns::{Pair, in_turns, of_peer};
+
+/// Ours may take this part of the peer's time: 3 % less bandwidth.
+const TIME_OF_PEER: f64 = 1.03;
+/// What both are asked for; STREAM without OpenMP has one thread and says so.
+const THREADS: &str = "2";
+
+/// Both programs.
+pub(crate) struct Contest {
+    programs: Programs,
+}
+
+/// What a run of STREAM says.
+#[derive(Debug, Clone, PartialEq)]
+struct Said {
+    /// Numbers of an array.
+    items: u64,
+    threads: u64,
+    /// The best rate of triad, bytes a second.
+    rate: f64,
+}
+
+impl Contest {
+    /// The peer is the program in `PEER_STREAM`. `None` where the variable is not set.
+    pub(crate) fn of(assay: &Path) -> Result<Option<Self>, Trouble> {
+        let what = "STREAM 5.10 in C, built with -O3 -fopenmp and a large enough array";
+        let programs = Programs::program("PEER_STREAM", what, assay)?;
+        Ok(programs.map(|programs| Self { programs }))
+    }
+
+    /// Rounds of one run each, who comes first in turn.
+    pub(crate) fn measure(&self, rounds: usize) -> Result<Figure, Trouble> {
+        let busy = quiet::wait()?;
+        // The size of the arrays was compiled in.
+        let Said { items, threads, .. } = self.peer()?;
+        let pairs = in_turns(rounds, || self.ours(items, threads), || Ok(self.peer()?.rate))?;
+        let name = "bandwidth: time of triad";
+        let mut figure = of_peer(name, &pairs, TIME_OF_PEER, |rate| rate.recip())?;
+        figure.remarks.push(format!(
+            "best rate of 9, arrays of {items} numbers, {threads} threads, {rounds} rounds in turns; {}",
+            medians(&pairs)
+        ));
+        figure.remarks.extend(quiet::remark(busy));
+        Ok(figure)
+    }
+
+    fn ours(&self, items: u64, threads: u64) -> Result<f64, Trouble> {
+        let mut command = Command::new(&self.programs.ours);
+        command.args(["bandwidth", "--json"]);
+        command.args(["--array", &(items * 8).to_string(), "--threads", &threads.to_string()]);
+        let document: Value =
+            serde_json::from_str(&said(&mut command)?).map_err(|error| Trouble::of(&error))?;
+        document
+            .pointer("/metrics/triad_bytes_per_s")
+            .and_then(Value::as_f64)
+            .ok_or_else(|| Trouble::Failed("assay-load bandwidth --json lacks triad".to_owned()))
+    }
+
+    fn peer(&self) -> Result<Said, Trouble> {
+        let text = said(Command::new(&self.programs.peer).env("OMP_NUM_THREADS", THREADS))?;
+        read(&text).ok_or_else(|| Trouble::Failed(format!("not an output of STREAM: {text}")))
+    }
+}
+
+fn medians(pairs: &[Pair<f64>]) -> String {
+    let median = |of: fn(&Pair<f64>) -> f64| {
+        let mut rates: Vec<f64> = pairs.iter().map(of).collect();
+        rates.sort_by(f64::total_cmp);
+        rates.get(rates.len() / 2).copied().unwrap_or(f64::NAN) * 1e-6
+    };
+    format!("medians {:.0} and {:.0} MB/s", median(|pair| pair.ours), median(|pair| pair.peer))
+}
+
+/// Size of the arrays, threads and the best rate of triad in an output of STREAM 5.10.
+fn read(text: &str) -> Option<Said> {
+    let number = |begin: &str| {
+        let rest = text.lines().find_map(|line| line.strip_prefix(begin))?;
+        rest.split_whitespace().next().map(str::to_owned)
+    };
+    if !text.contains("Solution Validates") {
+        return None;
+    }
+    Some(Said {
+        items: number("Array size =")?.parse().ok()?,
+        threads: number("Number of Threads counted =")
+            .map_or(Some(1), |count| count.parse().ok())?,
+        rate: number("Triad:")?.parse::<f64>().ok()? * 1e6,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUTPUT: &str = "Array size = 10000000 (elements), Offset = 0 (elements)\n\
+        Number of Threads requested = 2\nNumber of Threads counted = 2\n\
+        Function    Best Rate MB/s  Avg time     Min time     Max time\n\
+        Add:            20000.0     0.012500     0.012000     0.013000\n\
+        Triad:          19999.5     0.012500     0.012000     0.013000\n\
+        Solution Validates: avg error less than 1.000000e-13 on all three arrays\n";
+
+    #[test]
+    fn size_threads_and_rate_are_found_in_its_output() {
+        let said = read(OUTPUT).unwrap();
+        assert_eq!((said.items, said.threads), (10_000_000, 2));
+        assert!((said.rate - 19_999.5e6).abs() < 1.0);
+        let serial = OUTPUT.replace("Number of Threads", "-");
+        assert_eq!(read(&serial).unwrap().threads, 1);
+    }
+
+    #[test]
+    fn a_run_that_does_not_validate_is_no_peer() {
+        assert_eq!(read(&OUTPUT.replace("Solution Validates", "Failed Validation")), None);
+        assert_eq!(read("usage"), None);
+    }
+
+    #[test]
+    fn medians_are_in_millions_of_bytes() {
+        let pairs = [1e9, 3e9, 2e9].map(|ours| Pair { ours, peer: 4e9 });
+        assert_eq!(medians(&pairs), "medians 2000 and 4000 MB/s");
+    }
+}

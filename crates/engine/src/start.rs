@@ -1,0 +1,209 @@
+//! From a planned workload to a running one: where its data goes, what it is told, and whether it
+//! waits at the gate.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use assay_cgroup::Tree;
+use assay_facts::{Available, HostFacts};
+use assay_host::scratch::ScratchDisk;
+use assay_kernel::Error;
+use assay_plan::{GroupPlan, Part, PlacePlan, ToolPlan, Trial, WorkloadPlan};
+use assay_workload::Given;
+use assay_workload::fio::{GATE_FILE, Place, gate_line};
+
+use crate::placed::placement;
+use crate::processes::{Launch, Process, make_dir};
+
+/// fio's job file, inside the folder of its output.
+const JOB: &str = "job.fio";
+
+/// What starting a workload of one repeat needs.
+pub(crate) struct Starter<'s> {
+    pub(crate) tree: &'s Tree,
+    pub(crate) trial: &'s Trial,
+    pub(crate) disks: &'s [ScratchDisk],
+    pub(crate) facts: &'s HostFacts,
+    /// The CPUs of each group, where a hierarchy of the run serves `cpuset`.
+    pub(crate) cpus: &'s BTreeMap<String, Available<String>>,
+    /// The run folder.
+    pub(crate) run: &'s Path,
+    /// The folder of the repeat's logs, which the gate lies in.
+    pub(crate) logs: &'s Path,
+    /// The same, relative to the run folder.
+    pub(crate) log: String,
+}
+
+impl Starter<'_> {
+    /// Starts a workload in its group. `at_the_gate` says whether it waits for the common start;
+    /// without, it begins at once.
+    pub(crate) fn start(
+        &self,
+        group: &GroupPlan,
+        workload: &WorkloadPlan,
+        at_the_gate: bool,
+    ) -> Result<Process, Error> {
+        self.start_as(group, workload, &workload.name, &workload.name, at_the_gate)
+    }
+
+    /// Starts the `index`-th preparation of a workload, in the workload's own place.
+    pub(crate) fn prepare(
+        &self,
+        group: &GroupPlan,
+        workload: &WorkloadPlan,
+        index: usize,
+    ) -> Result<Process, Error> {
+        let prepared = &workload.prepare[index];
+        let folder = format!("{}.prepare-{}", workload.name, index + 1);
+        self.start_as(group, prepared, &workload.name, &folder, false)
+    }
+
+    fn start_as(
+        &self,
+        group: &GroupPlan,
+        workload: &WorkloadPlan,
+        owner: &str,
+        folder: &str,
+        at_the_gate: bool,
+    ) -> Result<Process, Error> {
+        let log = format!("{}/{folder}", self.log);
+        let folder = self.logs.join(folder);
+        make_dir(&folder)?;
+        let disk = group.disk.map(|index| &self.disks[index]);
+        let place = workload.place.as_ref().zip(disk);
+        let place = place.map(|(place, disk)| find_place(place, disk, owner)).transpose()?;
+        let (program, words, jobs) = match &workload.tool {
+            ToolPlan::Fio(job) => {
+                let mut job = job.clone();
+                if let Some(place) = place {
+                    job.put(&seen_from(&folder, self.run, place));
+                }
+                if at_the_gate {
+                    job.set("exec_prerun", gate_line("../gate"));
+                }
+                let path = folder.join(JOB);
+                std::fs::write(&path, job.to_job_file())
+                    .map_err(|cause| Error::new("write", &path, &cause))?;
+                let words = ["--output-format=json", "--eta=never", "--output=fio.json", JOB];
+                let jobs = job.option("numjobs").and_then(|text| text.parse().ok()).unwrap_or(1);
+                ("fio".to_owned(), words.map(str::to_owned).to_vec(), jobs)
+            }
+            ToolPlan::Call(call) => {
+                let gate = format!("../{GATE_FILE}");
+                let given = self.given(group, place)?;
+                let (program, words) = call.command(&given, at_the_gate.then_some(gate.as_str()));
+                (program, words, 1)
+            }
+        };
+        let launch = Launch {
+            workload: &workload.name,
+            group: &group.name,
+            tool: &workload.tool,
+            until_stopped: workload.until_stopped,
+            program,
+            words,
+            folder,
+            log,
+            jobs: if at_the_gate { jobs } else { 0 },
+        };
+        let membership = self.tree.membership(&group.name)?;
+        Process::start(launch, &membership.placed(placement(self.trial, owner)))
+    }
+
+    fn given(&self, group: &GroupPlan, place: Option<Place>) -> Result<Given, Error> {
+        let own = self.cpus.get(&group.name).and_then(Available::value);
+        let mut given = Given {
+            cpus: Some(own.cloned().unwrap_or_else(|| self.facts.cpus.allowed.to_string())),
+            ..Given::default()
+        };
+        match place {
+            Some(Place::Directory { path, .. }) => {
+                // A tool runs in a folder of its own, so it is told the whole path.
+                let whole = std::fs::canonicalize(&path)
+                    .map_err(|cause| Error::new("find", Path::new(&path), &cause))?;
+                given.directory = Some(whole.display().to_string());
+            }
+            Some(Place::Device { path, .. }) => given.device = Some(path),
+            None => {}
+        }
+        Ok(given)
+    }
+}
+
+/// Empties the directories that workloads other than fio had in the repeat before, so that each
+/// repeat begins with the same. fio lays its files out once and uses them again.
+pub(crate) fn empty_places(groups: &[GroupPlan], disks: &[ScratchDisk]) -> Result<(), Error> {
+    for group in groups {
+        let Some(disk) = group.disk.map(|index| &disks[index]) else { continue };
+        let others = |workload: &&WorkloadPlan| workload.job().is_none();
+        for workload in group.workloads.iter().filter(others) {
+            let Some(place) = &workload.place else { continue };
+            if let Place::Directory { path, .. } = find_place(place, disk, &workload.name)? {
+                let path = Path::new(&path);
+                std::fs::remove_dir_all(path)
+                    .map_err(|cause| Error::new("remove", path, &cause))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where a piece of a plan lies, now that the disk exists.
+fn find_place(place: &PlacePlan, disk: &ScratchDisk, workload: &str) -> Result<Place, Error> {
+    let device = |path: &Path| Place::Device {
+        path: path.display().to_string(),
+        offset: place.offset,
+        size: place.size,
+    };
+    let directory = |above: &Path| {
+        let path = above.join(workload);
+        make_dir(&path)?;
+        Ok(Place::Directory { path: path.display().to_string(), size: place.size })
+    };
+    let missing = |what: &str| {
+        let path = Path::new("/dev").join(&disk.device);
+        Error::unexpected("find", &path, format!("the disk has no such {what}"))
+    };
+    match place.part {
+        Part::Device => Ok(device(&disk.device_path)),
+        Part::Partition(index) => {
+            disk.partitions.get(index).map(|path| device(path)).ok_or_else(|| missing("partition"))
+        }
+        Part::Mount(index) => {
+            directory(disk.mounts.get(index).ok_or_else(|| missing("file system"))?)
+        }
+        Part::Directory => directory(disk.mounts.first().ok_or_else(|| missing("directory"))?),
+    }
+}
+
+/// A directory of the run folder as fio sees it from its own `folder` in there. What the user
+/// calls the run folder thus stays out of the job file, where ` #` and ` ;` begin a comment and
+/// `$` a variable.
+fn seen_from(folder: &Path, run: &Path, place: Place) -> Place {
+    let Place::Directory { path, size } = place else { return place };
+    let inside = Path::new(&path).strip_prefix(run);
+    let (Ok(inside), Ok(below)) = (inside, folder.strip_prefix(run)) else {
+        return Place::Directory { path, size };
+    };
+    let up: PathBuf = below.components().map(|_| "..").collect();
+    Place::Directory { path: up.join(inside).display().to_string(), size }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_units::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn the_name_of_the_run_folder_stays_out_of_job_files() {
+        let run = Path::new("/data/run #1");
+        let folder = run.join("logs/trial-00-repeat-00/task1.reader");
+        let size = Bytes::mebi(1);
+        let seen =
+            |path: &str| seen_from(&folder, run, Place::Directory { path: path.to_owned(), size });
+        let directory = |path: &str| Place::Directory { path: path.to_owned(), size };
+        assert_eq!(seen("/data/run #1/mnt/a"), directory("../../../mnt/a"));
+        assert_eq!(seen("/srv/data/a"), directory("/srv/data/a"), "outside of the run folder");
+    }
+}

@@ -1,0 +1,247 @@
+//! The run: all threads go through the loops together, again and again.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use assay_kernel::pages::Pages;
+use assay_kernel::{affinity, clock, signal};
+
+use super::check;
+use super::kernels::{Kernel, Part, Stores};
+use super::times::Times;
+use crate::arguments::Shared;
+use crate::failure::Failure;
+use crate::talk::Talk;
+use crate::team::{Team, Worker, cut};
+
+/// Numbers of a cache line: threads do not share one.
+const LINE: usize = 8;
+
+/// What is to be run.
+#[derive(Debug, Clone)]
+pub(super) struct Job {
+    pub(super) kernels: Vec<Kernel>,
+    pub(super) stores: Stores,
+    /// Numbers of each array.
+    pub(super) items: usize,
+    /// Rounds, the first of which does not count.
+    pub(super) repeats: u64,
+    /// Nanoseconds instead of a number of rounds.
+    pub(super) for_ns: Option<u64>,
+    /// Bind each thread to a CPU of its own.
+    pub(super) pin: bool,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub(super) struct Streamed {
+    pub(super) threads: usize,
+    /// One for each loop of the job.
+    pub(super) times: Vec<Times>,
+    /// The worst error of all checks, as a part of what is expected.
+    pub(super) error: f64,
+    /// The signal that ended it early.
+    pub(super) ended_by: Option<&'static str>,
+}
+
+/// The three arrays.
+#[derive(Debug)]
+pub(super) struct Arrays {
+    a: Pages<f64>,
+    b: Pages<f64>,
+    c: Pages<f64>,
+}
+
+impl Arrays {
+    pub(super) fn of(items: usize, shared: &Shared) -> Result<Self, Failure> {
+        let array = || Pages::zeroed(items, shared.huge_pages.into());
+        Ok(Self { a: array()?, b: array()?, c: array()? })
+    }
+}
+
+/// When each thread began and ended each loop of the round.
+struct Marks(Vec<Vec<[AtomicU64; 2]>>);
+
+impl Marks {
+    fn of(threads: usize, kernels: usize) -> Self {
+        let row = || (0..kernels).map(|_| [AtomicU64::new(0), AtomicU64::new(0)]).collect();
+        Self((0..threads).map(|_| row()).collect())
+    }
+
+    /// From when the first began to when the last ended, in seconds.
+    fn seconds(&self, kernel: usize) -> f64 {
+        let all = |which: usize| self.0.iter().map(move |row| &row[kernel][which]);
+        let begin = all(0).map(|mark| mark.load(Ordering::Acquire)).min().unwrap_or(0);
+        let end = all(1).map(|mark| mark.load(Ordering::Acquire)).max().unwrap_or(0);
+        // A clock that did not move would make a loop free.
+        end.saturating_sub(begin).max(1) as f64 * 1e-9
+    }
+}
+
+/// What the threads share beside the arrays.
+struct Round<'r> {
+    job: &'r Job,
+    marks: Marks,
+    stop: AtomicBool,
+    /// Sums of the errors of each array, of all threads, at the last check.
+    errors: Mutex<[f64; 3]>,
+    cpus: Vec<u16>,
+}
+
+/// Runs the job. `shared.ready` is called when all arrays are filled by those who will use them,
+/// so that each part lies on the memory node of its thread.
+pub(super) fn run(
+    job: &Job,
+    arrays: &mut Arrays,
+    shared: &Shared,
+    talk: &dyn Talk,
+) -> Result<Streamed, Failure> {
+    let team = Team::of(shared.workers());
+    let round = Round {
+        job,
+        marks: Marks::of(team.size(), job.kernels.len()),
+        stop: AtomicBool::new(false),
+        errors: Mutex::new([0.0; 3]),
+        cpus: if job.pin { affinity::of(std::process::id())? } else { Vec::new() },
+    };
+    let ranges: Vec<_> = team
+        .shares(job.items.div_ceil(LINE))
+        .into_iter()
+        .map(|lines| lines.start * LINE..(lines.end * LINE).min(job.items))
+        .collect();
+    let Arrays { a, b, c } = arrays;
+    let parts = cut(a, &ranges).into_iter().zip(cut(b, &ranges)).zip(cut(c, &ranges));
+    let parts = parts.map(|((a, b), c)| Part { a, b, c }).collect();
+    let found = team.each(parts, |worker, part| round.work(worker, part, shared, talk));
+    let (times, error) = found.into_iter().collect::<Result<Vec<_>, _>>()?.swap_remove(0);
+    Ok(Streamed { threads: team.size(), times, error, ended_by: signal::interrupted_by() })
+}
+
+impl Round<'_> {
+    /// One thread's work. Worker 0 keeps the times and says when it is enough; the others return
+    /// nothing of use.
+    fn work(
+        &self,
+        worker: &Worker<'_>,
+        mut part: Part<'_>,
+        shared: &Shared,
+        talk: &dyn Talk,
+    ) -> Result<(Vec<Times>, f64), Failure> {
+        let bound = match self.cpus.get(worker.id % self.cpus.len().max(1)) {
+            Some(cpu) => affinity::bind_self(&[*cpu]),
+            None => Ok(()),
+        };
+        check::fill(&mut part);
+        worker.wait();
+        let began = if worker.id == 0 { shared.ready() } else { Ok(0) };
+        self.stop.fetch_or(began.is_err() || bound.is_err(), Ordering::Release);
+        worker.wait();
+        let (began, ()) = (began?, bound?);
+        if self.stop.load(Ordering::Acquire) {
+            // Another thread says why.
+            return Ok((Vec::new(), 0.0));
+        }
+        let mut times = vec![Times::none(); self.job.kernels.len()];
+        let (mut error, mut since) = (0.0_f64, 0);
+        for number in 0_u64.. {
+            self.all_loops(worker, &mut part);
+            since += 1;
+            if worker.id == 0 {
+                self.note(number, began, &mut times, talk);
+            }
+            worker.wait();
+            let is_last = self.stop.load(Ordering::Acquire);
+            if is_last || since == check::ROUNDS {
+                let found = self.check(worker, &part, since);
+                error = check::worse(error, found);
+                since = 0;
+                if is_last {
+                    break;
+                }
+                check::fill(&mut part);
+            }
+        }
+        Ok((times, error))
+    }
+
+    /// Keeps the times of a round, which is over, and says whether it was the last.
+    fn note(&self, number: u64, began: u64, times: &mut [Times], talk: &dyn Talk) {
+        if number > 0 {
+            (0..).zip(times).for_each(|(at, times)| times.add(self.marks.seconds(at)));
+        }
+        let now = clock::monotonic_ns();
+        let (what, done, all) = match self.job.for_ns {
+            Some(length) => ("milliseconds", (now - began) / 1_000_000, length / 1_000_000),
+            None => ("repeats", number + 1, self.job.repeats),
+        };
+        talk.progress(what, done as usize, all as usize);
+        let enough = done >= all || signal::interrupted_by().is_some();
+        // The second round counts in any case.
+        self.stop.store(number > 0 && enough, Ordering::Release);
+    }
+
+    /// One round; all have ended it when it returns.
+    fn all_loops(&self, worker: &Worker<'_>, part: &mut Part<'_>) {
+        for (kernel, mark) in self.job.kernels.iter().zip(&self.marks.0[worker.id]) {
+            worker.wait();
+            mark[0].store(clock::monotonic_ns(), Ordering::Release);
+            part.run(*kernel, self.job.stores);
+            mark[1].store(clock::monotonic_ns(), Ordering::Release);
+        }
+        worker.wait();
+    }
+
+    /// All threads compare their parts; the worst error of an array as a part of what is expected.
+    fn check(&self, worker: &Worker<'_>, part: &Part<'_>, rounds: u64) -> f64 {
+        let expected = check::expected(&self.job.kernels, rounds);
+        let own = check::errors(part, expected);
+        if let Ok(mut sums) = self.errors.lock() {
+            sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+        }
+        worker.wait();
+        let sums = self.errors.lock().map_or([f64::NAN; 3], |sums| *sums);
+        worker.wait();
+        if let (0, Ok(mut sums)) = (worker.id, self.errors.lock()) {
+            *sums = [0.0; 3];
+        }
+        worker.wait();
+        check::relative(sums, self.job.items as u64, expected)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::talk::Silence;
+
+    fn job(repeats: u64) -> Job {
+        let kernels = Kernel::ALL.to_vec();
+        Job { kernels, stores: Stores::Cached, items: 10_007, repeats, for_ns: None, pin: false }
+    }
+
+    #[test]
+    fn all_rounds_but_the_first_are_timed_and_checked() {
+        for threads in [1, 3] {
+            for (stores, repeats) in [(Stores::Cached, 5), (Stores::Streaming, 450)] {
+                let job = Job { stores, ..job(repeats) };
+                let shared = Shared::of_threads(threads);
+                let mut arrays = Arrays::of(job.items, &shared).unwrap();
+                let found = run(&job, &mut arrays, &shared, &Silence).unwrap();
+                assert!(found.times.iter().all(|times| times.count == repeats - 1), "{found:?}");
+                assert_eq!(found.error, 0.0);
+                assert_eq!(found.threads, usize::from(threads));
+            }
+        }
+    }
+
+    #[test]
+    fn a_time_is_an_end_too() {
+        let job = Job { for_ns: Some(20_000_000), pin: true, ..job(2) };
+        let shared = Shared::of_threads(2);
+        let mut arrays = Arrays::of(job.items, &shared).unwrap();
+        let began = clock::monotonic_ns();
+        let found = run(&job, &mut arrays, &shared, &Silence).unwrap();
+        assert!(clock::monotonic_ns() - began >= 20_000_000);
+        assert!(found.times[0].count > 2, "{found:?}");
+    }
+}

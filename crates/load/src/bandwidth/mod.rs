@@ -1,0 +1,153 @@
+//! bandwidth: what the memory delivers to loops that do little else, in STREAM's definitions, and
+//! from each node to each. What is measured and how stands in docs/load/bandwidth.md.
+
+mod check;
+mod kernels;
+mod matrix;
+mod measure;
+mod output;
+mod times;
+
+use assay_kernel::{Root, affinity, signal, streaming_stores};
+use assay_units::Bytes;
+use clap::Args;
+
+use crate::arguments::Shared;
+use crate::caches;
+use crate::chase;
+use crate::failure::Failure;
+use crate::footprint::{Footprint, Phase};
+use crate::generator::{Finished, Generator};
+use crate::measured::Backing;
+use crate::talk::Talk;
+use kernels::{Kernel, Stores};
+use matrix::Nodes;
+use measure::{Arrays, Job};
+
+/// Each array is this many times as large as all last caches together: STREAM's rule.
+const BEYOND: u64 = 4;
+/// A million numbers, STREAM's other rule.
+const LEAST_ARRAY: u64 = 8_000_000;
+/// The last cache where the kernel knows of none.
+const UNKNOWN_CACHE: u64 = 64 << 20;
+/// A thread's stack, as far as it is touched.
+const THREAD: u64 = 24 << 10;
+/// Code and data of the program that are touched only when it works.
+const PROGRAM: u64 = 128 << 10;
+
+/// Arguments.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Bandwidth {
+    /// Size of each of the three arrays [default: four times the last caches, at least 8 MB]
+    #[arg(long, value_name = "BYTES")]
+    array: Option<Bytes>,
+    /// Rounds; the first does not count
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(value_parser = clap::value_parser!(u64).range(2..))]
+    repeats: u64,
+    /// Go on for this many seconds instead of a number of rounds
+    #[arg(long, value_name = "SECONDS", conflicts_with = "repeats")]
+    time: Option<f64>,
+    /// Only these loops; may be repeated [default: all four]
+    #[arg(long, value_enum)]
+    kernel: Vec<Kernel>,
+    /// How results are stored
+    #[arg(long, value_enum, default_value_t = Stores::Cached)]
+    stores: Stores,
+    /// Bind each thread to a CPU of its own
+    #[arg(long)]
+    pin: bool,
+    /// Measure reads and latency from each node's CPUs to each node's memory too
+    #[arg(long)]
+    matrix: bool,
+}
+
+impl Bandwidth {
+    fn job(&self, root: &Root) -> Result<Job, Failure> {
+        if let Some(time) = self.time.filter(|time| !(*time > 0.0 && *time <= 1e9)) {
+            return Err(Failure::usage(format!("--time {time}: seconds, more than 0")));
+        }
+        let bytes = self.array.map_or_else(|| default_array(root), |array| Ok(array.get()))?;
+        if bytes < 64 {
+            return Err(Failure::usage(format!("--array {bytes}: at least 64 bytes")));
+        }
+        if let (Stores::Streaming, Some(reason)) = (self.stores, streaming_stores::not_available())
+        {
+            return Err(Failure::Unable {
+                what: format!("--stores streaming: {reason}"),
+                remedy: "leave it out".to_owned(),
+            });
+        }
+        let asked = |kernel: &Kernel| self.kernel.is_empty() || self.kernel.contains(kernel);
+        Ok(Job {
+            kernels: Kernel::ALL.into_iter().filter(asked).collect(),
+            stores: self.stores,
+            items: bytes as usize / size_of::<f64>(),
+            repeats: self.repeats,
+            for_ns: self.time.map(|seconds| (seconds * 1e9) as u64),
+            pin: self.pin,
+        })
+    }
+
+    /// The nodes of the matrix, or why there is none.
+    fn nodes(&self, root: &Root) -> Result<Nodes, String> {
+        if !self.matrix {
+            return Err("not asked for: --matrix".to_owned());
+        }
+        let allowed = affinity::of(std::process::id()).map_err(|error| error.to_string())?;
+        Nodes::of(root, &allowed)
+    }
+}
+
+fn default_array(root: &Root) -> Result<u64, Failure> {
+    let caches = caches::last_of(root, &affinity::of(std::process::id())?);
+    let caches = if caches == 0 { UNKNOWN_CACHE } else { caches };
+    Ok((BEYOND * caches).max(LEAST_ARRAY))
+}
+
+impl Generator for Bandwidth {
+    const NAME: &'static str = "bandwidth";
+    const ABOUT: &'static str =
+        "Copy, scale, add and triad over arrays beyond the last cache, as STREAM defines them";
+
+    fn footprint(&self, shared: &Shared) -> Result<Footprint, Failure> {
+        let root = Root::real();
+        let array = (self.job(&root)?.items * size_of::<f64>()) as u64;
+        let threads = THREAD * shared.workers() as u64;
+        let parts = vec![("arrays", 3 * array), ("threads", threads), ("program", PROGRAM)];
+        let mut phases = vec![Phase { name: "loops", parts }];
+        if self.nodes(&root).is_ok() {
+            let parts = vec![
+                ("lines", array),
+                ("order", chase::linking_bytes(array)),
+                ("program", PROGRAM),
+            ];
+            phases.push(Phase { name: "matrix", parts });
+        }
+        Ok(Footprint::of_phases(phases))
+    }
+
+    fn run(&self, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure> {
+        signal::note_interruptions();
+        let root = Root::real();
+        let job = self.job(&root)?;
+        let mut arrays = Arrays::of(job.items, shared)?;
+        let streamed = measure::run(&job, &mut arrays, shared, talk)?;
+        let backing = Backing::read(&root);
+        drop(arrays);
+        if streamed.error.is_nan() || streamed.error > check::ALLOWED {
+            return Err(Failure::Wrong(format!(
+                "the arrays do not hold what the loops must have left there: mean error {:e} of \
+                 what is expected, at most {:e} is allowed",
+                streamed.error,
+                check::ALLOWED
+            )));
+        }
+        let bytes = (job.items * size_of::<f64>()) as u64;
+        let matrix = match streamed.ended_by {
+            Some(signal) => Err(format!("ended early by {signal}")),
+            None => self.nodes(&root).map(|nodes| matrix::measure(&nodes, bytes, shared, talk)),
+        };
+        Ok(Finished { report: output::report(&job, &streamed, &matrix), backing })
+    }
+}

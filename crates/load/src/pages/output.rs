@@ -1,0 +1,153 @@
+//! The phases as a table and as JSON.
+
+use serde_json::{Map, Value, json};
+
+use super::phase::{Found, Record};
+use super::transfer::Transfer;
+use super::witness::{self, growth};
+use crate::footprint::shown;
+use crate::generator::Report;
+
+/// The report of docs/load/pages.md.
+pub(super) fn report(transfer: &Transfer, records: &[Record], ended_by: Option<&str>) -> Report {
+    let mut text = format!(
+        "file of {}, blocks of {}, threads {}\n{}",
+        shown(transfer.size),
+        shown(transfer.block),
+        transfer.threads,
+        row(["phase", "s", "MB/s", "system s", "from disk", "in memory", "dirty"])
+    );
+    let (mut phases, mut metrics) = (Vec::new(), Map::new());
+    for record in records {
+        let name = record.phase.name();
+        match &record.found {
+            Ok(found) => {
+                let json = phase_json(name, found);
+                text.push_str(&line(name, found, &json));
+                note(&mut metrics, record, found);
+                phases.push(json);
+            }
+            Err(reason) => {
+                text.push_str(&format!("{name:<15} not available: {reason}\n"));
+                phases.push(json!({ "name": name, "not_available": reason }));
+            }
+        }
+    }
+    let mut json = json!({
+        "file_bytes": transfer.size,
+        "block_bytes": transfer.block,
+        "threads": transfer.threads,
+        "phases": phases,
+        "validated": true,
+        "metrics": metrics,
+    });
+    if let Some(signal) = ended_by {
+        json["ended_by"] = signal.into();
+    }
+    Report { text, json }
+}
+
+fn row(cells: [&str; 7]) -> String {
+    let [first, rest @ ..] = cells;
+    let rest: String = rest.iter().map(|cell| format!(" {cell:>10}")).collect();
+    format!("{first:<15}{rest}\n")
+}
+
+fn seconds(found: &Found) -> f64 {
+    // A clock that did not move would make a phase free.
+    found.end_ns.saturating_sub(found.begin_ns).max(1) as f64 * 1e-9
+}
+
+fn line(name: &str, found: &Found, json: &Value) -> String {
+    let amount = |pointer: &str| {
+        json.pointer(pointer).and_then(Value::as_u64).map_or_else(|| "-".to_owned(), shown)
+    };
+    let rate = match found.bytes {
+        0 => "-".to_owned(),
+        bytes => format!("{:.1}", bytes as f64 / seconds(found) * 1e-6),
+    };
+    row([
+        name,
+        &format!("{:.3}", seconds(found)),
+        &rate,
+        &format!("{:.3}", json["system_s"].as_f64().unwrap_or(f64::NAN)),
+        &amount("/disk/read_bytes"),
+        &amount("/file/resident_bytes"),
+        &amount("/file/dirty_bytes"),
+    ])
+}
+
+fn phase_json(name: &str, found: &Found) -> Value {
+    let mut json = json!({
+        "name": name,
+        "way": found.way,
+        "begin_ns": found.begin_ns,
+        "end_ns": found.end_ns,
+        "seconds": seconds(found),
+        "bytes": found.bytes,
+        "bytes_per_s": found.bytes as f64 / seconds(found),
+    });
+    if let (Some(json), Value::Object(seen)) =
+        (json.as_object_mut(), witness::to_json(&found.before, &found.after))
+    {
+        json.extend(seen);
+    }
+    json
+}
+
+/// Numbers of a phase that need no look into `phases`. One that is done twice keeps its last.
+fn note(metrics: &mut Map<String, Value>, record: &Record, found: &Found) {
+    let name = record.phase.name();
+    let mut put = |what: &str, value: f64| metrics.insert(format!("{name}_{what}"), json!(value));
+    put("s", seconds(found));
+    if found.bytes > 0 {
+        put("bytes_per_s", found.bytes as f64 / seconds(found));
+    }
+    if !record.phase.reads() {
+        return;
+    }
+    // Which part of what it read came from a disk and which from memory: 1 and 0 for the first
+    // time, 0 and 1 for the second.
+    if let Ok(read) = growth(&found.before.own_read, &found.after.own_read) {
+        put("disk_bytes", read as f64);
+        let part = read as f64 / found.bytes.max(1) as f64;
+        put("disk_part", part);
+        put("memory_part", (1.0 - part).max(0.0));
+    }
+    if let Ok(file) = &found.before.file {
+        put("resident_before_bytes", file.resident as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_kernel::Root;
+
+    use super::*;
+    use crate::pages::phase::{self, Phase};
+    use crate::pages::place::Place;
+
+    #[test]
+    fn a_phase_that_could_not_be_done_says_why_and_has_no_metric() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = Place::in_directory(directory.path()).unwrap();
+        let transfer = Transfer { size: 1 << 16, block: 1 << 14, threads: 1, seed: 1 };
+        let create = phase::run(Phase::Create, &transfer, &place, &mut 0, &Root::real()).unwrap();
+        let read = phase::run(Phase::SecondRead, &transfer, &place, &mut 0, &Root::real()).unwrap();
+        let missing = Record { phase: Phase::WriteDirect, found: Err("no O_DIRECT".to_owned()) };
+        let report = report(&transfer, &[create, read, missing], Some("SIGINT"));
+        assert!(
+            report.text.contains("write_direct    not available: no O_DIRECT"),
+            "{}",
+            report.text
+        );
+        let (phases, metrics) = (&report.json["phases"], &report.json["metrics"]);
+        assert_eq!(phases[2]["not_available"], "no O_DIRECT");
+        assert!(metrics.get("write_direct_s").is_none());
+        assert!(metrics["create_bytes_per_s"].as_f64().unwrap() > 0.0);
+        assert_eq!(phases[1]["bytes"], 1 << 16);
+        assert!(phases[1]["begin_ns"].as_u64() >= phases[0]["end_ns"].as_u64());
+        assert!(metrics["second_read_disk_part"].is_number(), "{metrics}");
+        assert_eq!(report.json["ended_by"], "SIGINT");
+    }
+}

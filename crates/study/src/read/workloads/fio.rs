@@ -1,0 +1,76 @@
+//! Workloads with `use = "fio"`: options, or a job file as it is.
+
+use assay_diagnostic::Diagnostic;
+
+use crate::code;
+use crate::model::{Scalar, Tool};
+use crate::reader::Reader;
+use crate::section::Section;
+use crate::template::Templated;
+
+pub(super) fn read(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
+    if section.has("jobfile") {
+        section.misplaced(
+            reader,
+            "args",
+            "a job file brings its own options",
+            "write the options into the job file, or remove `jobfile`",
+        );
+        return job_file(reader, section);
+    }
+    Tool::Fio { args: args(reader, section) }
+}
+
+fn args(reader: &mut Reader<'_>, section: &Section<'_>) -> Vec<(String, Templated<Scalar>)> {
+    let Some(table) = section.get("args") else {
+        if !section.has("args") {
+            section.missing(reader, "args", "the options of fio, or `jobfile` instead");
+        }
+        return vec![];
+    };
+    let mut args = vec![];
+    for (name, key_span, at) in reader.entries(table) {
+        reader.places.insert(format!("{}#key", at.path), key_span);
+        if let Some(value) = reader.templated(&at, &format!("the option `{name}`")) {
+            args.push((name.to_owned(), value));
+        }
+    }
+    args
+}
+
+fn job_file(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
+    let path = section.text("jobfile").unwrap_or_default().to_owned();
+    let Some(at) = section.get("jobfile") else {
+        return Tool::FioJobFile { path, text: String::new() };
+    };
+    let text = match (reader.load)(&path) {
+        Ok(text) => text,
+        Err(reason) => {
+            reader.add(
+                Diagnostic::error(
+                    code::JOB_FILE,
+                    format!("the job file `{path}` cannot be read: {reason}"),
+                )
+                .at(at.span.clone(), "expected a path relative to the study file")
+                .hint("correct the path, or put the job file beside the study file"),
+            );
+            return Tool::FioJobFile { path, text: String::new() };
+        }
+    };
+    if job_sections(&text).next().is_none() {
+        reader.add(
+            Diagnostic::error(code::JOB_FILE, format!("the job file `{path}` has no job"))
+                .at(at.span.clone(), "expected a file with a section such as `[task1]`")
+                .hint("add a section beside [global]; each section is one job"),
+        );
+    }
+    Tool::FioJobFile { path, text }
+}
+
+/// The jobs of a job file: the names of its sections, [global] left out.
+fn job_sections(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .filter_map(|line| line.trim().strip_prefix('[')?.split_once(']'))
+        .map(|(name, _)| name.trim())
+        .filter(|name| *name != "global")
+}

@@ -1,0 +1,164 @@
+//! Numbers from the output of any program: by a pattern, or by a place in a JSON document.
+
+use std::collections::BTreeMap;
+
+use regex_lite::Regex;
+use serde_json::Value;
+
+use crate::said::{Output, Said};
+
+/// A number to be looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Metric {
+    /// Its name, with its unit by convention.
+    pub name: String,
+    /// Where it stands.
+    pub from: Source,
+}
+
+/// Where a number stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// What the first group of this pattern holds at its last match.
+    Pattern(String),
+    /// At this place of the last JSON document (RFC 6901).
+    Json(String),
+}
+
+impl Source {
+    /// What is wrong with it, if anything is.
+    #[must_use]
+    pub fn mistake(&self) -> Option<String> {
+        match self {
+            Self::Pattern(pattern) => match Regex::new(pattern) {
+                Err(error) => Some(error.to_string()),
+                Ok(regex) if regex.captures_len() < 2 => {
+                    Some("it has no group in parentheses around the number".to_owned())
+                }
+                Ok(_) => None,
+            },
+            Self::Json(pointer) if pointer.is_empty() || pointer.starts_with('/') => None,
+            Self::Json(_) => Some("it does not begin with `/`".to_owned()),
+        }
+    }
+}
+
+/// Looks for every metric in what a program said.
+pub(crate) fn find(metrics: &[Metric], said: &Said<'_>) -> Output {
+    let mut output = Output::default();
+    let documents = metrics
+        .iter()
+        .any(|metric| matches!(metric.from, Source::Json(_)))
+        .then(|| document(said.stdout).or_else(|| document(said.stderr)))
+        .flatten();
+    for metric in metrics {
+        let found = match &metric.from {
+            Source::Pattern(pattern) => by_pattern(pattern, said),
+            Source::Json(pointer) => by_pointer(pointer, documents.as_ref()),
+        };
+        match found {
+            Ok(number) => {
+                output.metrics.insert(metric.name.clone(), number);
+            }
+            Err(why) => {
+                output.not_available.insert(metric.name.clone(), why);
+            }
+        }
+    }
+    output
+}
+
+fn by_pattern(pattern: &str, said: &Said<'_>) -> Result<f64, String> {
+    let regex = Regex::new(pattern).map_err(|error| error.to_string())?;
+    let last = |text| regex.captures_iter(text).last();
+    let captures = last(said.stdout)
+        .or_else(|| last(said.stderr))
+        .ok_or_else(|| format!("nothing in its output matches `{pattern}`"))?;
+    let text = captures.get(1).map_or("", |group| group.as_str());
+    number(text).ok_or_else(|| format!("`{pattern}` finds `{text}`, which is no number"))
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.trim().parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+fn by_pointer(pointer: &str, document: Option<&Value>) -> Result<f64, String> {
+    let document = document.ok_or("there is no JSON document in its output")?;
+    let value =
+        document.pointer(pointer).ok_or_else(|| format!("its JSON has nothing at `{pointer}`"))?;
+    let number = value.as_f64().or_else(|| value.as_str().and_then(number));
+    number.ok_or_else(|| format!("its JSON has no number at `{pointer}`, but {value}"))
+}
+
+/// The last JSON document of a text: the whole of it, or what begins at the last line that begins
+/// with a brace and can be read.
+pub(crate) fn document(text: &str) -> Option<Value> {
+    if let Ok(value) = serde_json::from_str(text) {
+        return Some(value);
+    }
+    let starts = text.match_indices('{').map(|(at, _)| at);
+    let starts: Vec<usize> =
+        starts.filter(|at| *at == 0 || text.as_bytes()[at - 1] == b'\n').collect();
+    starts.iter().rev().find_map(|at| {
+        let mut documents = serde_json::Deserializer::from_str(&text[*at..]).into_iter::<Value>();
+        documents.next()?.ok()
+    })
+}
+
+/// The numbers of a flat object; what is no number is left out.
+pub(crate) fn numbers(object: Option<&Value>) -> BTreeMap<String, f64> {
+    let entries = object.and_then(Value::as_object).into_iter().flatten();
+    entries.filter_map(|(name, value)| Some((name.clone(), value.as_f64()?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(stdout: &'static str) -> Said<'static> {
+        Said { stdout, stderr: "warmed up at 3 ops/s\n" }
+    }
+
+    fn metric(from: Source) -> Vec<Metric> {
+        vec![Metric { name: "ops_per_s".to_owned(), from }]
+    }
+
+    fn pattern(text: &str) -> Vec<Metric> {
+        metric(Source::Pattern(text.to_owned()))
+    }
+
+    #[test]
+    fn the_last_match_counts() {
+        let output = find(&pattern("([0-9.]+) ops/s"), &said("1 ops/s\n2.5 ops/s\n"));
+        assert_eq!(output.metrics["ops_per_s"], 2.5);
+    }
+
+    #[test]
+    fn standard_error_is_looked_at_where_standard_output_has_nothing() {
+        assert_eq!(find(&pattern("([0-9.]+) ops/s"), &said("")).metrics["ops_per_s"], 3.0);
+    }
+
+    #[test]
+    fn what_is_not_there_has_a_reason_and_no_number() {
+        let output = find(&pattern("([a-z]+) up"), &said(""));
+        assert!(output.metrics.is_empty());
+        assert!(output.not_available["ops_per_s"].contains("`warmed`"), "{output:?}");
+        let output = find(&metric(Source::Json("/teps".to_owned())), &said("no document"));
+        assert!(output.not_available["ops_per_s"].contains("no JSON"), "{output:?}");
+    }
+
+    #[test]
+    fn a_document_may_stand_behind_other_lines() {
+        let text = "starting {now}\n{\"a\": {\"b\": [1, 2.5]}}\ndone\n";
+        let output = find(&metric(Source::Json("/a/b/1".to_owned())), &said(text));
+        assert_eq!(output.metrics["ops_per_s"], 2.5);
+    }
+
+    #[test]
+    fn patterns_need_a_group() {
+        assert!(Source::Pattern("ops".to_owned()).mistake().is_some());
+        assert!(Source::Pattern("(ops".to_owned()).mistake().is_some());
+        assert!(Source::Pattern("([0-9]+) ops".to_owned()).mistake().is_none());
+        assert!(Source::Json("teps".to_owned()).mistake().is_some());
+    }
+}

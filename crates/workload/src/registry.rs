@@ -1,0 +1,120 @@
+//! The one place where kinds of workloads are listed. Adding one is its file in `kinds/`, a line
+//! here, and a page in docs.
+
+use crate::kind::Kind;
+use crate::kinds::{
+    blackscholes, build, chase, filebench, graph500, hog, spin, streamcluster, stressapptest, ycsb,
+};
+
+/// All kinds but fio, which has job files of its own, and `command`, which is whatever the study
+/// says.
+pub const KINDS: [Kind; 10] = [
+    graph500::KIND,
+    filebench::KIND,
+    ycsb::KIND,
+    streamcluster::KIND,
+    blackscholes::KIND,
+    chase::KIND,
+    spin::KIND,
+    hog::KIND,
+    stressapptest::KIND,
+    build::KIND,
+];
+
+/// fio, which `fio/` describes.
+pub const FIO: &str = "fio";
+
+/// Any program, told by the study.
+pub const COMMAND: &str = "command";
+
+/// What may stand behind `use`.
+pub const NAMES: [&str; KINDS.len() + 2] = names();
+
+const fn names() -> [&'static str; KINDS.len() + 2] {
+    let mut names = [FIO; KINDS.len() + 2];
+    let mut index = 0;
+    while index < KINDS.len() {
+        names[index + 1] = KINDS[index].name;
+        index += 1;
+    }
+    names[KINDS.len() + 1] = COMMAND;
+    names
+}
+
+static ALL: [Kind; KINDS.len()] = KINDS;
+
+/// The kind of this name.
+#[must_use]
+pub fn kind(name: &str) -> Option<&'static Kind> {
+    ALL.iter().find(|kind| kind.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::kind::Program;
+
+    #[test]
+    fn every_kind_has_a_page() {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        let table = std::fs::read_to_string(docs.join("workloads/README.md")).unwrap();
+        for kind in &ALL {
+            assert!(docs.join(kind.page).is_file(), "docs/{} is missing", kind.page);
+            assert!(table.contains(&format!("`{}`", kind.name)), "no row for {}", kind.name);
+        }
+    }
+
+    #[test]
+    fn every_generator_of_assay_load_is_a_kind() {
+        for entry in assay_load::GENERATORS {
+            let found = kind(entry.name).is_some_and(|kind| kind.program == Program::Load);
+            assert!(
+                found,
+                "`{}` of assay-load is no kind of workload: CONTRIBUTING.md, \"a workload\"",
+                entry.name
+            );
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_kinds() {
+        assert_eq!(NAMES.first(), Some(&FIO));
+        assert_eq!(NAMES.last(), Some(&COMMAND));
+        assert!(NAMES.contains(&"graph500"));
+    }
+
+    /// The options that clap knows of every generator, in the form of the list.
+    fn known_to_assay_load() -> String {
+        let mut lines = String::from(
+            "# Options of assay-load; written by `ASSAY_BLESS=1 cargo test -p assay-workload`.\n",
+        );
+        for entry in assay_load::GENERATORS {
+            let command = (entry.command)();
+            for argument in command.get_arguments().filter(|argument| !argument.is_positional()) {
+                let takes = if argument.get_action().takes_values() { "value" } else { "flag" };
+                let letter = argument.get_short().map(String::from);
+                let names = argument.get_long().map(str::to_owned).into_iter().chain(letter);
+                for name in names.filter(|name| name != "help" && name != "h") {
+                    lines.push_str(&format!("{} {name} {takes}\n", entry.name));
+                }
+            }
+        }
+        lines
+    }
+
+    #[test]
+    fn the_list_of_options_is_that_of_assay_load() {
+        let current = known_to_assay_load();
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/assay-load-options.txt");
+        if std::env::var_os("ASSAY_BLESS").is_some() {
+            std::fs::write(&path, &current).unwrap();
+        }
+        assert!(
+            std::fs::read_to_string(&path).unwrap() == current,
+            "run `ASSAY_BLESS=1 cargo test -p assay-workload` to write {}",
+            path.display()
+        );
+    }
+}
