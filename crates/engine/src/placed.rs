@@ -43,6 +43,26 @@ fn find<'t>(trial: &'t Trial, workload: &str) -> Option<&'t PlacementPlan> {
     trial.placements.iter().find(|plan| plan.record.workload == workload)
 }
 
+/// Narrows the CPUs of each group, as its cpuset has them, to those that all its workloads were
+/// given: what others do on the rest concerns it no more.
+pub(crate) fn narrow(cpus: &mut BTreeMap<String, Available<String>>, trial: &Trial) {
+    for group in trial.groups.iter().filter(|group| !group.workloads.is_empty()) {
+        let names = group.workloads.iter().map(|workload| workload.name.as_str());
+        let mut sets = names.map(|name| find(trial, name)?.cpus.as_ref());
+        let Some(Some(first)) = sets.next() else { continue };
+        if !sets.all(|set| set == Some(first)) {
+            continue;
+        }
+        let allowed = cpus.get(&group.name).and_then(Available::value);
+        let allowed: Option<assay_units::CpuSet> = allowed.and_then(|text| text.parse().ok());
+        let both: assay_units::CpuSet = first
+            .iter()
+            .filter(|cpu| allowed.as_ref().is_none_or(|allowed| allowed.contains(*cpu)))
+            .collect();
+        cpus.insert(group.name.clone(), Available::Value(both.to_string()));
+    }
+}
+
 /// Looks at placed workloads.
 pub(crate) struct Placed {
     root: Root,

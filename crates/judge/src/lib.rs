@@ -20,6 +20,7 @@ mod grid;
 mod judgement;
 mod margin;
 mod measure;
+mod placed;
 mod promise;
 mod queue;
 mod reading;

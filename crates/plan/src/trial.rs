@@ -283,6 +283,7 @@ fn plan_promise(promise: &Promise, factors: &Bindings) -> PromiseRecord {
         is: match &promise.is {
             Relation::Proportional { to } => RelationRecord::Proportional(to.clone()),
             Relation::Equal => RelationRecord::Equal,
+            Relation::Placed => RelationRecord::Placed,
             Relation::AtMost { bound: Bound::Value(value) } => RelationRecord::AtMost(bound(value)),
             Relation::AtLeast { bound: Bound::Value(value) } => {
                 RelationRecord::AtLeast(bound(value))

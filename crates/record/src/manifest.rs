@@ -180,7 +180,8 @@ pub struct DiskRecord {
 /// What should hold in a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PromiseRecord {
-    /// `io.bytes`, `io.ios`, `cpu.time`, `memory.current`, `memory.refaults`.
+    /// `io.bytes`, `io.ios`, `cpu.time`, `memory.current`, `memory.dirty`, `memory.refaults`,
+    /// `threads`, `pages`.
     pub measure: String,
     /// The relation.
     pub is: RelationRecord,
@@ -198,6 +199,8 @@ pub enum RelationRecord {
     Proportional(String),
     /// All groups get the same.
     Equal,
+    /// Threads are on their CPUs, or pages on their nodes.
+    Placed,
     /// At most this rate each, in the measure's unit per second.
     AtMost(f64),
     /// At least this rate each, in the measure's unit per second.

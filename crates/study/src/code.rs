@@ -61,6 +61,7 @@ pub(crate) const KNOB_WITHOUT_NUMBER: &str = "A0418";
 pub(crate) const INNER_PROCESSES: &str = "A0419";
 pub(crate) const KNOB_OF_ANOTHER_KIND: &str = "A0420";
 pub(crate) const RIVAL_SETTINGS: &str = "A0440";
+pub(crate) const PLACED_WHAT: &str = "A0441";
 pub(crate) const MISSING_OPTION: &str = "A0430";
 pub(crate) const PREPARATION: &str = "A0431";
 pub(crate) const START_AFTER: &str = "A0432";

@@ -61,12 +61,23 @@ pub(crate) const ORDERS: &[&str] = &["random", "given"];
 pub(crate) const DISK_SOURCES: &[&str] = &["loop", "block", "directory", "null_blk"];
 pub(crate) const FORMATS: &[&str] = &["none", "ext4", "xfs"];
 pub(crate) const ENDS: &[&str] = &["first", "all", "time"];
-pub(crate) const MEASURES: &[&str] =
-    &["io.bytes", "io.ios", "cpu.time", "memory.current", "memory.dirty", "memory.refaults"];
-pub(crate) const RELATIONS: &[&str] = &["proportional", "equal", "at_most", "at_least"];
+pub(crate) const MEASURES: &[&str] = &[
+    "io.bytes",
+    "io.ios",
+    "cpu.time",
+    "memory.current",
+    "memory.dirty",
+    "memory.refaults",
+    "threads",
+    "pages",
+];
+pub(crate) const RELATIONS: &[&str] = &["proportional", "equal", "at_most", "at_least", "placed"];
+
+/// What `placed` is said of, and nothing else is.
+pub(crate) const PLACED_MEASURES: &[&str] = &["threads", "pages"];
 
 /// Relations of the design that this version does not judge yet.
-pub(crate) const LATER_RELATIONS: &[&str] = &["ratio", "placed"];
+pub(crate) const LATER_RELATIONS: &[&str] = &["ratio"];
 
 const fn required(name: &'static str, shape: Shape, about: &'static str) -> Key {
     Key { name, shape, required: true, about }

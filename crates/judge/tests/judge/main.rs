@@ -15,6 +15,7 @@ mod gates;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
+mod placed;
 mod repeats;
 #[cfg(test)]
 mod synthetic;

@@ -62,6 +62,11 @@ fn relation(reader: &mut Reader<'_>, section: &Section<'_>) -> Relation {
         }
         "at_most" => Relation::AtMost { bound: bound(reader, section) },
         "at_least" => Relation::AtLeast { bound: bound(reader, section) },
+        "placed" => {
+            misplaced(reader, section, "to", word);
+            misplaced(reader, section, "value", word);
+            Relation::Placed
+        }
         "equal" => {
             misplaced(reader, section, "to", word);
             misplaced(reader, section, "value", word);
