@@ -196,6 +196,8 @@ mod tests {
             seed: 1,
             host: assay_host::gather(&Root::real()).unwrap(),
             trials: vec![trial],
+            comparisons: Vec::new(),
+            references: Vec::new(),
             changes: Vec::new(),
             restored: Some(true),
             ended_early: None,

@@ -5,6 +5,7 @@
 
 mod disks;
 mod failure;
+mod footprint;
 mod gate;
 mod knobs;
 mod later;
@@ -22,4 +23,5 @@ mod targets;
 mod watch;
 
 pub use failure::Failure;
+pub use footprint::footprint;
 pub use run::{Finished, Observer, Request, run};

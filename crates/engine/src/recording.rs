@@ -29,6 +29,8 @@ pub(crate) fn manifest(request: &Request) -> Manifest {
         host: request.facts.clone(),
         guest: request.guest.clone(),
         trials: request.plan.trials.iter().map(trial).collect(),
+        comparisons: request.plan.comparisons.clone(),
+        references: request.plan.references.clone(),
         changes: Vec::new(),
         restored: None,
         ended_early: None,

@@ -68,7 +68,9 @@ impl Repeat<'_, '_> {
         let folder = self.context.request.folder.clone();
         let logs = folder.make_dir(&Path::new("logs").join(&name))?;
         let facts = self.context.request.facts.clone();
+        let root = self.context.root.clone();
         let starter = Starter {
+            root: &root,
             tree: &tree,
             trial: self.trial,
             disks: self.disks,

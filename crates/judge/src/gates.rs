@@ -10,6 +10,7 @@ mod cpu;
 mod feasible;
 mod held_back;
 mod knobs;
+mod limit;
 mod memory;
 mod oom;
 mod others;
@@ -39,6 +40,8 @@ pub(crate) use repeats::Selection;
 pub(crate) enum Scope {
     /// Every promise of the trial.
     All,
+    /// Those about counters that were sampled, and not about what workloads say of themselves.
+    Sampled,
     /// Those about shares, of whatever it is.
     Shares,
     /// Those about the disk.
@@ -63,7 +66,7 @@ impl Scope {
         let quota = matches!(relation, AtLeastKnob(_));
         let protects = matches!(relation, AtLeast(_) | AtLeastKnob(_));
         match self {
-            Self::All => true,
+            Self::All | Self::Sampled => true,
             Self::Shares => matches!(relation, Proportional(_) | Equal),
             Self::Io => measure.is_io(),
             Self::IoShares => measure.is_io() && competes,
@@ -184,6 +187,7 @@ pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Gat
         gates.push(writes::gate(evidence));
         gates.push(page_cache::gate(evidence));
     }
+    gates.extend(limit::gate(evidence));
     gates.push(start::gate(evidence));
     gates.push(window::gate(evidence));
     gates

@@ -10,6 +10,8 @@ use crate::gates::Gate;
 use crate::judgement::{GroupJudgement, PromiseJudgement, Verdict};
 use crate::margin::{self, Offence, Side};
 use crate::measure::Measure;
+use crate::metric::Metric;
+use crate::metric_promise;
 use crate::placed;
 use crate::queue::{disk_of, is_measured};
 use crate::reason;
@@ -66,6 +68,9 @@ pub(crate) fn judge_promise(subject: &Subject<'_>, promise: &PromiseRecord) -> P
         return placed::judge(subject, promise, empty);
     }
     let Some(measure) = Measure::parse(&promise.measure) else {
+        if let Some(metric) = Metric::parse(&promise.measure) {
+            return metric_promise::judge(subject, promise, metric);
+        }
         let why = format!("no source of samples gives the measure `{}`", promise.measure);
         return document(promise, None, Verdict::Void, why);
     };
@@ -252,6 +257,7 @@ fn document(
         worst_error: numbers.and_then(|numbers| margin::worst(&numbers.offences)),
         jain: numbers.filter(|_| shares).and_then(jain_index),
         total_rate: numbers.map(|numbers| numbers.rates.iter().sum()),
+        needs_repeats: None,
         needs_s: numbers
             .filter(|_| verdict == Verdict::Undecided)
             .and_then(|numbers| needed_time(numbers, promise.within)),
@@ -261,7 +267,7 @@ fn document(
 }
 
 /// The relation's name and what it refers to, as a study file writes them.
-fn relation(relation: &RelationRecord) -> (&'static str, Option<String>) {
+pub(crate) fn relation(relation: &RelationRecord) -> (&'static str, Option<String>) {
     match relation {
         RelationRecord::Proportional(knob) => ("proportional", Some(knob.clone())),
         RelationRecord::Equal => ("equal", None),

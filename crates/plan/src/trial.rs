@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use assay_facts::{Home, HostFacts};
 use assay_knob::Translation;
-use assay_record::{IoClass, KnobRecord, PromiseRecord, RelationRecord, WarmUpRecord};
+use assay_record::{
+    ComparisonRecord, IoClass, KnobRecord, PromiseRecord, ReferenceRecord, RelationRecord,
+    WarmUpRecord,
+};
 use assay_study::{
     Bindings, Bound, DiskSource, Ends, Format, Promise, Relation, Scalar, Study, Templated, WarmUp,
     combinations, rate,
@@ -14,7 +17,9 @@ use assay_units::Bytes;
 use assay_workload::Call;
 use assay_workload::fio::Job;
 
+use crate::comparison::{comparisons, references};
 use crate::disk::plan_disks;
+use crate::footprint::Predictions;
 use crate::group::plan_groups;
 use crate::order::{Slot, order};
 use crate::place::{PlacementPlan, plan_places};
@@ -30,6 +35,10 @@ pub struct Plan {
     pub trials: Vec<Trial>,
     /// The order in which their repeats run.
     pub slots: Vec<Slot>,
+    /// What is promised of trials against each other.
+    pub comparisons: Vec<ComparisonRecord>,
+    /// Numbers of others to show beside ours.
+    pub references: Vec<ReferenceRecord>,
     /// What this host cannot do. A plan with refusals is printed but never run.
     pub refusals: Vec<Refusal>,
 }
@@ -89,6 +98,8 @@ pub struct GroupPlan {
     pub name: String,
     /// Whether promises are judged over it.
     pub measured: bool,
+    /// Whether its workloads run outside of the run's groups.
+    pub outside: bool,
     /// Whether other groups are inside it.
     pub is_inner: bool,
     /// What is set on it.
@@ -203,13 +214,19 @@ pub enum Part {
     Directory,
 }
 
-/// Makes the plan of a study for a host.
+/// Makes the plan of a study for a host, where no limit is a part of a footprint.
 #[must_use]
 pub fn plan(study: &Study, facts: &HostFacts, seed: u64) -> Plan {
+    plan_with(study, facts, &Predictions::default(), seed)
+}
+
+/// Makes the plan of a study for a host, with what its workloads say that they will take.
+#[must_use]
+pub fn plan_with(study: &Study, facts: &HostFacts, predictions: &Predictions, seed: u64) -> Plan {
     let mut refusals = Vec::new();
     let trials: Vec<Trial> = combinations(study)
         .into_iter()
-        .map(|factors| plan_trial(study, facts, factors, &mut refusals))
+        .map(|factors| plan_trial(study, facts, factors, predictions, &mut refusals))
         .collect();
     let slots = order(trials.len(), study.design.repeats, study.design.order, seed);
     // The same need in every trial is one need.
@@ -219,17 +236,24 @@ pub fn plan(study: &Study, facts: &HostFacts, seed: u64) -> Plan {
             unique.push(refusal);
         }
     }
-    Plan { trials, slots, refusals: unique }
+    Plan {
+        trials,
+        slots,
+        comparisons: comparisons(study),
+        references: references(study),
+        refusals: unique,
+    }
 }
 
 fn plan_trial(
     study: &Study,
     facts: &HostFacts,
     factors: Bindings,
+    predictions: &Predictions,
     refusals: &mut Vec<Refusal>,
 ) -> Trial {
     let disks = plan_disks(study, facts, &factors, refusals);
-    let groups = plan_groups(study, facts, &factors, &disks, refusals);
+    let groups = plan_groups(study, facts, &factors, &disks, predictions, refusals);
     let (homes, absent) = facts.cgroup.homes(controllers(study, &groups, facts));
     refuse_without_rights(facts, &disks, &groups, &absent, refusals);
     refuse_without_tools(study, facts, &disks, &groups, refusals);
@@ -237,7 +261,11 @@ fn plan_trial(
         refusals.push(refuse_without_homes(&absent));
     }
     Trial {
-        promises: study.promises.iter().map(|promise| plan_promise(promise, &factors)).collect(),
+        promises: study
+            .promises
+            .iter()
+            .filter_map(|promise| plan_promise(promise, &factors))
+            .collect(),
         warm_up: match study.design.warm_up {
             WarmUp::Auto => WarmUpRecord::Auto,
             WarmUp::Fixed(length) => WarmUpRecord::Seconds(length.as_secs_f64()),
@@ -272,15 +300,17 @@ fn controllers<'g>(study: &Study, groups: &'g [GroupPlan], facts: &HostFacts) ->
     wanted
 }
 
-fn plan_promise(promise: &Promise, factors: &Bindings) -> PromiseRecord {
+/// A promise of one trial; `None` for one across trials, which [`comparisons`] has.
+fn plan_promise(promise: &Promise, factors: &Bindings) -> Option<PromiseRecord> {
     let bound = |value: &Templated<Scalar>| {
         // The checker has resolved every template and refused a bound that is no rate.
         let scalar = value.resolve(factors).ok();
         scalar.and_then(|scalar| rate(&promise.measure, &scalar)).unwrap_or(f64::NAN)
     };
-    PromiseRecord {
+    Some(PromiseRecord {
         measure: promise.measure.clone(),
         is: match &promise.is {
+            Relation::Ratio { .. } | Relation::EqualOver { .. } => return None,
             Relation::Proportional { to } => RelationRecord::Proportional(to.clone()),
             Relation::Equal => RelationRecord::Equal,
             Relation::Placed => RelationRecord::Placed,
@@ -297,7 +327,7 @@ fn plan_promise(promise: &Promise, factors: &Bindings) -> PromiseRecord {
         },
         within: promise.within.fraction(),
         confidence: promise.confidence,
-    }
+    })
 }
 
 fn refuse_without_homes(absent: &BTreeMap<String, String>) -> Refusal {

@@ -12,6 +12,7 @@
 //! ```
 
 mod arrow;
+mod comparison;
 mod error;
 mod event;
 mod folder;
@@ -23,6 +24,7 @@ mod setting;
 mod stream;
 mod table;
 
+pub use comparison::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, ReferenceRecord};
 pub use error::Error;
 pub use event::{Event, EventLog, read_events};
 pub use folder::RunFolder;

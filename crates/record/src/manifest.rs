@@ -9,6 +9,7 @@ use assay_facts::{Available, HostFacts};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::comparison::{ComparisonRecord, ReferenceRecord};
 use crate::guest::Guest;
 use crate::placement::{NodeCounts, PlacementReading, PlacementRecord};
 use crate::setting::{Dropped, SettingReading, SettingRecord};
@@ -41,6 +42,12 @@ pub struct Manifest {
     pub guest: Option<Guest>,
     /// One entry for each combination of factors, in the order of the study file.
     pub trials: Vec<TrialRecord>,
+    /// What is promised of trials against each other. Records before this field have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub comparisons: Vec<ComparisonRecord>,
+    /// Numbers of others to show beside ours. Records before this field have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<ReferenceRecord>,
     /// Every change made to the host and whether it was taken back, in order.
     pub changes: Vec<Change>,
     /// Whether everything was put back; `None` while the run goes on.
@@ -181,7 +188,7 @@ pub struct DiskRecord {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PromiseRecord {
     /// `io.bytes`, `io.ios`, `cpu.time`, `memory.current`, `memory.dirty`, `memory.refaults`,
-    /// `threads`, `pages`.
+    /// `threads`, `pages`, or `WORKLOAD.METRIC` of what workloads say of themselves.
     pub measure: String,
     /// The relation.
     pub is: RelationRecord,

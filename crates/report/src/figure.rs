@@ -4,6 +4,7 @@ mod bars;
 mod cpu;
 mod device;
 mod latency;
+mod levels;
 mod over_time;
 mod overview;
 mod spec;
@@ -16,6 +17,7 @@ use crate::error::Error;
 use crate::quantity;
 use crate::trial::Trial;
 
+pub(crate) use levels::levels;
 pub(crate) use overview::overview;
 
 /// One figure of the page, or its empty place with the reason.

@@ -5,6 +5,7 @@
 //! It reads no file and prints nothing; the plotting code travels inside the page
 //! (`vendor/README.md`), so that a report opens from a memory stick in ten years.
 
+mod across;
 mod counters;
 mod error;
 mod figure;

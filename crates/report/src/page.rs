@@ -1,5 +1,6 @@
 //! The HTML page: everything that templates need as plain data, and the rendering itself.
 
+mod across;
 mod changes;
 mod cost;
 mod headline;
@@ -42,6 +43,8 @@ struct Page<'a> {
     question: Option<&'a str>,
     started_at: &'a str,
     headline: headline::Headline,
+    comparisons: Vec<across::AcrossView>,
+    others: Vec<across::ReferenceView>,
     overview: Option<Figure>,
     trials: Vec<trial::TrialView>,
     host: host::Host,
@@ -68,6 +71,8 @@ pub(crate) fn render(
         question: manifest.question.as_deref(),
         started_at: &manifest.started_at,
         headline: headline::Headline::of(manifest, judgement, &trials),
+        comparisons: across::comparisons(judgement)?,
+        others: across::references(judgement),
         overview: figure::overview(&trials)?,
         trials: views?,
         host: host::Host::of(&manifest.host),
@@ -96,6 +101,7 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     for (name, text) in [
         ("report.html", include_str!("templates/report.html")),
         ("macros.html", include_str!("templates/macros.html")),
+        ("across.html", include_str!("templates/across.html")),
         ("trial.html", include_str!("templates/trial.html")),
         ("shares.html", include_str!("templates/shares.html")),
         ("details.html", include_str!("templates/details.html")),

@@ -1,5 +1,6 @@
 //! The judgement for a terminal.
 
+mod across;
 mod groups;
 mod layout;
 mod paint;
@@ -51,6 +52,7 @@ pub(crate) fn render(
         lines.push(String::new());
         lines.extend(trial::lines(&trial, width, paint));
     }
+    lines.extend(across::lines(judgement, width, paint));
     lines.push(String::new());
     lines.extend(restored(judgement.restored.or(manifest.restored), width, paint));
     let mut text = lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n");

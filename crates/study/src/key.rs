@@ -21,6 +21,8 @@ pub(crate) enum Shape {
     TemplatedWords(&'static [&'static str]),
     /// `true` or `false`.
     Boolean,
+    /// `true` or `false`, or a template.
+    TemplatedBoolean,
     /// A whole number.
     Whole,
     /// A whole number, or a template.
@@ -39,6 +41,8 @@ pub(crate) enum Shape {
     Texts,
     /// A table of names with a scalar each.
     Scalars,
+    /// A text, or a table of names with a scalar each.
+    TextOrScalars,
     /// A table of knobs with a scalar or a list of scalars each.
     Knobs,
     /// A table of names with a list of scalars each.
@@ -71,13 +75,14 @@ pub(crate) const MEASURES: &[&str] = &[
     "threads",
     "pages",
 ];
-pub(crate) const RELATIONS: &[&str] = &["proportional", "equal", "at_most", "at_least", "placed"];
+pub(crate) const RELATIONS: &[&str] =
+    &["proportional", "equal", "at_most", "at_least", "ratio", "placed"];
 
 /// What `placed` is said of, and nothing else is.
 pub(crate) const PLACED_MEASURES: &[&str] = &["threads", "pages"];
 
-/// Relations of the design that this version does not judge yet.
-pub(crate) const LATER_RELATIONS: &[&str] = &["ratio"];
+/// Which levels of a factor are compared.
+pub(crate) const PAIRS: &[&str] = &["all", "first"];
 
 const fn required(name: &'static str, shape: Shape, about: &'static str) -> Key {
     Key { name, shape, required: true, about }
@@ -96,6 +101,7 @@ pub(crate) static STUDY: &[Key] = &[
     optional("groups", Shape::List(&GROUP), "the control groups that share the machine"),
     optional("workloads", Shape::Named(WORKLOAD), "what runs in the groups"),
     optional("promises", Shape::List(PROMISE), "what should hold"),
+    optional("references", Shape::List(REFERENCE), "numbers of others to show beside ours"),
     optional("sysctls", Shape::Sysctls, "settings of the kernel during each repeat"),
     optional("thp", Shape::HugePages, "transparent huge pages during each repeat"),
     optional("drop_caches", Shape::Scalar, "empties caches before each repeat"),
@@ -128,13 +134,14 @@ pub(crate) static DISK: &[Key] = &[
 ];
 
 /// An array rather than a slice: a static may refer to its own place, but not to its own value.
-pub(crate) static GROUP: [Key; 8] = [
+pub(crate) static GROUP: [Key; 9] = [
     required("name", Shape::Text, "the control group's name"),
     optional("count", Shape::TemplatedWhole, "how many groups like this one; 1 by default"),
     optional("knobs", Shape::Knobs, "interface files and the values handed out in turn"),
     optional("run", Shape::Texts, "the workloads that run in each member"),
     optional("disk", Shape::Text, "the disk its workloads use"),
     optional("measured", Shape::Boolean, "whether promises are judged over it; true by default"),
+    optional("outside", Shape::TemplatedBoolean, "its workloads run outside of the run's groups"),
     optional("groups", Shape::List(&GROUP), "groups inside each member"),
     optional("place", Shape::Table(PLACE), "CPUs and memory policy"),
 ];
@@ -164,8 +171,28 @@ pub(crate) static METRIC: &[Key] = &[
 pub(crate) static PROMISE: &[Key] = &[
     required("measure", Shape::Text, "what is measured"),
     required("is", Shape::Text, "the relation that should hold"),
-    optional("to", Shape::Text, "the knob that shares follow, or that is the bound"),
+    optional(
+        "to",
+        Shape::TextOrScalars,
+        "the knob that shares follow or that is the bound; for `ratio` the levels to divide by",
+    ),
+    optional("of", Shape::Scalars, "the levels of factors that `ratio` divides by those in `to`"),
+    optional("at_least", Shape::Number, "what the ratio is at least"),
+    optional("at_most", Shape::Number, "what the ratio is at most"),
+    optional("over", Shape::Text, "the factor over whose levels the measure is `equal`"),
+    optional("pairs", Shape::Words(PAIRS), "which levels are compared; `all` by default"),
+    optional("group", Shape::Text, "the one group that counts across trials; all by default"),
     optional("value", Shape::Scalar, "the bound, for `at_most` and `at_least` without `to`"),
-    required("within", Shape::Percent, "the margin, relative to the expected value"),
+    optional("within", Shape::Percent, "the margin, relative to the expected value"),
     optional("confidence", Shape::Number, "confidence of the intervals; 0.95 by default"),
+];
+
+pub(crate) static REFERENCE: &[Key] = &[
+    required("what", Shape::Text, "what the number is, in one line"),
+    required("value", Shape::Number, "the number"),
+    required("unit", Shape::Text, "its unit"),
+    required("source", Shape::Text, "where it stands: a document, a page, a table"),
+    optional("measure", Shape::Text, "the measure of ours to show beside it"),
+    optional("group", Shape::Text, "the one group of ours that counts; all by default"),
+    optional("under", Shape::Scalars, "the levels of our factors that it belongs to"),
 ];

@@ -56,6 +56,8 @@ pub struct Study {
     pub workload_places: BTreeMap<String, Place>,
     /// What should hold.
     pub promises: Vec<Promise>,
+    /// Numbers of others, shown beside ours and never judged.
+    pub references: Vec<Reference>,
     /// The folder of its file, which `{study}` stands for; `None` for a study that comes with the
     /// program. Whoever has read the file fills it in.
     pub folder: Option<String>,
@@ -253,6 +255,8 @@ pub struct Group {
     pub measured: bool,
     /// Where its workloads run, as far as they and inner groups say nothing else.
     pub place: Option<Place>,
+    /// Whether its workloads run outside of the run's groups, beside all of them.
+    pub outside: Templated<bool>,
     /// Groups inside it; each member gets all of them.
     pub groups: Vec<Group>,
 }
@@ -352,11 +356,15 @@ impl Workload {
 /// What should hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Promise {
-    /// What is measured: `io.bytes`, `io.ios`, `cpu.time`, `memory.current`, `memory.refaults`.
+    /// What is measured: `io.bytes`, `io.ios`, `cpu.time`, `memory.current`, `memory.refaults`, or
+    /// `WORKLOAD.METRIC` of what a workload says of itself.
     pub measure: String,
+    /// The one group that counts across trials; `None` for all of them.
+    pub group: Option<String>,
     /// The relation.
     pub is: Relation,
-    /// The margin, as a fraction of the expected value.
+    /// The margin, as a fraction of the expected value; 0 for [`Relation::Ratio`], whose bounds are
+    /// exact.
     pub within: Percent,
     /// Confidence of the intervals, 0.95 by default.
     pub confidence: f64,
@@ -384,6 +392,61 @@ pub enum Relation {
         /// The protection.
         bound: Bound,
     },
+    /// Across trials: the measure under some levels of factors, divided by that under others.
+    Ratio {
+        /// Levels of the numerator.
+        of: Bindings,
+        /// Levels of the denominator, of the same factors.
+        to: Bindings,
+        /// The ratio is no less than this.
+        at_least: Option<f64>,
+        /// The ratio is no more than this.
+        at_most: Option<f64>,
+    },
+    /// Across trials: the same under every level of a factor.
+    EqualOver {
+        /// The factor.
+        factor: String,
+        /// Which of its levels are compared.
+        pairs: Pairs,
+    },
+}
+
+impl Relation {
+    /// Whether it is about trials against each other, and not about each trial by itself.
+    #[must_use]
+    pub const fn is_across(&self) -> bool {
+        matches!(self, Self::Ratio { .. } | Self::EqualOver { .. })
+    }
+}
+
+/// Which levels of a factor are compared with each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pairs {
+    /// Each with each.
+    #[default]
+    All,
+    /// Each with the first.
+    First,
+}
+
+/// A number of somebody else, shown beside ours and never judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reference {
+    /// What it is, in one line.
+    pub what: String,
+    /// The number.
+    pub value: f64,
+    /// Its unit.
+    pub unit: String,
+    /// Where it stands.
+    pub source: String,
+    /// The measure of ours to show beside it.
+    pub measure: Option<String>,
+    /// The one group of ours that counts; `None` for all of them.
+    pub group: Option<String>,
+    /// The levels of our factors that it belongs to.
+    pub under: Bindings,
 }
 
 /// What a limit or a protection is measured against.

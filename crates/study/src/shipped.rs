@@ -18,6 +18,7 @@ static STUDIES: &[Shipped] = &[
         name: "io-weight-scaling",
         text: include_str!("../../../studies/io-weight-scaling.toml"),
     },
+    Shipped { name: "io-weight-ycsb", text: include_str!("../../../studies/io-weight-ycsb.toml") },
     Shipped {
         name: "memory-protection",
         text: include_str!("../../../studies/memory-protection.toml"),

@@ -47,6 +47,7 @@ impl Shape {
                 value.is_str()
             }
             Self::Boolean => value.is_bool(),
+            Self::TemplatedBoolean => value.is_bool() || value.is_str(),
             Self::Whole => value.is_integer(),
             Self::TemplatedWhole | Self::Size => value.is_integer() || value.is_str(),
             Self::Number => is_number,
@@ -54,6 +55,7 @@ impl Shape {
             Self::Scalar => scalar(value).is_some(),
             Self::HugePages => value.is_str() || value.is_table(),
             Self::Texts => value.is_str() || value.is_array(),
+            Self::TextOrScalars => value.is_str() || value.is_table(),
             Self::Scalars
             | Self::Knobs
             | Self::Factors
@@ -75,6 +77,7 @@ impl Shape {
         match self {
             Self::Text | Self::Words(_) | Self::TemplatedWords(_) => "a text in quotes",
             Self::Boolean => "`true` or `false`",
+            Self::TemplatedBoolean => "`true`, `false`, or a template such as \"{outside}\"",
             Self::Whole => "a whole number",
             Self::TemplatedWhole => "a whole number, or a template such as \"{groups}\"",
             Self::Size => "an amount of data such as \"2 GiB\"",
@@ -84,6 +87,7 @@ impl Shape {
             Self::Scalar => "a number, a text or a boolean",
             Self::Texts => "a text, or a list of texts",
             Self::Scalars => "a table such as { name = 1 }",
+            Self::TextOrScalars => "a text, or a table such as { factor = 1 }",
             Self::Knobs => "a table such as { \"io.weight\" = [100, 200] }",
             Self::Arguments => "a table such as { name = 1, other = [1, 2] }",
             Self::Factors => "a table of lists such as groups = [4, 8]",

@@ -112,6 +112,8 @@ pub enum Becomes {
     Option(&'static str),
     /// `name=value` behind [`Kind::others`].
     Other,
+    /// For each word that it may be, several `name=value` behind [`Kind::others`].
+    Others(&'static [(&'static str, &'static [&'static str])]),
 }
 
 impl Key {

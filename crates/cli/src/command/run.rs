@@ -7,7 +7,7 @@ use assay_facts::HostFacts;
 use assay_host::{gather, look_for, state_dir, unfinished};
 use assay_judge::{Judgement, Verdict};
 use assay_kernel::{Root, signal};
-use assay_plan::{Plan, plan, programs};
+use assay_plan::{Plan, Predictions, plan_with, programs, to_predict};
 use assay_record::{Guest, Manifest, Run, RunFolder};
 use assay_study::Study;
 use jiff::Timestamp;
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Code {
 fn prepare(arguments: &RunArguments) -> Result<Request, Code> {
     let loaded = load(&arguments.study, arguments.json)?;
     let facts = facts_for(&loaded.study).map_err(|error| refuse(&error))?;
-    let plan = plan(&loaded.study, &facts, arguments.study.seed);
+    let plan = plan_for(&loaded.study, &facts, arguments.study.seed);
     if !plan.refusals.is_empty() {
         for refusal in &plan.refusals {
             talk::error(refusal);
@@ -86,6 +86,17 @@ pub(crate) fn facts_for(study: &Study) -> Result<HostFacts, assay_kernel::Error>
     let wanted = wanted.iter().map(|wanted| (wanted.name.as_str(), wanted.package.as_str()));
     look_for(&mut facts, wanted);
     Ok(facts)
+}
+
+/// The plan of a study, with what its generators say that they will take where a limit is a part
+/// of that.
+pub(crate) fn plan_for(study: &Study, facts: &HostFacts, seed: u64) -> Plan {
+    let mut predictions = Predictions::default();
+    for command in to_predict(study, facts) {
+        let found = assay_engine::footprint(&command);
+        predictions.add(command, found);
+    }
+    plan_with(study, facts, &predictions, seed)
 }
 
 fn refuse(error: &dyn std::fmt::Display) -> Code {

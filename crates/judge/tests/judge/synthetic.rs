@@ -440,6 +440,8 @@ fn manifest(trial: TrialRecord) -> Manifest {
         seed: 42,
         host: host(),
         trials: vec![trial],
+        comparisons: Vec::new(),
+        references: Vec::new(),
         changes: Vec::new(),
         restored: Some(true),
         ended_early: None,

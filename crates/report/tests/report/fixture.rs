@@ -62,6 +62,8 @@ pub(crate) fn run(shapes: &[Shape]) -> Run {
             study: "io-weight-scaling".to_owned(),
             verdict,
             trials: judged,
+            comparisons: Vec::new(),
+            references: Vec::new(),
             restored: Some(true),
             guest: None,
             caveat: None,
@@ -130,6 +132,7 @@ fn judged(shape: &Shape) -> TrialJudgement {
         worst_error: Some(Interval { value: worst, low: worst * 0.9, high: worst * 1.1 + 0.004 }),
         jain: Some(1.0 - worst * worst * 0.1),
         total_rate: Some(RATE),
+        needs_repeats: None,
         needs_s: (shape.verdict == Verdict::Undecided).then_some(140.0),
         groups,
         causes: causes(shape),
@@ -143,6 +146,7 @@ fn judged(shape: &Shape) -> TrialJudgement {
         window_s: (shape.seconds as f64 - WARM_UP_S) * shape.repeats as f64,
         warm_up_s: WARM_UP_S,
         observer_cpu: 0.0041,
+        workloads: Vec::new(),
     }
 }
 
@@ -489,6 +493,8 @@ fn manifest(trials: Vec<TrialRecord>) -> Manifest {
         seed: 7_243_551,
         host: host(),
         trials,
+        comparisons: Vec::new(),
+        references: Vec::new(),
         changes: vec![
             change("attach backing.img to /dev/loop0", None, Some("2 GiB")),
             change("write /sys/block/loop0/queue/scheduler", Some("mq-deadline"), Some("bfq")),

@@ -13,7 +13,7 @@ use crate::target::{MemoryFiles, Targets};
 /// section 6: 7 us a group where nothing moves).
 const LONG_EVERY: u64 = 5;
 
-const COLUMNS: [&str; 13] = [
+const COLUMNS: [&str; WIDTH] = [
     "current_bytes",
     "anon_bytes",
     "file_bytes",
@@ -27,14 +27,27 @@ const COLUMNS: [&str; 13] = [
     "oom_kills",
     "dirty_bytes",
     "writeback_bytes",
+    "peak_bytes",
+    "anon_huge_bytes",
 ];
+
+const WIDTH: usize = 15;
+
+/// Files of the counters of limits that were met, since versions differ in them.
+enum Met {
+    /// cgroup v2: all of them in `memory.events`.
+    Events(KeptFile),
+    /// cgroup v1: how often usage hit the limit, and, since 4.13, processes killed.
+    Failures { limit: KeptFile, killed: Option<KeptFile> },
+}
 
 /// The open files of one group.
 struct Files {
     current: KeptFile,
     stat: KeptFile,
-    /// cgroup v1 has no such file.
-    events: Option<KeptFile>,
+    met: Met,
+    /// The most that the group ever held; on cgroup v2 since 5.19.
+    peak: Option<KeptFile>,
 }
 
 /// Memory of all groups.
@@ -63,28 +76,54 @@ fn open(root: &Root, files: &MemoryFiles) -> Result<Files, String> {
     let keep =
         |name: &str| root.keep(files.directory.join(name)).map_err(|error| error.to_string());
     let current = keep(if files.is_v2 { "memory.current" } else { "memory.usage_in_bytes" })?;
-    let events = if files.is_v2 { Some(keep("memory.events")?) } else { None };
-    Ok(Files { current, stat: keep("memory.stat")?, events })
+    let peak = keep(if files.is_v2 { "memory.peak" } else { "memory.max_usage_in_bytes" }).ok();
+    let met = match files.is_v2 {
+        true => Met::Events(keep("memory.events")?),
+        false => Met::Failures {
+            limit: keep("memory.failcnt")?,
+            killed: keep("memory.oom_control").ok(),
+        },
+    };
+    Ok(Files { current, stat: keep("memory.stat")?, met, peak })
 }
 
 impl Files {
-    fn read(&self, long: bool, buffer: &mut Vec<u8>) -> [Option<u64>; 13] {
-        let mut values = [None; 13];
+    fn read(&self, long: bool, buffer: &mut Vec<u8>) -> [Option<u64>; WIDTH] {
+        let mut values = [None; WIDTH];
         values[0] = self.current.read_record(buffer).ok().and_then(number);
         if !long {
             return values;
         }
         if let Ok(text) = self.stat.read_record(buffer) {
             values[1..6].copy_from_slice(&stat(text));
-            values[11..].copy_from_slice(&dirty(text));
+            values[11..13].copy_from_slice(&dirty(text));
+            // Of v1 `total_rss_huge`: the group and those below it, as everything else here.
+            values[14] = keyed(text, "total_rss_huge").or_else(|| keyed(text, "anon_thp"));
         }
-        if let Some(text) = self.events.as_ref().and_then(|file| file.read_record(buffer).ok()) {
-            let keys = ["low", "high", "max", "oom", "oom_kill"];
-            for (value, key) in values[6..11].iter_mut().zip(keys) {
-                *value = keyed(text, key);
+        self.met.read(&mut values[6..11], buffer);
+        values[13] = self.peak.as_ref().and_then(|file| number(file.read_record(buffer).ok()?));
+        values
+    }
+}
+
+impl Met {
+    /// `low`, `high`, `max`, `oom`, `oom_kill`. The counter of v1 is the one behind `max` of v2:
+    /// both grow where charging a page meets the limit (try_charge_memcg, mm/memcontrol.c).
+    fn read(&self, values: &mut [Option<u64>], buffer: &mut Vec<u8>) {
+        match self {
+            Self::Events(file) => {
+                let Ok(text) = file.read_record(buffer) else { return };
+                let keys = ["low", "high", "max", "oom", "oom_kill"];
+                for (value, key) in values.iter_mut().zip(keys) {
+                    *value = keyed(text, key);
+                }
+            }
+            Self::Failures { limit, killed } => {
+                values[2] = limit.read_record(buffer).ok().and_then(number);
+                let killed = killed.as_ref().and_then(|file| file.read_record(buffer).ok());
+                values[4] = killed.and_then(|text| keyed(text, "oom_kill"));
             }
         }
-        values
     }
 }
 

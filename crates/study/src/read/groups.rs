@@ -47,6 +47,7 @@ fn group(reader: &mut Reader<'_>, at: At<'_>, outer_disk: Option<&str>) -> Group
         disk: disk.map(str::to_owned),
         measured: section.boolean("measured").unwrap_or(true),
         place: section.get("place").map(|at| super::place::read(reader, at, &owner)),
+        outside: section.templated(reader, "outside").unwrap_or(Templated::Value(false)),
         groups: section.get("groups").map(|at| nested(reader, at, disk)).unwrap_or_default(),
     }
 }
