@@ -23,6 +23,12 @@ static STUDIES: &[Shipped] = &[
         name: "memory-protection",
         text: include_str!("../../../studies/memory-protection.toml"),
     },
+    Shipped {
+        name: "numa-local-remote",
+        text: include_str!("../../../studies/numa-local-remote.toml"),
+    },
+    Shipped { name: "numa-placement", text: include_str!("../../../studies/numa-placement.toml") },
+    Shipped { name: "smt", text: include_str!("../../../studies/smt.toml") },
     Shipped { name: "writeback", text: include_str!("../../../studies/writeback.toml") },
 ];
 
