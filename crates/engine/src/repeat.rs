@@ -16,7 +16,7 @@ use crate::knobs;
 use crate::later::Later;
 use crate::measure::{Load, Window, measure};
 use crate::outcome::{memory_events, note_failures, result};
-use crate::placed::Placed;
+use crate::placed::{Placed, narrow};
 use crate::prepare::{self, Prepared};
 use crate::processes::{Process, stop_all};
 use crate::run::Context;
@@ -137,6 +137,7 @@ impl Repeat<'_, '_> {
         gate.close(&logs)?;
         record.memory_events = memory_events(&tree, self.trial);
         record.cpus = cpus;
+        narrow(&mut record.cpus, self.trial);
         record.preparations = prepared.results;
         record.workloads = processes.iter().map(result).chain(later.left()).collect();
         note_failures(&mut record);

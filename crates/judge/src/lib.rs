@@ -28,6 +28,7 @@ mod measure;
 mod metric;
 mod metric_promise;
 mod outside;
+mod placed;
 mod promise;
 mod queue;
 mod reading;

@@ -12,6 +12,7 @@ use crate::margin::{self, Offence, Side};
 use crate::measure::Measure;
 use crate::metric::Metric;
 use crate::metric_promise;
+use crate::placed;
 use crate::queue::{disk_of, is_measured};
 use crate::reason;
 use crate::repeat::Repeat;
@@ -65,6 +66,10 @@ pub(crate) struct Numbers {
 
 /// Judges one promise. Numbers are shown wherever there are any, also under a void verdict.
 pub(crate) fn judge_promise(subject: &Subject<'_>, promise: &PromiseRecord) -> PromiseJudgement {
+    if promise.is == RelationRecord::Placed {
+        let empty = document(promise, None, Verdict::Void, String::new());
+        return placed::judge(subject, promise, empty);
+    }
     let Some(measure) = Measure::parse(&promise.measure) else {
         if let Some(metric) = Metric::parse(&promise.measure) {
             return metric_promise::judge(subject, promise, metric);
@@ -160,6 +165,7 @@ fn numbers(
                 expected::proportional(first.record, subject.groups, knob, shared.as_ref())?;
             (Quantity::Share, Side::Both, expected)
         }
+        RelationRecord::Placed => return Err("threads and pages have no grid".to_owned()),
         RelationRecord::Equal => {
             one_disk(subject, measure)?;
             (Quantity::Share, Side::Both, expected::equal(subject.groups.len()))
@@ -301,6 +307,7 @@ pub(crate) fn relation(relation: &RelationRecord) -> (&'static str, Option<Strin
     match relation {
         RelationRecord::Proportional(knob) => ("proportional", Some(knob.clone())),
         RelationRecord::Equal => ("equal", None),
+        RelationRecord::Placed => ("placed", None),
         RelationRecord::AtMost(bound) => ("at_most", Some(bound.to_string())),
         RelationRecord::AtLeast(bound) => ("at_least", Some(bound.to_string())),
         RelationRecord::AtMostKnob(knob) => ("at_most", Some(knob.clone())),

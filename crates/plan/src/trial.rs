@@ -323,6 +323,7 @@ fn plan_promise(promise: &Promise, factors: &Bindings) -> Option<PromiseRecord> 
             Relation::Ratio { .. } | Relation::EqualOver { .. } => return None,
             Relation::Proportional { to } => RelationRecord::Proportional(to.clone()),
             Relation::Equal => RelationRecord::Equal,
+            Relation::Placed => RelationRecord::Placed,
             Relation::AtMost { bound: Bound::Value(value) } => RelationRecord::AtMost(bound(value)),
             Relation::AtLeast { bound: Bound::Value(value) } => {
                 RelationRecord::AtLeast(bound(value))

@@ -237,8 +237,8 @@ pub struct DiskRecord {
 /// What should hold in a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PromiseRecord {
-    /// `io.bytes`, `io.ios`, `cpu.time`, `memory.current`, `memory.refaults`, or `WORKLOAD.METRIC`
-    /// of what workloads say of themselves.
+    /// `io.bytes`, `io.ios`, `cpu.time`, `memory.current`, `memory.dirty`, `memory.refaults`,
+    /// `threads`, `pages`, or `WORKLOAD.METRIC` of what workloads say of themselves.
     pub measure: String,
     /// The relation.
     pub is: RelationRecord,
@@ -256,6 +256,8 @@ pub enum RelationRecord {
     Proportional(String),
     /// All groups get the same.
     Equal,
+    /// Threads are on their CPUs, or pages on their nodes.
+    Placed,
     /// At most this rate each, in the measure's unit per second.
     AtMost(f64),
     /// At least this rate each, in the measure's unit per second.

@@ -66,9 +66,21 @@ pub(crate) const STOPS: &[&str] = &["at_most", "decided"];
 pub(crate) const DISK_SOURCES: &[&str] = &["loop", "block", "directory", "null_blk"];
 pub(crate) const FORMATS: &[&str] = &["none", "ext4", "xfs"];
 pub(crate) const ENDS: &[&str] = &["first", "all", "time"];
-pub(crate) const MEASURES: &[&str] =
-    &["io.bytes", "io.ios", "cpu.time", "memory.current", "memory.dirty", "memory.refaults"];
-pub(crate) const RELATIONS: &[&str] = &["proportional", "equal", "at_most", "at_least", "ratio"];
+pub(crate) const MEASURES: &[&str] = &[
+    "io.bytes",
+    "io.ios",
+    "cpu.time",
+    "memory.current",
+    "memory.dirty",
+    "memory.refaults",
+    "threads",
+    "pages",
+];
+pub(crate) const RELATIONS: &[&str] =
+    &["proportional", "equal", "at_most", "at_least", "ratio", "placed"];
+
+/// What `placed` is said of, and nothing else is.
+pub(crate) const PLACED_MEASURES: &[&str] = &["threads", "pages"];
 
 /// Which levels of a factor are compared.
 pub(crate) const PAIRS: &[&str] = &["all", "first"];
@@ -76,9 +88,6 @@ pub(crate) const PAIRS: &[&str] = &["all", "first"];
 /// Sources that a study may ask for besides those of every run (docs/sampling.md).
 pub(crate) const SAMPLED: &[&str] =
     &["threads", "pages", "group_nodes", "pagetypeinfo", "perf", "resctrl"];
-
-/// Relations of the design that this version does not judge yet.
-pub(crate) const LATER_RELATIONS: &[&str] = &["placed"];
 
 const fn required(name: &'static str, shape: Shape, about: &'static str) -> Key {
     Key { name, shape, required: true, about }

@@ -412,6 +412,8 @@ pub enum Relation {
     },
     /// All groups get the same.
     Equal,
+    /// Threads run on the CPUs, or pages lie on the nodes, that places give them.
+    Placed,
     /// Each group gets no more than this.
     AtMost {
         /// The limit.

@@ -25,6 +25,12 @@ static STUDIES: &[Shipped] = &[
         text: include_str!("../../../studies/memory-protection.toml"),
     },
     Shipped { name: "page-cache", text: include_str!("../../../studies/page-cache.toml") },
+    Shipped {
+        name: "numa-local-remote",
+        text: include_str!("../../../studies/numa-local-remote.toml"),
+    },
+    Shipped { name: "numa-placement", text: include_str!("../../../studies/numa-placement.toml") },
+    Shipped { name: "smt", text: include_str!("../../../studies/smt.toml") },
     Shipped { name: "writeback", text: include_str!("../../../studies/writeback.toml") },
 ];
 

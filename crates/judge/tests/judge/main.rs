@@ -21,6 +21,8 @@ mod metrics;
 #[cfg(test)]
 mod outside;
 #[cfg(test)]
+mod placed;
+#[cfg(test)]
 mod repeats;
 #[cfg(test)]
 mod simulation;
