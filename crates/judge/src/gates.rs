@@ -5,11 +5,13 @@
 //! be believed without it, which stands at each gate.
 
 mod alone;
-mod backlogged;
+pub(crate) mod backlogged;
 mod cpu;
 mod feasible;
 mod held_back;
 mod knobs;
+mod limit;
+mod looks;
 mod memory;
 mod oom;
 mod others;
@@ -19,6 +21,7 @@ mod repeats;
 mod scheduler;
 mod settings;
 mod start;
+mod steady;
 mod throttled;
 mod window;
 mod workloads;
@@ -39,6 +42,8 @@ pub(crate) use repeats::Selection;
 pub(crate) enum Scope {
     /// Every promise of the trial.
     All,
+    /// Those about counters that were sampled, and not about what workloads say of themselves.
+    Sampled,
     /// Those about shares, of whatever it is.
     Shares,
     /// Those about the disk.
@@ -63,7 +68,7 @@ impl Scope {
         let quota = matches!(relation, AtLeastKnob(_));
         let protects = matches!(relation, AtLeast(_) | AtLeastKnob(_));
         match self {
-            Self::All => true,
+            Self::All | Self::Sampled => true,
             Self::Shares => matches!(relation, Proportional(_) | Equal),
             Self::Io => measure.is_io(),
             Self::IoShares => measure.is_io() && competes,
@@ -184,8 +189,18 @@ pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Gat
         gates.push(writes::gate(evidence));
         gates.push(page_cache::gate(evidence));
     }
+    gates.extend(limit::gate(evidence));
     gates.push(start::gate(evidence));
-    gates.push(window::gate(evidence));
+    gates.extend(looks::gate(evidence));
+    gates.extend(of_time(evidence));
+    gates
+}
+
+/// The gates that ask only whether there is time enough and the same at its end as at its start:
+/// those that a repeat can be asked while it still runs.
+pub(crate) fn of_time(evidence: &Evidence<'_>) -> Vec<Gate> {
+    let mut gates = vec![window::gate(evidence)];
+    gates.extend(steady::gate(evidence));
     gates
 }
 

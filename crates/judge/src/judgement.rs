@@ -6,6 +6,9 @@ use assay_record::Guest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::compared::{ComparisonJudgement, ReferenceJudgement};
+use crate::unbounded;
+
 /// What is said of a promise, a trial or a study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -42,7 +45,8 @@ pub struct Interval {
     pub value: f64,
     /// Lower end.
     pub low: f64,
-    /// Upper end.
+    /// Upper end; `null` in JSON where there is none.
+    #[serde(with = "unbounded")]
     pub high: f64,
 }
 
@@ -53,10 +57,17 @@ pub struct Judgement {
     pub schema: u32,
     /// The study's name.
     pub study: String,
-    /// The worst verdict of its trials: broken, void, undecided, kept, in that order.
+    /// The worst verdict of its trials and comparisons: broken, void, undecided, kept, in that
+    /// order.
     pub verdict: Verdict,
     /// One entry for each combination of factors.
     pub trials: Vec<TrialJudgement>,
+    /// One entry for each promise across trials and combination of the factors that it holds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub comparisons: Vec<ComparisonJudgement>,
+    /// Numbers of others beside ours.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<ReferenceJudgement>,
     /// Whether the host was put back as it was found; `None` when the run never said.
     pub restored: Option<bool>,
     /// The lab's guest that the run took place in, if it did.
@@ -144,6 +155,9 @@ pub struct PromiseJudgement {
     pub total_rate: Option<f64>,
     /// For an undecided promise: seconds of window that would probably decide it.
     pub needs_s: Option<f64>,
+    /// For an undecided promise on a workload's own number: repeats that would probably decide it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs_repeats: Option<usize>,
     /// One entry a measured group.
     pub groups: Vec<GroupJudgement>,
     /// Why it was broken, most certain first.
@@ -167,7 +181,8 @@ pub struct GroupJudgement {
     pub share: f64,
     /// Lower end of its interval.
     pub low: f64,
-    /// Upper end of its interval.
+    /// Upper end of its interval; `null` in JSON where there is none.
+    #[serde(with = "unbounded")]
     pub high: f64,
     /// The measure per second.
     pub rate: f64,

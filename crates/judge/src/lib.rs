@@ -10,34 +10,54 @@
 //!                                     validity gates, causes  ---------->  verdict
 //! ```
 
+mod catalogue;
 mod causes;
+mod compared;
+mod comparison;
 mod cpus;
 mod expected;
+mod explain;
 mod feasible;
 mod figures;
 mod gates;
 mod grid;
 mod judgement;
+mod looks;
 mod margin;
 mod measure;
+mod metric;
+mod metric_promise;
+mod outside;
+mod placed;
 mod promise;
 mod queue;
 mod reading;
 mod reason;
+mod reference;
 mod repeat;
 mod series;
 mod statistics;
 mod throttle;
 mod trial;
+mod unbounded;
+mod wanted;
 mod warm_up;
 mod wording;
 
 use assay_record::{Manifest, Table};
+use comparison::Given;
+use wanted::Found;
 
+pub use catalogue::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
+pub use compared::{ComparisonJudgement, LevelJudgement, PairJudgement, ReferenceJudgement};
+pub use explain::{Arm, ArmResult, Effect, Explained, Explanation, Finding, explain};
 pub use judgement::{
     Cause, Check, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement,
     Verdict, WorkloadFigures,
 };
+
+pub use looks::{Looks, decides};
+pub use outside::{Amounts, Outside, OutsideFacts, OutsideGroup, Scatter, judge_outside};
 
 /// The samples of a run, `[trial][repeat]` -> tables, in the order of the manifest. A missing
 /// entry, or one without tables, is a repeat whose samples are lost.
@@ -47,20 +67,38 @@ pub type Samples = [Vec<Vec<Table>>];
 /// same document.
 #[must_use]
 pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
-    let trials: Vec<TrialJudgement> = manifest
+    let wanted = wanted::of_run(manifest);
+    let (trials, found): (Vec<TrialJudgement>, Vec<Vec<Found>>) = manifest
         .trials
         .iter()
         .enumerate()
         .map(|(number, trial)| {
             let samples = samples.get(number).map_or(&[][..], Vec::as_slice);
-            trial::judge_trial(manifest, number, trial, samples)
+            trial::judge_trial(manifest, number, trial, samples, &wanted)
         })
+        .unzip();
+    let given = |index: usize| -> Vec<Given<'_>> {
+        let trials = manifest.trials.iter().zip(&found);
+        trials.map(|(trial, found)| Given { trial, found: &found[index] }).collect()
+    };
+    let comparisons: Vec<ComparisonJudgement> = manifest
+        .comparisons
+        .iter()
+        .enumerate()
+        .flat_map(|(index, promise)| comparison::judge(promise, &given(index)))
         .collect();
+    let first = manifest.comparisons.len();
+    let references = manifest.references.iter().enumerate();
+    let verdicts = trials.iter().map(|trial| trial.verdict);
     Judgement {
         schema: 1,
         study: manifest.study.clone(),
-        verdict: Verdict::worst(trials.iter().map(|trial| trial.verdict)),
+        verdict: Verdict::worst(verdicts.chain(comparisons.iter().map(|one| one.verdict))),
+        references: references
+            .map(|(index, reference)| reference::beside(reference, &given(first + index)))
+            .collect(),
         trials,
+        comparisons,
         restored: manifest.restored,
         guest: manifest.guest.clone(),
         caveat: manifest.guest.as_ref().map(|guest| guest.caveat().to_owned()),

@@ -4,4 +4,5 @@ pub(crate) mod block_length;
 pub(crate) mod bootstrap;
 pub(crate) mod estimate;
 pub(crate) mod jain;
+pub(crate) mod over_repeats;
 pub(crate) mod student;

@@ -5,10 +5,12 @@ use assay_record::{Manifest, RelationRecord, Table, TrialRecord};
 use crate::figures;
 use crate::gates::{self, Evidence, Selection};
 use crate::judgement::{TrialJudgement, Verdict};
+use crate::looks;
 use crate::measure::Measure;
 use crate::promise::{self, Subject};
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
+use crate::wanted::{Found, PLAIN, Wanted};
 
 /// What the run wrote into io.cost.model, if it was always the same (Documentation/admin-guide/
 /// cgroup-v2.rst: `rrandiops` is the rate of random reads).
@@ -23,24 +25,26 @@ fn told_iops(manifest: &Manifest) -> Option<f64> {
     told.first().copied().filter(|first| told.iter().all(|other| other == first))
 }
 
-/// Judges one combination of factors.
+/// Judges one combination of factors, and finds what comparisons with other trials want of it.
 pub(crate) fn judge_trial(
     manifest: &Manifest,
     number: usize,
     trial: &TrialRecord,
     samples: &[Vec<Table>],
-) -> TrialJudgement {
+    wanted: &[Wanted<'_>],
+) -> (TrialJudgement, Vec<Found>) {
     let groups: Vec<&str> = trial
         .groups
         .iter()
         .filter(|group| is_measured(group))
         .map(|group| group.name.as_str())
         .collect();
-    let promises: Vec<(Measure, &RelationRecord)> = trial
+    let mut promises: Vec<(Measure, &RelationRecord)> = trial
         .promises
         .iter()
         .filter_map(|promise| Some((Measure::parse(&promise.measure)?, &promise.is)))
         .collect();
+    promises.extend(wanted.iter().filter_map(|wanted| Some((wanted.sampled()?, &PLAIN))));
     let selection = Selection::new(trial, samples);
     let repeats = prepare(trial, &selection, &groups, &promises);
     let evidence = Evidence {
@@ -60,11 +64,13 @@ pub(crate) fn judge_trial(
         groups: &groups,
         repeats: &repeats,
         gates: &gates,
+        part: looks::part_of(trial),
     };
     let records: Vec<_> = repeats.iter().map(|repeat| repeat.record).collect();
     let judged: Vec<_> =
         trial.promises.iter().map(|promise| promise::judge_promise(&subject, promise)).collect();
-    TrialJudgement {
+    let found = wanted.iter().map(|wanted| wanted.find(&subject)).collect();
+    let judgement = TrialJudgement {
         factors: trial.factors.clone(),
         verdict: Verdict::worst(judged.iter().map(|promise| promise.verdict)),
         repeats: selection.counted,
@@ -73,8 +79,9 @@ pub(crate) fn judge_trial(
         warm_up_s: repeats.iter().map(|repeat| repeat.warm_up_s).fold(0.0, f64::max),
         observer_cpu: observer_cpu(&repeats),
         workloads: figures::figures(trial, &records),
-        validity: gates.into_iter().map(|gate| gate.check).collect(),
-    }
+        validity: gates.iter().map(|gate| gate.check.clone()).collect(),
+    };
+    (judgement, found)
 }
 
 fn prepare<'r>(

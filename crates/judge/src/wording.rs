@@ -41,6 +41,24 @@ pub(crate) fn rate(measure: Measure, value: f64) -> String {
     }
 }
 
+/// A number of unknown size: four digits, more where it has more before the point, and powers of
+/// ten where it is very large or very small.
+pub(crate) fn number(value: f64) -> String {
+    let size = value.abs();
+    if size == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    if !(1e-3..1e7).contains(&size) {
+        return format!("{value:.3e}");
+    }
+    let decimals = (3 - size.log10().floor() as i32).clamp(0, 6) as usize;
+    let text = format!("{value:.decimals$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,6 +68,20 @@ mod tests {
         let items: Vec<String> = (1..=5).map(|number| format!("task{number}")).collect();
         assert_eq!(some_of(&items, ", "), "task1, task2, task3, and 2 more");
         assert_eq!(some_of(&items[..2], ", "), "task1, task2");
+    }
+
+    #[test]
+    fn numbers_keep_four_digits_whatever_their_size() {
+        for (value, text) in [
+            (1.1, "1.1"),
+            (1.14159, "1.142"),
+            (0.012_346, "0.01235"),
+            (123_456.7, "123457"),
+            (2.723e9, "2.723e9"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(number(value), text);
+        }
     }
 
     #[test]

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use assay_facts::HostFacts;
 use assay_knob::{DiskQueue, Translation, Untranslatable, translate};
 use assay_record::KnobRecord;
-use assay_study::{After, Bindings, Group, Study};
+use assay_study::{After, Bindings, Group, Study, footprint_part};
 
 use crate::disk::piece;
+use crate::footprint::{self, Predictions};
 use crate::null_blk::null_blk_speed;
 use crate::refusal::Refusal;
 use crate::trial::{AfterPlan, DiskPlan, GroupPlan, KnobPlan, Part, WorkloadPlan};
@@ -18,6 +19,7 @@ pub(crate) fn plan_groups(
     facts: &HostFacts,
     factors: &Bindings,
     disks: &[DiskPlan],
+    predictions: &Predictions,
     refusals: &mut Vec<Refusal>,
 ) -> Vec<GroupPlan> {
     let kitchen = Kitchen { study, facts, factors };
@@ -33,7 +35,7 @@ pub(crate) fn plan_groups(
         }
     }
     let mut planner =
-        Planner { study, facts, factors, disks, recipes, refusals, groups: Vec::new() };
+        Planner { kitchen, predictions, disks, recipes, refusals, groups: Vec::new() };
     planner.add(&study.groups, None);
     let mut groups = planner.groups;
     share_out(&mut groups, disks, refusals);
@@ -41,9 +43,8 @@ pub(crate) fn plan_groups(
 }
 
 struct Planner<'p> {
-    study: &'p Study,
-    facts: &'p HostFacts,
-    factors: &'p Bindings,
+    kitchen: Kitchen<'p>,
+    predictions: &'p Predictions,
     disks: &'p [DiskPlan],
     /// By name, and whether it is for a preparation.
     recipes: BTreeMap<(&'p str, bool), Recipe>,
@@ -54,7 +55,7 @@ struct Planner<'p> {
 impl Planner<'_> {
     fn add(&mut self, groups: &[Group], outer: Option<&str>) {
         for group in groups {
-            let count = group.count.resolve(self.factors).unwrap_or(1) as usize;
+            let count = group.count.resolve(self.kitchen.factors).unwrap_or(1) as usize;
             for index in 0..count {
                 let own = if count > 1 {
                     format!("{}{}", group.name, index + 1)
@@ -74,7 +75,7 @@ impl Planner<'_> {
         GroupPlan {
             name: name.to_owned(),
             measured: group.measured,
-            outside: group.outside.resolve(self.factors).unwrap_or(false),
+            outside: group.outside.resolve(self.kitchen.factors).unwrap_or(false),
             is_inner: !group.groups.is_empty(),
             knobs: self.knobs(group, index, disk),
             workloads: self.workloads(group, name, own, index),
@@ -94,16 +95,26 @@ impl Planner<'_> {
         let queue = disk.map(|disk| self.queue(disk));
         let mut planned = Vec::new();
         for (knob, values) in &group.knobs {
-            let value = values[index % values.len()].resolve(self.factors);
+            let value = values[index % values.len()].resolve(self.kitchen.factors);
             let asked = value.map(|value| value.to_string()).unwrap_or_default();
-            match self.translated(knob, &asked, queue.as_ref()) {
+            let (value, footprint) = match self.in_bytes(group, &asked) {
+                Ok(found) => found,
+                Err(why) => {
+                    self.refusals.push(Refusal::new(
+                        format!("`{knob} = {asked}` of group `{}`: {why}", group.name),
+                        "write the limit in bytes, such as \"256 MiB\"",
+                    ));
+                    continue;
+                }
+            };
+            match self.translated(knob, &value, queue.as_ref()) {
                 Ok(translation) => planned.push(KnobPlan {
                     record: KnobRecord {
                         knob: knob.clone(),
                         asked,
                         file: translation.file.clone(),
                         written: translation.written.clone(),
-                        note: translation.note.clone(),
+                        note: footprint.or_else(|| translation.note.clone()),
                         obeyed_by: translation.obeyed_by.clone(),
                         also: translation.also.iter().cloned().collect(),
                     },
@@ -120,6 +131,15 @@ impl Planner<'_> {
         planned
     }
 
+    /// The value as knobs take it: a part of the group's footprint becomes bytes, with a note of
+    /// where they came from.
+    fn in_bytes(&self, group: &Group, asked: &str) -> Result<(String, Option<String>), String> {
+        let Some(part) = footprint_part(asked) else { return Ok((asked.to_owned(), None)) };
+        let footprint = footprint::of_group(&self.kitchen, group, self.predictions)?;
+        let (bytes, note) = footprint::limit(part, footprint);
+        Ok((bytes, Some(note)))
+    }
+
     /// The knob as this host and its kernel know it.
     fn translated(
         &self,
@@ -127,8 +147,8 @@ impl Planner<'_> {
         asked: &str,
         queue: Option<&DiskQueue>,
     ) -> Result<Translation, Untranslatable> {
-        let translation = translate(knob, asked, &self.facts.cgroup, queue)?;
-        if let Some(why) = translation.why_not_in(&self.facts.kernel) {
+        let translation = translate(knob, asked, &self.kitchen.facts.cgroup, queue)?;
+        if let Some(why) = translation.why_not_in(&self.kitchen.facts.kernel) {
             return Err(why);
         }
         if !translation.device_rules.is_empty() {
@@ -148,6 +168,7 @@ impl Planner<'_> {
         let disk = &self.disks[disk];
         let found = match &disk.source {
             assay_study::DiskSource::Block { device, .. } => self
+                .kitchen
                 .facts
                 .disks
                 .iter()
@@ -168,7 +189,8 @@ impl Planner<'_> {
         };
         let mut planned = Vec::new();
         for name in &group.run {
-            let (Some(workload), Some(asked)) = (plan(name, false), self.study.workloads.get(name))
+            let (Some(workload), Some(asked)) =
+                (plan(name, false), self.kitchen.study.workloads.get(name))
             else {
                 continue;
             };

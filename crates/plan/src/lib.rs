@@ -3,7 +3,9 @@
 //! Pure: a plan can be made, printed and tested for any machine whose facts are known. What this
 //! host cannot do is found here, before anything is touched.
 
+mod comparison;
 mod disk;
+mod footprint;
 mod group;
 mod null_blk;
 mod order;
@@ -14,8 +16,10 @@ mod rights;
 mod setting;
 mod step;
 mod trial;
+mod turns;
 mod workload;
 
+pub use footprint::{Predictions, to_predict};
 pub use null_blk::{NullBlkSpeed, null_blk_attributes, null_blk_speed};
 pub use order::{Slot, order};
 pub use place::PlacementPlan;
@@ -25,5 +29,6 @@ pub use setting::SettingPlan;
 pub use step::{Step, steps};
 pub use trial::{
     AfterPlan, DiskPlan, GroupPlan, KnobPlan, Part, PlacePlan, Plan, ToolPlan, Trial, WorkloadPlan,
-    plan,
+    plan, plan_with,
 };
+pub use turns::{CHANGED, take_turns};

@@ -5,16 +5,21 @@ use std::time::Duration;
 
 use assay_facts::{Home, HostFacts};
 use assay_knob::Translation;
-use assay_record::{IoClass, KnobRecord, PromiseRecord, RelationRecord, WarmUpRecord};
+use assay_record::{
+    ComparisonRecord, IoClass, KnobRecord, PromiseRecord, ReferenceRecord, RelationRecord,
+    StopRecord, WarmUpRecord,
+};
 use assay_study::{
-    Bindings, Bound, DiskSource, Ends, Format, Promise, Relation, Scalar, Study, Templated, WarmUp,
-    combinations, rate,
+    Bindings, Bound, DiskSource, Ends, Format, Promise, Relation, Sampling, Scalar, Stop, Study,
+    Templated, WarmUp, combinations, rate,
 };
 use assay_units::Bytes;
 use assay_workload::Call;
 use assay_workload::fio::Job;
 
+use crate::comparison::{comparisons, references};
 use crate::disk::plan_disks;
+use crate::footprint::Predictions;
 use crate::group::plan_groups;
 use crate::order::{Slot, order};
 use crate::place::{PlacementPlan, plan_places};
@@ -30,6 +35,10 @@ pub struct Plan {
     pub trials: Vec<Trial>,
     /// The order in which their repeats run.
     pub slots: Vec<Slot>,
+    /// What is promised of trials against each other.
+    pub comparisons: Vec<ComparisonRecord>,
+    /// Numbers of others to show beside ours.
+    pub references: Vec<ReferenceRecord>,
     /// What this host cannot do. A plan with refusals is printed but never run.
     pub refusals: Vec<Refusal>,
 }
@@ -61,6 +70,10 @@ pub struct Trial {
     pub at_most: Duration,
     /// What ends it before that.
     pub ends: Ends,
+    /// What is sampled besides what every run samples, and how often.
+    pub sampling: Sampling,
+    /// Whether it may end before, once everything is decided.
+    pub stop: StopRecord,
 }
 
 /// A scratch disk.
@@ -205,13 +218,19 @@ pub enum Part {
     Directory,
 }
 
-/// Makes the plan of a study for a host.
+/// Makes the plan of a study for a host, where no limit is a part of a footprint.
 #[must_use]
 pub fn plan(study: &Study, facts: &HostFacts, seed: u64) -> Plan {
+    plan_with(study, facts, &Predictions::default(), seed)
+}
+
+/// Makes the plan of a study for a host, with what its workloads say that they will take.
+#[must_use]
+pub fn plan_with(study: &Study, facts: &HostFacts, predictions: &Predictions, seed: u64) -> Plan {
     let mut refusals = Vec::new();
     let trials: Vec<Trial> = combinations(study)
         .into_iter()
-        .map(|factors| plan_trial(study, facts, factors, &mut refusals))
+        .map(|factors| plan_trial(study, facts, factors, predictions, &mut refusals))
         .collect();
     let slots = order(trials.len(), study.design.repeats, study.design.order, seed);
     // The same need in every trial is one need.
@@ -221,17 +240,24 @@ pub fn plan(study: &Study, facts: &HostFacts, seed: u64) -> Plan {
             unique.push(refusal);
         }
     }
-    Plan { trials, slots, refusals: unique }
+    Plan {
+        trials,
+        slots,
+        comparisons: comparisons(study),
+        references: references(study),
+        refusals: unique,
+    }
 }
 
 fn plan_trial(
     study: &Study,
     facts: &HostFacts,
     factors: Bindings,
+    predictions: &Predictions,
     refusals: &mut Vec<Refusal>,
 ) -> Trial {
     let disks = plan_disks(study, facts, &factors, refusals);
-    let groups = plan_groups(study, facts, &factors, &disks, refusals);
+    let groups = plan_groups(study, facts, &factors, &disks, predictions, refusals);
     let (homes, absent) = facts.cgroup.homes(controllers(study, &groups, facts));
     refuse_without_rights(facts, &disks, &groups, &absent, refusals);
     refuse_without_tools(study, facts, &disks, &groups, refusals);
@@ -239,16 +265,25 @@ fn plan_trial(
         refusals.push(refuse_without_homes(&absent));
     }
     Trial {
-        promises: study.promises.iter().map(|promise| plan_promise(promise, &factors)).collect(),
+        promises: study
+            .promises
+            .iter()
+            .filter_map(|promise| plan_promise(promise, &factors))
+            .collect(),
         warm_up: match study.design.warm_up {
             WarmUp::Auto => WarmUpRecord::Auto,
             WarmUp::Fixed(length) => WarmUpRecord::Seconds(length.as_secs_f64()),
         },
         at_most: study.design.at_most,
+        stop: match study.design.stop {
+            Stop::AtMost => StopRecord::AtMost,
+            Stop::Decided => StopRecord::Decided,
+        },
         settings: plan_settings(study, facts, &factors, refusals),
         drop_caches: plan_drop(study, facts, &factors, refusals),
         placements: plan_places(study, facts, &factors, refusals),
         ends: study.design.ends,
+        sampling: study.sampling.clone(),
         factors,
         disks,
         groups,
@@ -268,23 +303,27 @@ fn controllers<'g>(study: &Study, groups: &'g [GroupPlan], facts: &HostFacts) ->
         }
     }
     let of_memory = |promise: &Promise| promise.measure.starts_with("memory.");
-    if study.promises.iter().any(of_memory) && !wanted.contains(&"memory") {
+    let by_node = study.sampling.sources.iter().any(|source| source == "group_nodes");
+    if (by_node || study.promises.iter().any(of_memory)) && !wanted.contains(&"memory") {
         wanted.push("memory");
     }
     wanted
 }
 
-fn plan_promise(promise: &Promise, factors: &Bindings) -> PromiseRecord {
+/// A promise of one trial; `None` for one across trials, which [`comparisons`] has.
+fn plan_promise(promise: &Promise, factors: &Bindings) -> Option<PromiseRecord> {
     let bound = |value: &Templated<Scalar>| {
         // The checker has resolved every template and refused a bound that is no rate.
         let scalar = value.resolve(factors).ok();
         scalar.and_then(|scalar| rate(&promise.measure, &scalar)).unwrap_or(f64::NAN)
     };
-    PromiseRecord {
+    Some(PromiseRecord {
         measure: promise.measure.clone(),
         is: match &promise.is {
+            Relation::Ratio { .. } | Relation::EqualOver { .. } => return None,
             Relation::Proportional { to } => RelationRecord::Proportional(to.clone()),
             Relation::Equal => RelationRecord::Equal,
+            Relation::Placed => RelationRecord::Placed,
             Relation::AtMost { bound: Bound::Value(value) } => RelationRecord::AtMost(bound(value)),
             Relation::AtLeast { bound: Bound::Value(value) } => {
                 RelationRecord::AtLeast(bound(value))
@@ -298,7 +337,7 @@ fn plan_promise(promise: &Promise, factors: &Bindings) -> PromiseRecord {
         },
         within: promise.within.fraction(),
         confidence: promise.confidence,
-    }
+    })
 }
 
 fn refuse_without_homes(absent: &BTreeMap<String, String>) -> Refusal {

@@ -6,7 +6,7 @@ use assay_facts::HostFacts;
 use assay_record::IoClass;
 use assay_study::{Bindings, Scalar, Study, Templated, Tool, fill};
 use assay_workload::fio::{Job, Section, io_class, sections, threads};
-use assay_workload::{Argument, COMMAND, Call, GIVEN, Gate, Kind, Program, Value, kind};
+use assay_workload::{Argument, COMMAND, Call, GIVEN, Gate, Given, Kind, Program, Value, kind};
 
 use crate::program::{ASSAY_LOAD, path_of};
 use crate::refusal::Refusal;
@@ -185,6 +185,21 @@ fn has_end(job: &Job) -> bool {
 }
 
 impl Recipe {
+    /// The command that asks a generator for its footprint, program first: it answers with JSON and
+    /// makes nothing. `None` for what predicts none.
+    pub(crate) fn question(&self) -> Option<Vec<String>> {
+        let Self::Call(load) = self else { return None };
+        let known = kind(&load.call.tool)?;
+        if known.program != Program::Load {
+            return None;
+        }
+        // Where its files will be is not known yet, and does not change how large they are.
+        let given = Given { directory: Some(".".to_owned()), ..Given::default() };
+        let words = load.call.words.iter().map(|word| given.fill(word));
+        let program = std::iter::once(load.call.program.clone());
+        Some(program.chain(words).chain(["--predict".to_owned()]).collect())
+    }
+
     /// What the `index`-th member of a group starts; `member` is the member's name, `name` that of
     /// the workload in the trial.
     pub(crate) fn plan(&self, name: String, member: &str, index: usize) -> WorkloadPlan {

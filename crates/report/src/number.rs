@@ -32,12 +32,13 @@ impl Unit {
                 (0.0, 1024.0, "KiB"),
             ],
             "memory.refaults" => &[(0.0, 1.0, "pages/s")],
-            _ => &[(1e6, 1e6, "M/s"), (1e4, 1e3, "k/s"), (0.0, 1.0, "/s")],
+            // What workloads say of themselves has its unit in its name.
+            _ => &[(1e9, 1e9, "x 1e9"), (1e7, 1e6, "x 1e6"), (0.0, 1.0, "")],
         };
         let (scale, label) = ladder
             .iter()
             .find(|(from, _, _)| largest >= *from)
-            .map_or((1.0, "/s"), |(_, scale, label)| (*scale, *label));
+            .map_or((1.0, ""), |(_, scale, label)| (*scale, *label));
         Self { label, scale, decimals: decimals_of(largest / scale) }
     }
 
@@ -60,7 +61,7 @@ impl Unit {
 
     /// The number with its unit.
     pub(crate) fn with_label(self, value: f64) -> String {
-        format!("{} {}", self.number(value), self.label)
+        format!("{} {}", self.number(value), self.label).trim_end().to_owned()
     }
 }
 
@@ -98,6 +99,27 @@ pub(crate) fn plain(value: f64) -> String {
     } else {
         text
     }
+}
+
+/// A number of unknown size with four digits, and powers of ten where it is very large or small.
+pub(crate) fn four(value: f64) -> String {
+    let size = value.abs();
+    if size == 0.0 || !value.is_finite() {
+        return plain(value);
+    }
+    if !(1e-3..1e7).contains(&size) {
+        return format!("{value:.3e}");
+    }
+    let text = fixed(value, (3 - size.log10().floor() as i32).clamp(0, 6) as usize);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// A ratio: three decimals, so that those of a column stand below each other.
+pub(crate) fn three(value: f64) -> String {
+    fixed(value, 3)
 }
 
 /// Decimals that percentages of a column need so that its smallest entry keeps two digits.

@@ -1,5 +1,6 @@
 //! The HTML page: everything that templates need as plain data, and the rendering itself.
 
+mod across;
 mod changes;
 mod cost;
 mod headline;
@@ -21,15 +22,18 @@ use crate::figure::{self, Figure};
 use crate::vendor::{self, Library};
 use crate::{Samples, trial as trials_of_run};
 
+pub(crate) use cost::Cost;
+pub(crate) use host::Host;
+
 /// A label with its value, for lists of facts.
 #[derive(Serialize)]
-struct Fact {
+pub(crate) struct Fact {
     label: String,
     value: String,
 }
 
 impl Fact {
-    fn new(label: &str, value: impl Into<String>) -> Self {
+    pub(crate) fn new(label: &str, value: impl Into<String>) -> Self {
         Self { label: label.to_owned(), value: value.into() }
     }
 }
@@ -42,10 +46,12 @@ struct Page<'a> {
     question: Option<&'a str>,
     started_at: &'a str,
     headline: headline::Headline,
+    comparisons: Vec<across::AcrossView>,
+    others: Vec<across::ReferenceView>,
     overview: Option<Figure>,
     trials: Vec<trial::TrialView>,
-    host: host::Host,
-    cost: cost::Cost,
+    host: Host,
+    cost: Cost,
     changes: changes::Changes,
     study_text: &'a str,
     origin: Vec<Fact>,
@@ -68,15 +74,17 @@ pub(crate) fn render(
         question: manifest.question.as_deref(),
         started_at: &manifest.started_at,
         headline: headline::Headline::of(manifest, judgement, &trials),
+        comparisons: across::comparisons(judgement)?,
+        others: across::references(judgement),
         overview: figure::overview(&trials)?,
         trials: views?,
-        host: host::Host::of(&manifest.host),
-        cost: cost::Cost::of(&trials),
+        host: Host::of(&manifest.host),
+        cost: Cost::of(&trials),
         changes: changes::Changes::of(manifest, judgement),
         study_text: &manifest.study_text,
         origin: origin(manifest),
-        style: Markup::from_safe_string(include_str!("templates/style.css").to_owned()),
-        script: Markup::from_safe_string(include_str!("templates/script.js").to_owned()),
+        style: style(),
+        script: script(),
         libraries: vendor::libraries(),
     };
     environment()
@@ -84,7 +92,17 @@ pub(crate) fn render(
         .map_err(|cause| Error::new("render the page", cause))
 }
 
-fn environment() -> Result<Environment<'static>, minijinja::Error> {
+/// The style of every page.
+pub(crate) fn style() -> Markup {
+    Markup::from_safe_string(include_str!("templates/style.css").to_owned())
+}
+
+/// What draws the figures of every page.
+pub(crate) fn script() -> Markup {
+    Markup::from_safe_string(include_str!("templates/script.js").to_owned())
+}
+
+pub(crate) fn environment() -> Result<Environment<'static>, minijinja::Error> {
     let mut environment = Environment::new();
     // A misspelt field must fail in tests instead of leaving a hole in a report.
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -96,10 +114,12 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     for (name, text) in [
         ("report.html", include_str!("templates/report.html")),
         ("macros.html", include_str!("templates/macros.html")),
+        ("across.html", include_str!("templates/across.html")),
         ("trial.html", include_str!("templates/trial.html")),
         ("shares.html", include_str!("templates/shares.html")),
         ("details.html", include_str!("templates/details.html")),
         ("host.html", include_str!("templates/host.html")),
+        ("recording.html", include_str!("templates/recording.html")),
     ] {
         environment.add_template(name, text)?;
     }
@@ -107,7 +127,7 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
 }
 
 /// What is needed to make this run again, or to judge it again.
-fn origin(manifest: &Manifest) -> Vec<Fact> {
+pub(crate) fn origin(manifest: &Manifest) -> Vec<Fact> {
     vec![
         Fact::new("Recorded by", format!("assay {}", manifest.assay)),
         Fact::new("Started", manifest.started_at.clone()),

@@ -17,6 +17,13 @@ pub(crate) fn feasible<'j>(
     check.filter(|_| differs).map(|check| check.evidence.as_str())
 }
 
+/// Whether limits on memory bound at all: without it no number under them means anything, so that
+/// it stands beside the numbers though it is no condition.
+pub(crate) fn limit_on_memory(judged: &TrialJudgement) -> Option<&str> {
+    let check = judged.validity.iter().find(|check| check.check == "limit")?;
+    Some(check.evidence.as_str())
+}
+
 /// A verdict as one word.
 pub(crate) const fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
@@ -80,7 +87,18 @@ pub(crate) fn scalar(value: &Value) -> String {
 
 /// Whether a promise speaks of shares of the whole, or else of rates.
 pub(crate) fn speaks_of_shares(promise: &PromiseJudgement) -> bool {
-    matches!(promise.is.as_str(), "proportional" | "equal")
+    matches!(promise.is.as_str(), "proportional" | "equal") && !is_metric(&promise.measure)
+}
+
+/// Whether a measure is what a workload says of itself, and no counter of the kernel.
+pub(crate) fn is_metric(measure: &str) -> bool {
+    let family = measure.split('.').next().unwrap_or(measure);
+    !matches!(family, "io" | "cpu" | "memory")
+}
+
+/// The worst of many verdicts: broken, void, undecided, kept, in that order.
+pub(crate) fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
+    Verdict::worst(verdicts)
 }
 
 /// A promise as a sentence fragment: what, in which relation, within what margin.
@@ -107,6 +125,7 @@ fn limit(measure: &str, bound: &str) -> String {
         |_| bound.to_owned(),
         |number| match measure {
             "memory.current" | "memory.dirty" => Unit::of_rate(measure, number).with_label(number),
+            _ if is_metric(measure) => number::four(number),
             _ => format!("{bound} per second"),
         },
     )
@@ -159,6 +178,9 @@ pub(crate) fn total_rate(promise: &PromiseJudgement) -> Option<String> {
 
 /// What would decide an undecided promise.
 pub(crate) fn needs(promise: &PromiseJudgement, window_s: f64) -> Option<String> {
+    if promise.needs_repeats.is_some() {
+        return crate::across::needs_repeats(promise.needs_repeats);
+    }
     let needs = promise.needs_s?;
     Some(format!(
         "To decide it: about {} of window, of which {} are there. Raise `at_most` or `repeats` \

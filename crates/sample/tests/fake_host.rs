@@ -27,7 +27,10 @@ fn tree() -> tempfile::TempDir {
     put(root, "cg/task1/cpuacct.usage_percpu", "120000000 3456789 \n");
     put(root, "cg/task1/cpu.stat", "nr_periods 9\nnr_throttled 4\nthrottled_time 777\n");
     put(root, "cg/task1/memory.usage_in_bytes", "8192\n");
-    put(root, "cg/task1/memory.stat", "total_cache 4096\ntotal_rss 1024\n");
+    put(root, "cg/task1/memory.stat", "total_cache 4096\ntotal_rss 1024\ntotal_rss_huge 512\n");
+    put(root, "cg/task1/memory.failcnt", "7\n");
+    put(root, "cg/task1/memory.max_usage_in_bytes", "9000\n");
+    put(root, "cg/task1/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
     put(root, "proc/vmstat", "nr_dirty 3\nnr_writeback 1\nnr_dirty_threshold 100\n");
     put(root, "sys/block/loop0/stat", " 10 1 80 5 20 2 160 6 3 40 50 0 0 0 0 0 0\n");
     put(root, "proc/stat", "cpu  1 2 3 4 5 6 7 8 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\n");
@@ -50,6 +53,7 @@ fn targets() -> Targets {
         }],
         disks: vec![DiskTarget { device: "loop0".to_owned() }],
         throttles: Ok(vec![ThrottleTarget { name: "task1".to_owned(), path: file("cpu.stat") }]),
+        ..Targets::default()
     }
 }
 
@@ -87,6 +91,10 @@ fn every_source_lands_in_its_table_and_a_missing_one_says_why() {
     assert_eq!(value("throttle", "task1", "throttled_ns"), 777);
     assert_eq!(value("memory", "task1", "current_bytes"), 8192);
     assert_eq!(value("memory", "task1", "anon_bytes"), 1024);
+    assert_eq!(value("memory", "task1", "anon_huge_bytes"), 512);
+    assert_eq!(value("memory", "task1", "max_events"), 7, "v1 counts failures of charging");
+    assert_eq!(value("memory", "task1", "oom_kills"), 2);
+    assert_eq!(value("memory", "task1", "peak_bytes"), 9000);
     let events = tables.iter().find(|table| table.source == "memory").unwrap();
     assert_eq!(events.series("task1", "low_events").next(), None, "v1 counts no such events");
     let rounds = tables[0].time_ns.len() as u64;

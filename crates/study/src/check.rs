@@ -4,11 +4,13 @@
 //! These checks need no text, so that a study can be checked again after a factor was set from
 //! the command line. With the text at hand each finding gets its place.
 
+mod across;
 mod disks;
 mod fio;
 mod groups;
 mod kinds;
 mod knobs;
+mod measures;
 mod place;
 mod promises;
 mod settings;
@@ -37,6 +39,7 @@ pub(crate) fn study(study: &Study, places: &Places) -> Vec<Diagnostic> {
     workloads::check(&mut check);
     place::check(&mut check);
     promises::check(&mut check);
+    across::references(&mut check);
     check.findings
 }
 
@@ -63,6 +66,11 @@ impl Complaint {
 }
 
 impl<'s> Check<'s> {
+    /// Whether the study is checked with its text, and not again after a change of it.
+    pub(crate) fn has_text(&self) -> bool {
+        !self.places.is_empty()
+    }
+
     /// Where the value at this path stands, if the text is at hand.
     pub(crate) fn place(&self, path: &str) -> Option<Range<usize>> {
         self.places.get(path).cloned()

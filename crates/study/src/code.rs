@@ -27,7 +27,6 @@ pub(crate) const UNKNOWN_FIO_OPTION: &str = "A0310";
 pub(crate) const OWNED_FIO_OPTION: &str = "A0311";
 pub(crate) const UNKNOWN_KNOB: &str = "A0312";
 pub(crate) const UNKNOWN_MEASURE: &str = "A0313";
-pub(crate) const LATER_RELATION: &str = "A0314";
 pub(crate) const BROKEN_TEMPLATE: &str = "A0315";
 pub(crate) const UNKNOWN_OPTION: &str = "A0330";
 pub(crate) const OWNED_OPTION: &str = "A0331";
@@ -61,11 +60,18 @@ pub(crate) const KNOB_WITHOUT_NUMBER: &str = "A0418";
 pub(crate) const INNER_PROCESSES: &str = "A0419";
 pub(crate) const KNOB_OF_ANOTHER_KIND: &str = "A0420";
 pub(crate) const RIVAL_SETTINGS: &str = "A0440";
+pub(crate) const PLACED_WHAT: &str = "A0441";
 pub(crate) const MISSING_OPTION: &str = "A0430";
 pub(crate) const PREPARATION: &str = "A0431";
 pub(crate) const START_AFTER: &str = "A0432";
 pub(crate) const NEEDS_A_PLACE: &str = "A0433";
 pub(crate) const OUTSIDE_AND_MEASURED: &str = "A0434";
+pub(crate) const UNDEFINED_LEVEL: &str = "A0450";
+pub(crate) const FEW_LEVELS: &str = "A0451";
+pub(crate) const SIDES_OF_A_RATIO: &str = "A0452";
+pub(crate) const ONE_REPEAT: &str = "A0453";
+pub(crate) const METRIC_RELATION: &str = "A0454";
+pub(crate) const UNDEFINED_GROUP: &str = "A0455";
 
 /// Mistakes that say something is absent. Where the syntax is wrong, or a part has the wrong
 /// type, some of the file was not read, and what is absent may well stand there: these are held
@@ -84,5 +90,7 @@ pub(crate) const CLAIM_ABSENCE: &[&str] = &[
     NO_GROUPS,
     WHICH_DISK,
     NOTHING_MEASURED,
+    UNDEFINED_LEVEL,
+    UNDEFINED_GROUP,
     MISSING_OPTION,
 ];

@@ -41,6 +41,8 @@ pub(crate) enum Shape {
     Texts,
     /// A table of names with a scalar each.
     Scalars,
+    /// A text, or a table of names with a scalar each.
+    TextOrScalars,
     /// A table of knobs with a scalar or a list of scalars each.
     Knobs,
     /// A table of names with a list of scalars each.
@@ -60,15 +62,32 @@ pub(crate) enum Shape {
 }
 
 pub(crate) const ORDERS: &[&str] = &["random", "given"];
+pub(crate) const STOPS: &[&str] = &["at_most", "decided"];
 pub(crate) const DISK_SOURCES: &[&str] = &["loop", "block", "directory", "null_blk"];
 pub(crate) const FORMATS: &[&str] = &["none", "ext4", "xfs"];
 pub(crate) const ENDS: &[&str] = &["first", "all", "time"];
-pub(crate) const MEASURES: &[&str] =
-    &["io.bytes", "io.ios", "cpu.time", "memory.current", "memory.dirty", "memory.refaults"];
-pub(crate) const RELATIONS: &[&str] = &["proportional", "equal", "at_most", "at_least"];
+pub(crate) const MEASURES: &[&str] = &[
+    "io.bytes",
+    "io.ios",
+    "cpu.time",
+    "memory.current",
+    "memory.dirty",
+    "memory.refaults",
+    "threads",
+    "pages",
+];
+pub(crate) const RELATIONS: &[&str] =
+    &["proportional", "equal", "at_most", "at_least", "ratio", "placed"];
 
-/// Relations of the design that this version does not judge yet.
-pub(crate) const LATER_RELATIONS: &[&str] = &["ratio", "placed"];
+/// What `placed` is said of, and nothing else is.
+pub(crate) const PLACED_MEASURES: &[&str] = &["threads", "pages"];
+
+/// Which levels of a factor are compared.
+pub(crate) const PAIRS: &[&str] = &["all", "first"];
+
+/// Sources that a study may ask for besides those of every run (docs/sampling.md).
+pub(crate) const SAMPLED: &[&str] =
+    &["threads", "pages", "group_nodes", "pagetypeinfo", "perf", "resctrl"];
 
 const fn required(name: &'static str, shape: Shape, about: &'static str) -> Key {
     Key { name, shape, required: true, about }
@@ -83,10 +102,12 @@ pub(crate) static STUDY: &[Key] = &[
     optional("question", Shape::Text, "what the study is meant to find out"),
     optional("factors", Shape::Factors, "what varies; every combination is a trial"),
     optional("design", Shape::Table(DESIGN), "how trials are arranged"),
+    optional("sampling", Shape::Table(SAMPLING), "what is sampled besides the usual"),
     optional("disks", Shape::Named(DISK), "where I/O goes"),
     optional("groups", Shape::List(&GROUP), "the control groups that share the machine"),
     optional("workloads", Shape::Named(WORKLOAD), "what runs in the groups"),
     optional("promises", Shape::List(PROMISE), "what should hold"),
+    optional("references", Shape::List(REFERENCE), "numbers of others to show beside ours"),
     optional("sysctls", Shape::Sysctls, "settings of the kernel during each repeat"),
     optional("thp", Shape::HugePages, "transparent huge pages during each repeat"),
     optional("drop_caches", Shape::Scalar, "empties caches before each repeat"),
@@ -98,6 +119,12 @@ pub(crate) static DESIGN: &[Key] = &[
     optional("warm_up", Shape::Duration, "what is cut at the beginning: `auto` or a duration"),
     optional("at_most", Shape::Duration, "how long one repeat may take; `60 s` by default"),
     optional("ends", Shape::Words(ENDS), "which workload's end ends a repeat; `first` by default"),
+    optional("stop", Shape::Words(STOPS), "when a repeat ends; `at_most` by default"),
+];
+
+pub(crate) static SAMPLING: &[Key] = &[
+    optional("sources", Shape::Texts, "sources that only some runs have"),
+    optional("interval", Shape::Duration, "time between two rounds; `100 ms` by default"),
 ];
 
 pub(crate) static DISK: &[Key] = &[
@@ -156,8 +183,28 @@ pub(crate) static METRIC: &[Key] = &[
 pub(crate) static PROMISE: &[Key] = &[
     required("measure", Shape::Text, "what is measured"),
     required("is", Shape::Text, "the relation that should hold"),
-    optional("to", Shape::Text, "the knob that shares follow, or that is the bound"),
+    optional(
+        "to",
+        Shape::TextOrScalars,
+        "the knob that shares follow or that is the bound; for `ratio` the levels to divide by",
+    ),
+    optional("of", Shape::Scalars, "the levels of factors that `ratio` divides by those in `to`"),
+    optional("at_least", Shape::Number, "what the ratio is at least"),
+    optional("at_most", Shape::Number, "what the ratio is at most"),
+    optional("over", Shape::Text, "the factor over whose levels the measure is `equal`"),
+    optional("pairs", Shape::Words(PAIRS), "which levels are compared; `all` by default"),
+    optional("group", Shape::Text, "the one group that counts across trials; all by default"),
     optional("value", Shape::Scalar, "the bound, for `at_most` and `at_least` without `to`"),
-    required("within", Shape::Percent, "the margin, relative to the expected value"),
+    optional("within", Shape::Percent, "the margin, relative to the expected value"),
     optional("confidence", Shape::Number, "confidence of the intervals; 0.95 by default"),
+];
+
+pub(crate) static REFERENCE: &[Key] = &[
+    required("what", Shape::Text, "what the number is, in one line"),
+    required("value", Shape::Number, "the number"),
+    required("unit", Shape::Text, "its unit"),
+    required("source", Shape::Text, "where it stands: a document, a page, a table"),
+    optional("measure", Shape::Text, "the measure of ours to show beside it"),
+    optional("group", Shape::Text, "the one group of ours that counts; all by default"),
+    optional("under", Shape::Scalars, "the levels of our factors that it belongs to"),
 ];

@@ -8,7 +8,11 @@ mod check;
 mod choice;
 mod code;
 mod combination;
+mod footprint;
+mod intervene;
 mod key;
+mod level;
+mod metric;
 mod model;
 mod parse;
 mod rate;
@@ -22,10 +26,14 @@ mod value;
 
 pub use choice::{DiskChoice, choose_disk, choose_scheduler, disk_size};
 pub use combination::{combinations, parse_scalar, set_factor};
+pub use footprint::footprint_part;
+pub use intervene::Intervention;
+pub use level::level_of;
+pub use metric::fio_metrics;
 pub use model::{
     After, Bindings, Bound, Design, Disk, DiskSource, DropCaches, Ends, Factor, Format, Group,
-    HUGE_PAGE_MODES, HostSettings, NullBlk, Order, Place, Promise, Relation, Scalar, Study, Tool,
-    WarmUp, Workload,
+    HUGE_PAGE_MODES, HostSettings, NullBlk, Order, Pairs, Place, Promise, Reference, Relation,
+    Sampling, Scalar, Stop, Study, Tool, WarmUp, Workload,
 };
 pub use parse::parse;
 pub use rate::rate;

@@ -46,6 +46,8 @@ pub struct Study {
     pub design: Design,
     /// What is set on the whole machine while a trial runs.
     pub settings: HostSettings,
+    /// What is sampled besides what every run samples.
+    pub sampling: Sampling,
     /// Disks by name.
     pub disks: BTreeMap<String, Disk>,
     /// Control groups, in the order of the file.
@@ -56,6 +58,8 @@ pub struct Study {
     pub workload_places: BTreeMap<String, Place>,
     /// What should hold.
     pub promises: Vec<Promise>,
+    /// Numbers of others, shown beside ours and never judged.
+    pub references: Vec<Reference>,
     /// The folder of its file, which `{study}` stands for; `None` for a study that comes with the
     /// program. Whoever has read the file fills it in.
     pub folder: Option<String>,
@@ -106,6 +110,17 @@ pub enum WarmUp {
     Fixed(Duration),
 }
 
+/// When a repeat ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// When its time is up.
+    #[default]
+    AtMost,
+    /// As soon as every promise is decided, at the latest when its time is up.
+    Decided,
+}
+
 /// How trials are arranged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Design {
@@ -119,6 +134,8 @@ pub struct Design {
     pub at_most: Duration,
     /// What ends a repeat before that.
     pub ends: Ends,
+    /// Whether it may end before.
+    pub stop: Stop,
 }
 
 /// What ends a repeat before its time is up.
@@ -162,6 +179,23 @@ impl DropCaches {
             "2" => Some(Self::Write(2)),
             _ => None,
         }
+    }
+}
+
+/// What is sampled, and how often.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sampling {
+    /// Sources besides those of every run, each once.
+    pub sources: Vec<String>,
+    /// Time between two rounds.
+    pub interval: Duration,
+}
+
+impl Default for Sampling {
+    /// Ten samples a second: finer than a service round of BFQ with a handful of groups, and under
+    /// a hundredth of a core with 128 of them (docs/performance.md).
+    fn default() -> Self {
+        Self { sources: Vec::new(), interval: Duration::from_millis(100) }
     }
 }
 
@@ -354,11 +388,15 @@ impl Workload {
 /// What should hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Promise {
-    /// What is measured: `io.bytes`, `io.ios`, `cpu.time`, `memory.current`, `memory.refaults`.
+    /// What is measured: `io.bytes`, `io.ios`, `cpu.time`, `memory.current`, `memory.refaults`, or
+    /// `WORKLOAD.METRIC` of what a workload says of itself.
     pub measure: String,
+    /// The one group that counts across trials; `None` for all of them.
+    pub group: Option<String>,
     /// The relation.
     pub is: Relation,
-    /// The margin, as a fraction of the expected value.
+    /// The margin, as a fraction of the expected value; 0 for [`Relation::Ratio`], whose bounds are
+    /// exact.
     pub within: Percent,
     /// Confidence of the intervals, 0.95 by default.
     pub confidence: f64,
@@ -374,6 +412,8 @@ pub enum Relation {
     },
     /// All groups get the same.
     Equal,
+    /// Threads run on the CPUs, or pages lie on the nodes, that places give them.
+    Placed,
     /// Each group gets no more than this.
     AtMost {
         /// The limit.
@@ -384,6 +424,61 @@ pub enum Relation {
         /// The protection.
         bound: Bound,
     },
+    /// Across trials: the measure under some levels of factors, divided by that under others.
+    Ratio {
+        /// Levels of the numerator.
+        of: Bindings,
+        /// Levels of the denominator, of the same factors.
+        to: Bindings,
+        /// The ratio is no less than this.
+        at_least: Option<f64>,
+        /// The ratio is no more than this.
+        at_most: Option<f64>,
+    },
+    /// Across trials: the same under every level of a factor.
+    EqualOver {
+        /// The factor.
+        factor: String,
+        /// Which of its levels are compared.
+        pairs: Pairs,
+    },
+}
+
+impl Relation {
+    /// Whether it is about trials against each other, and not about each trial by itself.
+    #[must_use]
+    pub const fn is_across(&self) -> bool {
+        matches!(self, Self::Ratio { .. } | Self::EqualOver { .. })
+    }
+}
+
+/// Which levels of a factor are compared with each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pairs {
+    /// Each with each.
+    #[default]
+    All,
+    /// Each with the first.
+    First,
+}
+
+/// A number of somebody else, shown beside ours and never judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reference {
+    /// What it is, in one line.
+    pub what: String,
+    /// The number.
+    pub value: f64,
+    /// Its unit.
+    pub unit: String,
+    /// Where it stands.
+    pub source: String,
+    /// The measure of ours to show beside it.
+    pub measure: Option<String>,
+    /// The one group of ours that counts; `None` for all of them.
+    pub group: Option<String>,
+    /// The levels of our factors that it belongs to.
+    pub under: Bindings,
 }
 
 /// What a limit or a protection is measured against.

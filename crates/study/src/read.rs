@@ -3,6 +3,7 @@
 //! A part with a mistake is still read as far as it goes, with the default in place of what is
 //! wrong, so that the checks which follow see the rest of it.
 
+mod across;
 mod design;
 mod disks;
 mod factors;
@@ -10,6 +11,8 @@ mod groups;
 mod names;
 mod place;
 mod promises;
+mod references;
+mod sampling;
 mod settings;
 mod workloads;
 
@@ -52,6 +55,7 @@ pub(crate) fn study(reader: &mut Reader<'_>, name: &str, root: &DeValue<'_>) -> 
         factors,
         design: design::read(reader, section.get("design")),
         settings: settings::read(reader, &section),
+        sampling: sampling::read(reader, section.get("sampling")),
         disks: section.get("disks").map_or_else(BTreeMap::new, |at| disks::read(reader, at)),
         groups: section.get("groups").map(|at| groups::read(reader, at)).unwrap_or_default(),
         workloads: section
@@ -61,6 +65,10 @@ pub(crate) fn study(reader: &mut Reader<'_>, name: &str, root: &DeValue<'_>) -> 
             .get("workloads")
             .map_or_else(BTreeMap::new, |at| place::of_workloads(reader, at)),
         promises: section.get("promises").map(|at| promises::read(reader, at)).unwrap_or_default(),
+        references: section
+            .get("references")
+            .map(|at| references::read(reader, at))
+            .unwrap_or_default(),
         folder: None,
     };
     (study, mentions(root))

@@ -60,6 +60,7 @@ fn value(name: &str, shape: Shape) -> Value {
             json!({ "anyOf": [{ "type": "string" }, list(&json!({ "type": "string" }))] })
         }
         Shape::Scalars => named(&scalar()),
+        Shape::TextOrScalars => json!({ "anyOf": [{ "type": "string" }, named(&scalar())] }),
         Shape::Knobs => knobs(),
         Shape::Sysctls => settings(true),
         Shape::HugePages => json!({ "anyOf": [{ "type": "string" }, settings(false)] }),

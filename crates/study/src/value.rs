@@ -55,6 +55,7 @@ impl Shape {
             Self::Scalar => scalar(value).is_some(),
             Self::HugePages => value.is_str() || value.is_table(),
             Self::Texts => value.is_str() || value.is_array(),
+            Self::TextOrScalars => value.is_str() || value.is_table(),
             Self::Scalars
             | Self::Knobs
             | Self::Factors
@@ -86,6 +87,7 @@ impl Shape {
             Self::Scalar => "a number, a text or a boolean",
             Self::Texts => "a text, or a list of texts",
             Self::Scalars => "a table such as { name = 1 }",
+            Self::TextOrScalars => "a text, or a table such as { factor = 1 }",
             Self::Knobs => "a table such as { \"io.weight\" = [100, 200] }",
             Self::Arguments => "a table such as { name = 1, other = [1, 2] }",
             Self::Factors => "a table of lists such as groups = [4, 8]",

@@ -1,12 +1,15 @@
 //! `assay check`
 
-use assay_plan::{Plan, Trial, plan, steps};
-use assay_record::{PromiseRecord, RelationRecord};
+use assay_plan::{Plan, Trial, steps};
+use assay_record::{
+    AcrossRecord, ComparisonRecord, Levels, PairsRecord, PromiseRecord, ReferenceRecord,
+    RelationRecord,
+};
 use assay_units::{Percent, format_duration};
 use serde_json::{Value, json};
 
 use crate::args::{CheckArguments, StudyArguments};
-use crate::command::run::facts_for;
+use crate::command::run::{facts_for, plan_for};
 use crate::exit::Code;
 use crate::load::{Loaded, load};
 use crate::talk;
@@ -31,7 +34,7 @@ pub(crate) fn check(arguments: &StudyArguments, as_json: bool) -> Code {
             return Code::Host;
         }
     };
-    let plan = plan(&loaded.study, &facts, arguments.seed);
+    let plan = plan_for(&loaded.study, &facts, arguments.seed);
     if as_json {
         talk::data(&format!("{:#}", to_json(&loaded, &plan)));
     } else {
@@ -56,6 +59,7 @@ fn to_text(loaded: &Loaded, plan: &Plan) -> String {
         lines.push(format!("trial {} of {}: {}", index + 1, plan.trials.len(), factors(trial)));
         describe(trial, &mut lines);
     }
+    across(plan, &mut lines);
     lines.push(String::new());
     if plan.refusals.is_empty() {
         lines.push("this host can do it; nothing was touched".to_owned());
@@ -67,6 +71,52 @@ fn to_text(loaded: &Loaded, plan: &Plan) -> String {
         }
     }
     lines.join("\n")
+}
+
+/// What is promised of trials against each other, and what is shown beside them.
+fn across(plan: &Plan, lines: &mut Vec<String>) {
+    if !plan.comparisons.is_empty() {
+        lines.push(String::new());
+        lines.push("promises across trials".to_owned());
+        lines.extend(plan.comparisons.iter().map(|one| format!("  {}", describe_across(one))));
+    }
+    if !plan.references.is_empty() {
+        lines.push(String::new());
+        lines.push("numbers of others, shown beside ours and never judged".to_owned());
+        let line = |one: &ReferenceRecord| {
+            format!("  {}: {} {} ({})", one.what, one.value, one.unit, one.source)
+        };
+        lines.extend(plan.references.iter().map(line));
+    }
+}
+
+fn describe_across(promise: &ComparisonRecord) -> String {
+    let relation = match &promise.is {
+        AcrossRecord::Ratio { of, to, at_least, at_most } => {
+            let bound = |word: &str, bound: Option<f64>| {
+                bound.map(|bound| format!("{word} {bound}")).into_iter()
+            };
+            let bounds: Vec<String> =
+                bound("at least", *at_least).chain(bound("at most", *at_most)).collect();
+            format!("under {} / under {}: {}", levels(of), levels(to), bounds.join(" and "))
+        }
+        AcrossRecord::Equal { over, pairs, within } => {
+            let pairs = match pairs {
+                PairsRecord::All => "each with each",
+                PairsRecord::First => "each with the first",
+            };
+            let within = Percent::from_fraction(*within);
+            format!("equal at every level of {over} ({pairs}), within {within}")
+        }
+    };
+    let group = promise.group.as_ref().map_or_else(String::new, |group| format!(" of {group}"));
+    format!("{}{group}, {relation}, at confidence {}", promise.measure, promise.confidence)
+}
+
+fn levels(levels: &Levels) -> String {
+    let named: Vec<String> =
+        levels.iter().map(|(name, level)| format!("{name} = {level}")).collect();
+    named.join(", ")
 }
 
 fn factors(trial: &Trial) -> String {
@@ -124,6 +174,7 @@ fn describe_promise(promise: &PromiseRecord) -> String {
     let relation = match &promise.is {
         RelationRecord::Proportional(knob) => format!("proportional to {knob}"),
         RelationRecord::Equal => "equal".to_owned(),
+        RelationRecord::Placed => "placed".to_owned(),
         RelationRecord::AtMost(bound) => format!("at most {}", amount(&promise.measure, *bound)),
         RelationRecord::AtLeast(bound) => format!("at least {}", amount(&promise.measure, *bound)),
         RelationRecord::AtMostKnob(knob) => format!("at most {knob}"),
@@ -141,6 +192,9 @@ fn describe_promise(promise: &PromiseRecord) -> String {
 fn amount(measure: &str, bound: f64) -> String {
     if matches!(measure, "memory.current" | "memory.dirty") {
         return format!("{bound} bytes");
+    }
+    if !["io", "cpu", "memory"].iter().any(|family| measure.starts_with(&format!("{family}."))) {
+        return bound.to_string();
     }
     format!("{bound} per second")
 }
@@ -181,6 +235,8 @@ fn to_json(loaded: &Loaded, plan: &Plan) -> Value {
         "schema": 1,
         "study": loaded.study.name,
         "trials": trials,
+        "comparisons": plan.comparisons,
+        "references": plan.references,
         "refusals": plan.refusals,
     })
 }

@@ -1,6 +1,8 @@
 //! The judgement of synthetic runs, seen from outside.
 
 #[cfg(test)]
+mod across;
+#[cfg(test)]
 mod causes;
 #[cfg(test)]
 mod coverage;
@@ -15,7 +17,15 @@ mod gates;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
+mod metrics;
+#[cfg(test)]
+mod outside;
+#[cfg(test)]
+mod placed;
+#[cfg(test)]
 mod repeats;
+#[cfg(test)]
+mod simulation;
 #[cfg(test)]
 mod synthetic;
 #[cfg(test)]

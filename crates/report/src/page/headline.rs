@@ -4,6 +4,7 @@ use assay_judge::{Judgement, Verdict};
 use assay_record::Manifest;
 use serde::Serialize;
 
+use crate::across::{self, Across};
 use crate::number::NONE;
 use crate::trial::Trial;
 use crate::wording;
@@ -49,7 +50,11 @@ impl Headline {
                 .as_ref()
                 .map(|guest| wording::sentence(&format!("{} ({})", guest.caveat(), guest.line()))),
             ended_early: manifest.ended_early.as_deref().map(wording::sentence),
-            lines: trials.iter().map(line).collect(),
+            lines: across::promises(&judgement.comparisons)
+                .iter()
+                .flat_map(comparison_lines)
+                .chain(trials.iter().map(line))
+                .collect(),
         }
     }
 }
@@ -66,6 +71,22 @@ fn line(trial: &Trial<'_>) -> Line {
     let factors = wording::factors(&trial.record.factors);
     let reason = wording::unbroken(&reason);
     Line { anchor: format!("trial-{}", trial.number), factors, verdict, mark, reason }
+}
+
+/// One line for each combination of the factors that a promise across trials holds.
+fn comparison_lines(promise: &Across<'_>) -> Vec<Line> {
+    let line = |one: &assay_judge::ComparisonJudgement| {
+        let held = across::held(one);
+        let heading = across::heading(one);
+        Line {
+            anchor: super::across::anchor(promise.number),
+            factors: if held.is_empty() { heading } else { format!("{heading} ({held})") },
+            verdict: wording::verdict(one.verdict),
+            mark: wording::mark(one.verdict),
+            reason: wording::unbroken(&wording::sentence(&one.reason)),
+        }
+    };
+    promise.judged.iter().map(line).collect()
 }
 
 fn tally(trials: &[Trial<'_>]) -> String {

@@ -98,13 +98,21 @@ impl Columns {
 
     fn headings(&self, promise: &PromiseJudgement) -> Vec<String> {
         let unit = if self.is_share { "%" } else { self.rate.label };
+        let headed = |word: &str| match unit {
+            "" => word.to_owned(),
+            unit => format!("{word}, {unit}"),
+        };
         let mut headings = Vec::new();
         if self.has_knob {
             headings.push(promise.to.clone().unwrap_or_else(|| "knob".to_owned()));
         }
-        headings.push(format!("Promised, {unit}"));
-        headings.push(format!("{}, {unit}", if self.is_share { "Share" } else { "Rate" }));
-        headings.push(format!("Interval, {unit}"));
+        headings.push(headed("Promised"));
+        headings.push(headed(match wording::is_metric(&promise.measure) {
+            true => "Value",
+            false if self.is_share => "Share",
+            false => "Rate",
+        }));
+        headings.push(headed("Interval"));
         headings.push("Error, %".to_owned());
         if self.is_share {
             headings.push(format!("Rate, {}", self.rate.label));

@@ -23,6 +23,8 @@ pub(super) struct TrialView {
     warnings: Vec<String>,
     promises: Vec<PromiseView>,
     window: Vec<Fact>,
+    /// Whether limits on memory bound at all, where there are any.
+    limit: Option<String>,
     outcome: Vec<Figure>,
     checks: Vec<CheckView>,
     failed_checks: usize,
@@ -73,6 +75,7 @@ impl TrialView {
             warnings: warnings(trial),
             promises,
             window: window(trial),
+            limit: judged.and_then(wording::limit_on_memory).map(str::to_owned),
             outcome: figure::outcome(trial)?,
             failed_checks: checks.iter().filter(|check| !check.ok).count(),
             checks,

@@ -51,6 +51,7 @@ fn painted(groups: &[&GroupJudgement], rows: Vec<String>, paint: Paint) -> Vec<S
 /// A share as percentage or a rate in the unit of the column.
 struct Scale {
     is_share: bool,
+    is_metric: bool,
     decimals: usize,
     rate: Unit,
 }
@@ -62,6 +63,7 @@ impl Scale {
         let highest = groups.iter().map(|group| group.rate).fold(0.0, f64::max);
         Self {
             is_share: wording::speaks_of_shares(promise),
+            is_metric: wording::is_metric(&promise.measure),
             decimals: number::percent_decimals(smallest),
             rate: Unit::of_rate(&promise.measure, highest),
         }
@@ -74,6 +76,20 @@ impl Scale {
     fn unit(&self) -> &'static str {
         if self.is_share { "%" } else { self.rate.label }
     }
+
+    /// What was seen, in one word; what a workload says of itself need not be a rate.
+    fn word(&self) -> &'static str {
+        match (self.is_share, self.is_metric) {
+            (true, _) => "share",
+            (false, true) => "value",
+            (false, false) => "rate",
+        }
+    }
+}
+
+/// A heading with its unit, where there is one.
+fn headed(word: &str, unit: &str) -> String {
+    format!("{word} {unit}").trim_end().to_owned()
 }
 
 fn columns(promise: &PromiseJudgement, groups: &[&GroupJudgement]) -> Vec<Column> {
@@ -89,12 +105,12 @@ fn columns(promise: &PromiseJudgement, groups: &[&GroupJudgement]) -> Vec<Column
         let weight = |g: &GroupJudgement| g.knob.map_or_else(|| NONE.to_owned(), number::plain);
         shown.push(Column::new(knob, Align::Right, 1, cells(&weight)));
     }
-    let seen = if scale.is_share { "share" } else { "rate" };
+    let seen = scale.word();
     let right = |heading: String, dispensable, of: &dyn Fn(&GroupJudgement) -> String| {
         Column::new(heading, Align::Right, dispensable, cells(of))
     };
-    shown.push(right(format!("promised {unit}"), 0, &|g| scale.number(g.expected_share)));
-    shown.push(right(format!("{seen} {unit}"), 0, &|g| scale.number(g.share)));
+    shown.push(right(headed("promised", unit), 0, &|g| scale.number(g.expected_share)));
+    shown.push(right(headed(seen, unit), 0, &|g| scale.number(g.share)));
     shown.push(right("interval".to_owned(), 3, &|g| {
         format!("{} .. {}", scale.number(g.low), scale.number(g.high))
     }));
@@ -128,13 +144,13 @@ fn class_columns(promise: &PromiseJudgement, groups: &[&GroupJudgement]) -> Vec<
         Column::new("weight", Align::Right, 0, cells(&weight)),
         Column::new("groups", Align::Right, 1, cells(&|class| class.len().to_string())),
         Column::new(
-            format!("promised {unit}"),
+            headed("promised", unit),
             Align::Right,
             0,
             cells(&|class| sum(class, |group| group.expected_share)),
         ),
         Column::new(
-            format!("{} {unit}", if scale.is_share { "share" } else { "rate" }),
+            headed(scale.word(), unit),
             Align::Right,
             0,
             cells(&|class| sum(class, |group| group.share)),

@@ -19,17 +19,7 @@ pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String
         lines.extend(wrap(&format!("  {reason}"), width, "  "));
         return lines;
     };
-    let word = format!("{} {}", wording::mark(judged.verdict), wording::verdict(judged.verdict));
-    let painted = paint.verdict(judged.verdict, &word);
-    let mut lines = vec![heading(&factors, &word, &painted, width, paint)];
-    for promise in &judged.promises {
-        lines.extend(promise_lines(judged, promise, width, paint));
-    }
-    if judged.promises.is_empty() {
-        lines.push(format!("  {}", wording::trial_reason(judged)));
-    }
-    lines.extend(said::lines(trial, width, paint));
-    lines.extend(checks(judged, width, paint));
+    let mut lines = judged_lines(&factors, judged, said::lines(trial, width, paint), width, paint);
     for (index, repeat) in trial.record.repeats.iter().enumerate() {
         if let Some(fault) = &repeat.fault {
             let text = format!("  repeat {} ({}): {}", index + 1, fault.kind, fault.message);
@@ -39,8 +29,44 @@ pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String
     lines
 }
 
+/// All lines of a judgement under a heading; `said` are those of what workloads said themselves.
+pub(super) fn judged_lines(
+    title: &str,
+    judged: &TrialJudgement,
+    said: Vec<String>,
+    width: usize,
+    paint: Paint,
+) -> Vec<String> {
+    let word = match judged.promises.is_empty() {
+        true => "no promise of its own".to_owned(),
+        false => {
+            format!("{} {}", wording::mark(judged.verdict), wording::verdict(judged.verdict))
+        }
+    };
+    let painted = paint.verdict(judged.verdict, &word);
+    let mut lines = vec![heading(title, &word, &painted, width, paint)];
+    for promise in &judged.promises {
+        lines.extend(promise_lines(judged, promise, width, paint));
+    }
+    if judged.promises.is_empty() {
+        lines.push(format!("  {}", wording::trial_reason(judged)));
+    }
+    if let Some(limit) = wording::limit_on_memory(judged) {
+        lines.extend(wrap(&format!("  memory limit: {limit}"), width, "    "));
+    }
+    lines.extend(said);
+    lines.extend(checks(judged, width, paint));
+    lines
+}
+
 /// Factors at the left, the verdict at the right, a line between them.
-fn heading(factors: &str, word: &str, painted: &str, width: usize, paint: Paint) -> String {
+pub(super) fn heading(
+    factors: &str,
+    word: &str,
+    painted: &str,
+    width: usize,
+    paint: Paint,
+) -> String {
     let taken = columns(factors) + columns(word) + 2;
     let line = "\u{2500}".repeat(width.min(100).saturating_sub(taken).max(2));
     format!("{} {} {painted}", paint.bold(factors), paint.faint(&line))

@@ -1,7 +1,9 @@
 //! The runs that tests and the gallery look at.
 
 use assay_facts::Available;
-use assay_judge::Verdict;
+use assay_judge::{
+    ComparisonJudgement, LevelJudgement, PairJudgement, ReferenceJudgement, Verdict,
+};
 use assay_record::Fault;
 
 use crate::fixture::{KEPT, Run, Shape, run};
@@ -78,4 +80,94 @@ pub(crate) fn series() -> Run {
         Shape { groups, verdict, collapse, mixed: true, ..KEPT }
     });
     run(&shapes)
+}
+
+fn at(limit: f64) -> assay_record::Levels {
+    [("limit".to_owned(), limit.into())].into()
+}
+
+fn level(limit: f64, value: f64) -> LevelJudgement {
+    LevelJudgement {
+        factors: at(limit),
+        repeats: 3,
+        value: Some(value),
+        low: Some(value * 0.93),
+        high: Some(value * 1.08),
+        not_available: None,
+    }
+}
+
+fn pair(of: f64, to: f64, ratio: f64, verdict: Verdict) -> PairJudgement {
+    PairJudgement {
+        of: at(of),
+        to: at(to),
+        repeats: 3,
+        ratio: Some(ratio),
+        low: Some(ratio * 0.97),
+        high: Some(ratio * 1.03),
+        verdict,
+    }
+}
+
+/// A study of memory limits: a promise across trials that is broken, one that a single repeat
+/// leaves open, and numbers of others.
+pub(crate) fn across() -> Run {
+    let mut run = kept();
+    let equal = ComparisonJudgement {
+        measure: "bfs.harmonic_mean_teps".to_owned(),
+        group: None,
+        is: "equal".to_owned(),
+        over: vec!["limit".to_owned()],
+        held: [("threads".to_owned(), 2.into())].into(),
+        at_least: None,
+        at_most: None,
+        within: Some(0.05),
+        confidence: 0.95,
+        verdict: Verdict::Broken,
+        reason: "`bfs.harmonic_mean_teps` under limit = 2 is 1.62 times that under limit = 0.6"
+            .to_owned(),
+        needs_repeats: None,
+        levels: vec![level(0.6, 1.21e8), level(2.0, 1.96e8)],
+        pairs: vec![pair(2.0, 0.6, 1.62, Verdict::Broken)],
+    };
+    let mut open = equal.clone();
+    open.is = "ratio".to_owned();
+    (open.within, open.at_least) = (None, Some(1.5));
+    open.verdict = Verdict::Undecided;
+    open.reason = "a single repeat says nothing of how far others would be from it".to_owned();
+    open.needs_repeats = Some(7);
+    open.levels[0] = LevelJudgement {
+        value: None,
+        low: None,
+        high: None,
+        not_available: Some("`box.bfs` failed: killed by SIGKILL".to_owned()),
+        ..level(0.6, 1.0)
+    };
+    (open.pairs[0].low, open.pairs[0].high) = (None, None);
+    open.pairs[0].verdict = Verdict::Undecided;
+    run.judgement.comparisons = vec![equal, open];
+    run.judgement.references = vec![
+        ReferenceJudgement {
+            what: "graph500 under memory.max = 25 GB".to_owned(),
+            value: 2.723e9,
+            unit: "TEPS".to_owned(),
+            source: "000_99957449e91ef60d.txt".to_owned(),
+            measure: Some("bfs.harmonic_mean_teps".to_owned()),
+            group: None,
+            under: at(2.0),
+            ours: vec![level(2.0, 1.96e8)],
+        },
+        ReferenceJudgement {
+            what: "AnonHugePages during the run".to_owned(),
+            value: 16.59,
+            unit: "GB".to_owned(),
+            source: "000_99957449e91ef60d.txt".to_owned(),
+            measure: None,
+            group: None,
+            under: assay_record::Levels::new(),
+            ours: vec![],
+        },
+    ];
+    run.judgement.verdict = Verdict::Broken;
+    run
 }

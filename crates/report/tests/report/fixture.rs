@@ -62,6 +62,8 @@ pub(crate) fn run(shapes: &[Shape]) -> Run {
             study: "io-weight-scaling".to_owned(),
             verdict,
             trials: judged,
+            comparisons: Vec::new(),
+            references: Vec::new(),
             restored: Some(true),
             guest: None,
             caveat: None,
@@ -130,6 +132,7 @@ fn judged(shape: &Shape) -> TrialJudgement {
         worst_error: Some(Interval { value: worst, low: worst * 0.9, high: worst * 1.1 + 0.004 }),
         jain: Some(1.0 - worst * worst * 0.1),
         total_rate: Some(RATE),
+        needs_repeats: None,
         needs_s: (shape.verdict == Verdict::Undecided).then_some(140.0),
         groups,
         causes: causes(shape),
@@ -233,6 +236,7 @@ fn trial(shape: &Shape) -> TrialRecord {
         }],
         warm_up: WarmUpRecord::Auto,
         at_most_s: shape.seconds as f64,
+        stop: Default::default(),
         repeats: (0..shape.repeats).map(|repeat| repeat_record(shape, repeat)).collect(),
     }
 }
@@ -311,6 +315,7 @@ fn repeat_record(shape: &Shape, repeat: usize) -> RepeatRecord {
         placements: Vec::new(),
         nodes: None,
         watch: None,
+        looks: None,
         workloads: (0..shape.groups).map(|index| result(shape, repeat, index)).collect(),
         sampler: SamplerCost {
             interval_s: 0.1,
@@ -319,6 +324,7 @@ fn repeat_record(shape: &Shape, repeat: usize) -> RepeatRecord {
             latest_s: 0.0021,
             cpu_s: shape.seconds as f64 * 0.0041,
             wall_s: shape.seconds as f64,
+            sources: BTreeMap::new(),
             by_source_s: BTreeMap::from([
                 ("io".to_owned(), shape.seconds as f64 * 0.003),
                 ("disk".to_owned(), shape.seconds as f64 * 0.0007),
@@ -490,6 +496,8 @@ fn manifest(trials: Vec<TrialRecord>) -> Manifest {
         seed: 7_243_551,
         host: host(),
         trials,
+        comparisons: Vec::new(),
+        references: Vec::new(),
         changes: vec![
             change("attach backing.img to /dev/loop0", None, Some("2 GiB")),
             change("write /sys/block/loop0/queue/scheduler", Some("mq-deadline"), Some("bfq")),
@@ -498,6 +506,7 @@ fn manifest(trials: Vec<TrialRecord>) -> Manifest {
         ],
         restored: Some(true),
         ended_early: None,
+        recording: None,
         guest: None,
     }
 }

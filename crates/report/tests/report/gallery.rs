@@ -11,7 +11,7 @@ type Case = fn() -> fixture::Run;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("."), PathBuf::from);
-    let all: [(&str, Case); 8] = [
+    let all: [(&str, Case); 9] = [
         ("kept", cases::kept),
         ("broken", cases::broken),
         ("undecided", cases::undecided),
@@ -20,6 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("without-samples", cases::without_samples),
         ("large", cases::large),
         ("series", cases::series),
+        ("across", cases::across),
     ];
     for (name, case) in all {
         let run = case();

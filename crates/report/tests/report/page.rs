@@ -50,6 +50,7 @@ fn all_cases() -> Vec<Run> {
         cases::void(),
         cases::interrupted(),
         cases::without_samples(),
+        cases::across(),
     ]
 }
 
@@ -89,6 +90,21 @@ fn every_spec_parses_and_has_data_and_every_other_figure_says_why_not() {
             assert!(figure.contains("not available: "), "{figure}");
         }
     }
+}
+
+#[test]
+fn a_promise_across_trials_has_its_section_figure_and_line() {
+    let page = written(&cases::across());
+    let spec = spec(&page, "comparison-1-levels-spec");
+    assert_eq!(rows(&spec), 2);
+    assert_eq!(spec["encoding"]["x"]["sort"], serde_json::json!(["0.6", "2.0"]));
+    let theirs = spec["layer"].as_array().unwrap().last().unwrap();
+    assert_eq!(theirs["data"]["values"][0]["level"], "2.0", "a number of others beside its level");
+    assert!(page.contains("href=\"#comparison-1\""), "a line of the headline leads to it");
+    assert!(page.contains("held: threads = 2") && page.contains("about 7 repeats"));
+    assert!(page.contains("not available: <code>box.bfs</code> failed"));
+    assert!(page.contains("2.723e9 TEPS") && page.contains("nothing of ours stands beside it"));
+    assert!(!written(&cases::kept()).contains("Numbers of others"));
 }
 
 #[test]

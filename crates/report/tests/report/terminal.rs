@@ -35,6 +35,11 @@ fn an_interrupted_run_says_what_is_left() {
 }
 
 #[test]
+fn promises_across_trials_and_numbers_of_others_stand_below_the_trials() {
+    assert_snapshot!(text(&cases::across(), 100));
+}
+
+#[test]
 fn many_groups_are_cut_to_the_worst_with_one_line_a_weight() {
     assert_snapshot!(text(&cases::large(), 100));
 }

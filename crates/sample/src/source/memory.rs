@@ -13,7 +13,7 @@ use crate::target::{MemoryFiles, Targets};
 /// section 6: 7 us a group where nothing moves).
 const LONG_EVERY: u64 = 5;
 
-const COLUMNS: [&str; 13] = [
+const COLUMNS: [&str; WIDTH] = [
     "current_bytes",
     "anon_bytes",
     "file_bytes",
@@ -27,14 +27,32 @@ const COLUMNS: [&str; 13] = [
     "oom_kills",
     "dirty_bytes",
     "writeback_bytes",
+    "peak_bytes",
+    "anon_huge_bytes",
+    "faults",
+    "major_faults",
+    "swap_bytes",
 ];
+
+const WIDTH: usize = 18;
+
+/// Files of the counters of limits that were met, since versions differ in them.
+enum Met {
+    /// cgroup v2: all of them in `memory.events`.
+    Events(KeptFile),
+    /// cgroup v1: how often usage hit the limit, and, since 4.13, processes killed.
+    Failures { limit: KeptFile, killed: Option<KeptFile> },
+}
 
 /// The open files of one group.
 struct Files {
     current: KeptFile,
     stat: KeptFile,
-    /// cgroup v1 has no such file.
-    events: Option<KeptFile>,
+    met: Met,
+    /// The most that the group ever held; on cgroup v2 since 5.19.
+    peak: Option<KeptFile>,
+    /// cgroup v2 with swap; v1 has the amount in `memory.stat`.
+    swap: Option<KeptFile>,
 }
 
 /// Memory of all groups.
@@ -53,7 +71,7 @@ impl Memory {
             groups.push((group.name.clone(), open(root, files)?));
         }
         if groups.is_empty() {
-            return Err("the study has no groups".to_owned());
+            return Err("no group is sampled".to_owned());
         }
         Ok(Self { groups, columns: names(&COLUMNS), buffer: Vec::new(), rounds: 0 })
     }
@@ -63,28 +81,57 @@ fn open(root: &Root, files: &MemoryFiles) -> Result<Files, String> {
     let keep =
         |name: &str| root.keep(files.directory.join(name)).map_err(|error| error.to_string());
     let current = keep(if files.is_v2 { "memory.current" } else { "memory.usage_in_bytes" })?;
-    let events = if files.is_v2 { Some(keep("memory.events")?) } else { None };
-    Ok(Files { current, stat: keep("memory.stat")?, events })
+    let peak = keep(if files.is_v2 { "memory.peak" } else { "memory.max_usage_in_bytes" }).ok();
+    let swap = if files.is_v2 { keep("memory.swap.current").ok() } else { None };
+    let met = match files.is_v2 {
+        true => Met::Events(keep("memory.events")?),
+        false => Met::Failures {
+            limit: keep("memory.failcnt")?,
+            killed: keep("memory.oom_control").ok(),
+        },
+    };
+    Ok(Files { current, stat: keep("memory.stat")?, met, peak, swap })
 }
 
 impl Files {
-    fn read(&self, long: bool, buffer: &mut Vec<u8>) -> [Option<u64>; 13] {
-        let mut values = [None; 13];
+    fn read(&self, long: bool, buffer: &mut Vec<u8>) -> [Option<u64>; WIDTH] {
+        let mut values = [None; WIDTH];
         values[0] = self.current.read_record(buffer).ok().and_then(number);
         if !long {
             return values;
         }
         if let Ok(text) = self.stat.read_record(buffer) {
             values[1..6].copy_from_slice(&stat(text));
-            values[11..].copy_from_slice(&dirty(text));
+            let [huge, dirty, writeback, faults, major, swap] = more(text);
+            values[11..].copy_from_slice(&[dirty, writeback, None, huge, faults, major, swap]);
         }
-        if let Some(text) = self.events.as_ref().and_then(|file| file.read_record(buffer).ok()) {
-            let keys = ["low", "high", "max", "oom", "oom_kill"];
-            for (value, key) in values[6..11].iter_mut().zip(keys) {
-                *value = keyed(text, key);
-            }
+        self.met.read(&mut values[6..11], buffer);
+        values[13] = self.peak.as_ref().and_then(|file| number(file.read_record(buffer).ok()?));
+        if let Some(file) = &self.swap {
+            values[17] = file.read_record(buffer).ok().and_then(number);
         }
         values
+    }
+}
+
+impl Met {
+    /// `low`, `high`, `max`, `oom`, `oom_kill`. The counter of v1 is the one behind `max` of v2:
+    /// both grow where charging a page meets the limit (try_charge_memcg, mm/memcontrol.c).
+    fn read(&self, values: &mut [Option<u64>], buffer: &mut Vec<u8>) {
+        match self {
+            Self::Events(file) => {
+                let Ok(text) = file.read_record(buffer) else { return };
+                let keys = ["low", "high", "max", "oom", "oom_kill"];
+                for (value, key) in values.iter_mut().zip(keys) {
+                    *value = keyed(text, key);
+                }
+            }
+            Self::Failures { limit, killed } => {
+                values[2] = limit.read_record(buffer).ok().and_then(number);
+                let killed = killed.as_ref().and_then(|file| file.read_record(buffer).ok());
+                values[4] = killed.and_then(|text| keyed(text, "oom_kill"));
+            }
+        }
     }
 }
 
@@ -101,10 +148,18 @@ fn stat(text: &[u8]) -> [Option<u64>; 5] {
     ]
 }
 
-/// What waits to be written back, and what is being written. v1 has both since 4.2.
-fn dirty(text: &[u8]) -> [Option<u64>; 2] {
-    let first = |keys: [&str; 2]| keys.iter().find_map(|key| keyed(text, key));
-    [first(["total_dirty", "file_dirty"]), first(["total_writeback", "file_writeback"])]
+/// Huge pages, memory that waits to be written or is being written, faults, and v1's swap. v1
+/// counts faults of the group alone under the plain names.
+fn more(text: &[u8]) -> [Option<u64>; 6] {
+    let first = |keys: &[&str]| keys.iter().find_map(|key| keyed(text, key));
+    [
+        first(&["total_rss_huge", "anon_thp"]),
+        first(&["total_dirty", "file_dirty"]),
+        first(&["total_writeback", "file_writeback"]),
+        first(&["total_pgfault", "pgfault"]),
+        first(&["total_pgmajfault", "pgmajfault"]),
+        first(&["total_swap"]),
+    ]
 }
 
 impl Source for Memory {
@@ -138,12 +193,12 @@ impl Source for Memory {
 
 #[cfg(test)]
 mod tests {
-    use super::{dirty, stat};
+    use super::{more, stat};
 
     #[test]
     fn dirty_pages_are_those_of_the_whole_subtree_on_both_versions() {
-        assert_eq!(dirty(b"file_dirty 1\nfile_writeback 2\n"), [Some(1), Some(2)]);
-        assert_eq!(dirty(b"dirty 9\nwriteback 9\ntotal_dirty 1\n"), [Some(1), None]);
+        assert_eq!(more(b"file_dirty 1\nfile_writeback 2\n")[1..3], [Some(1), Some(2)]);
+        assert_eq!(more(b"dirty 9\nwriteback 9\ntotal_dirty 1\n")[1..3], [Some(1), None]);
     }
 
     #[test]
@@ -154,5 +209,14 @@ mod tests {
         let v1 = b"cache 9\nrss 9\nworkingset_refault_anon 9\ntotal_cache 2\ntotal_rss 1\n\
                    total_workingset_refault_anon 3\ntotal_workingset_refault_file 4\n";
         assert_eq!(stat(v1), [Some(1), Some(2), Some(3), Some(4), None]);
+    }
+
+    #[test]
+    fn huge_pages_and_faults_are_read_from_both_versions() {
+        let v2 = b"file_dirty 2\nfile_writeback 3\nanon_thp 1\npgfault 4\npgmajfault 5\n";
+        assert_eq!(more(v2), [Some(1), Some(2), Some(3), Some(4), Some(5), None]);
+        let v1 = b"rss_huge 9\npgfault 9\ntotal_rss_huge 1\ntotal_dirty 2\ntotal_writeback 3\n\
+                   total_pgfault 4\ntotal_pgmajfault 5\ntotal_swap 6\n";
+        assert_eq!(more(v1), [Some(1), Some(2), Some(3), Some(4), Some(5), Some(6)]);
     }
 }

@@ -5,6 +5,7 @@ use assay_knob::{Knob, Role};
 
 use super::{Check, Complaint, template_of, when, whole};
 use crate::code;
+use crate::footprint::{footprint_part, takes_footprint};
 use crate::model::{Bindings, Group, Scalar};
 use crate::template::Templated;
 
@@ -25,7 +26,11 @@ pub(super) fn check(check: &mut Check<'_>, group: &Group, path: &str) {
         for (index, value) in values.iter().enumerate() {
             let path = format!("{path}.knobs.{name}[{index}]");
             check.each_value(value, &path, &format!("`{name}`"), |scalar| {
-                knob.check(&scalar.to_string()).err().map(|message| Complaint {
+                let text = scalar.to_string();
+                if takes_footprint(knob) && footprint_part(&text).is_some() {
+                    return None;
+                }
+                knob.check(&text).err().map(|message| Complaint {
                     code: code::KNOB_VALUE,
                     message,
                     expected: knob.range.to_string(),

@@ -3,8 +3,9 @@
 use assay_diagnostic::{Diagnostic, closest};
 use assay_knob::Unit;
 
-use super::{Check, Complaint};
+use super::{Check, Complaint, across, measures};
 use crate::code;
+use crate::key;
 use crate::model::{Bound, Group, Promise, Relation, Scalar};
 use crate::rate::rate;
 use crate::template::Templated;
@@ -20,7 +21,17 @@ pub(super) fn check(check: &mut Check<'_>) {
     measured_groups(&study.groups, &mut measured);
     for (index, promise) in study.promises.iter().enumerate() {
         let path = format!("promises[{index}]");
-        if measured.is_empty() {
+        measures::measure(check, &promise.measure, &format!("{path}.measure"));
+        let is_metric = measures::is_metric(check, &promise.measure);
+        if promise.is.is_across() || is_metric {
+            across::one_repeat(check, promise, &path);
+        }
+        if promise.is.is_across() {
+            across::promise(check, promise, &path);
+            continue;
+        }
+        // A metric is of its own workload, in whatever group that runs.
+        if measured.is_empty() && !is_metric {
             if !study.groups.is_empty() {
                 nothing_measured(check, &path);
             }
@@ -47,7 +58,15 @@ fn nothing_measured(check: &mut Check<'_>, path: &str) {
 }
 
 fn relation(check: &mut Check<'_>, promise: &Promise, measured: &[&Group], path: &str) {
+    let of_places = key::PLACED_MEASURES.contains(&promise.measure.as_str());
+    if of_places || promise.is == Relation::Placed {
+        placed(check, promise, of_places, measured, path);
+        return;
+    }
     match &promise.is {
+        Relation::Proportional { .. } if measures::is_metric(check, &promise.measure) => {
+            not_divided(check, &promise.measure, path);
+        }
         Relation::Proportional { to } if assay_knob::host_setting(to).is_some() => {
             follows_a_setting(check, promise, to, path);
         }
@@ -66,8 +85,58 @@ fn relation(check: &mut Check<'_>, promise: &Promise, measured: &[&Group], path:
                 follows_a_knob(check, "the bound is to be", to, measured, path);
             }
         }
-        Relation::Equal => {}
+        // Across trials, and looked at before.
+        Relation::Equal
+        | Relation::Placed
+        | Relation::Ratio { .. }
+        | Relation::EqualOver { .. } => {}
     }
+}
+
+/// `placed` is said of threads and pages, nothing else is said of these, and something must have a
+/// place.
+fn placed(
+    check: &mut Check<'_>,
+    promise: &Promise,
+    of_places: bool,
+    measured: &[&Group],
+    path: &str,
+) {
+    if !of_places || promise.is != Relation::Placed {
+        let finding = Diagnostic::error(
+            code::PLACED_WHAT,
+            "`placed` is said of `threads` and of `pages`, and nothing else is said of these",
+        )
+        .hint("write `measure = \"threads\"` or `measure = \"pages\"` with `is = \"placed\"`");
+        check.add_at(&format!("{path}.measure"), "expected a measure of the relation", finding);
+        return;
+    }
+    let places = &check.study.workload_places;
+    let has_place = |group: &&Group| {
+        group.place.is_some() || group.run.iter().any(|name| places.contains_key(name))
+    };
+    let outer = |group: &Group| group.place.is_some() && !group.groups.is_empty();
+    if !measured.iter().any(has_place) && !check.study.groups.iter().any(outer) {
+        let finding = Diagnostic::error(
+            code::PLACED_WHAT,
+            "no measured group and none of its workloads has a `place`",
+        )
+        .hint("add `place = { cpus = \"0-1\" }` to the group or to the workload");
+        check.add_at(&format!("{path}.is"), "expected a place in this study", finding);
+    }
+}
+
+/// What a workload says of itself is no part of a whole that a knob divides.
+fn not_divided(check: &mut Check<'_>, measure: &str, path: &str) {
+    let finding = Diagnostic::error(
+        code::METRIC_RELATION,
+        format!("`{measure}` is a workload's own number, which no knob divides into shares"),
+    )
+    .hint(
+        "write `io.ios`, `io.bytes` or `cpu.time` for shares; a metric can be `at_least`, \
+         `at_most`, `equal` or a `ratio`",
+    );
+    check.add_at(&format!("{path}.is"), "expected another relation", finding);
 }
 
 /// Whether a knob bounds a measure: both count CPUs, or both count bytes that are held. A knob

@@ -3,13 +3,15 @@
 use assay_diagnostic::Diagnostic;
 use assay_units::Percent;
 
+use super::across;
 use super::groups::unknown_knob;
 use crate::code;
 use crate::key;
 use crate::model::{Bound, Promise, Relation, Scalar};
-use crate::reader::{At, Reader, not_a_quantity, quoted, word_hint};
+use crate::reader::{At, Reader, not_a_quantity};
 use crate::section::{Section, unknown_word};
 use crate::template::Templated;
+use crate::value::kind;
 
 const DEFAULT_CONFIDENCE: f64 = 0.95;
 
@@ -29,32 +31,27 @@ pub(crate) fn read(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<Promise> {
 
 fn promise(reader: &mut Reader<'_>, section: &Section<'_>) -> Promise {
     Promise {
-        measure: measure(reader, section),
+        measure: section.text("measure").unwrap_or_default().to_owned(),
+        group: section.text("group").map(str::to_owned),
         is: relation(reader, section),
         within: within(reader, section),
         confidence: confidence(reader, section),
     }
 }
 
-fn measure(reader: &mut Reader<'_>, section: &Section<'_>) -> String {
-    let measure = section.text("measure").unwrap_or_default();
-    if let Some(at) = section.get("measure")
-        && !key::MEASURES.contains(&measure)
-    {
-        reader.add(
-            Diagnostic::error(
-                code::UNKNOWN_MEASURE,
-                format!("no source gives the measure `{measure}`"),
-            )
-            .at(at.span.clone(), format!("expected one of {}", quoted(key::MEASURES)))
-            .hint(word_hint(measure, key::MEASURES)),
-        );
-    }
-    measure.to_owned()
-}
-
+/// `equal` is about groups, or about the levels of a factor.
 fn relation(reader: &mut Reader<'_>, section: &Section<'_>) -> Relation {
     let word = section.text("is").unwrap_or_default();
+    if word == "ratio" {
+        return across::ratio(reader, section);
+    }
+    if word == "equal" && section.has("over") {
+        return across::equal_over(reader, section);
+    }
+    // A misspelt relation says nothing of what its keys should be.
+    if key::RELATIONS.contains(&word) {
+        across::refuse_keys(reader, section, word);
+    }
     match word {
         "proportional" => {
             misplaced(reader, section, "value", word);
@@ -62,6 +59,11 @@ fn relation(reader: &mut Reader<'_>, section: &Section<'_>) -> Relation {
         }
         "at_most" => Relation::AtMost { bound: bound(reader, section) },
         "at_least" => Relation::AtLeast { bound: bound(reader, section) },
+        "placed" => {
+            misplaced(reader, section, "to", word);
+            misplaced(reader, section, "value", word);
+            Relation::Placed
+        }
         "equal" => {
             misplaced(reader, section, "to", word);
             misplaced(reader, section, "value", word);
@@ -69,26 +71,13 @@ fn relation(reader: &mut Reader<'_>, section: &Section<'_>) -> Relation {
         }
         _ => {
             if let Some(at) = section.get("is") {
-                let finding = match key::LATER_RELATIONS.contains(&word) {
-                    true => later_relation(word, at),
-                    false => {
-                        unknown_word(&section.subject("is"), word, key::RELATIONS, at.span.clone())
-                    }
-                };
+                let finding =
+                    unknown_word(&section.subject("is"), word, key::RELATIONS, at.span.clone());
                 reader.add(finding);
             }
             Relation::Equal
         }
     }
-}
-
-fn later_relation(word: &str, at: &At<'_>) -> Diagnostic {
-    Diagnostic::error(
-        code::LATER_RELATION,
-        format!("promises of the kind `{word}` are not judged by this version yet"),
-    )
-    .at(at.span.clone(), format!("expected one of {}", quoted(key::RELATIONS)))
-    .hint("remove the promise, or write one of the others")
 }
 
 fn misplaced(reader: &mut Reader<'_>, section: &Section<'_>, name: &str, word: &str) {
@@ -101,11 +90,21 @@ fn knob(reader: &mut Reader<'_>, section: &Section<'_>) -> String {
         section.missing(reader, "to", "the knob that shares follow, such as `io.weight`");
     }
     let name = section.text("to").unwrap_or_default();
-    if let Some(at) = section.get("to")
-        && assay_knob::find(name).is_none()
-        && assay_knob::host_setting(name).is_none()
-    {
-        reader.add(unknown_knob(name, at.span.clone()));
+    match section.get("to") {
+        Some(at) if at.value.is_table() => reader.add(
+            Diagnostic::error(
+                code::WRONG_TYPE,
+                format!("{} is {}", section.subject("to"), kind(at.value)),
+            )
+            .at(at.span.clone(), "expected the name of a knob")
+            .hint("write `to = \"io.weight\"`, or `is = \"ratio\"` to compare levels of factors"),
+        ),
+        Some(at)
+            if assay_knob::find(name).is_none() && assay_knob::host_setting(name).is_none() =>
+        {
+            reader.add(unknown_knob(name, at.span.clone()));
+        }
+        _ => {}
     }
     name.to_owned()
 }
@@ -125,7 +124,16 @@ fn bound(reader: &mut Reader<'_>, section: &Section<'_>) -> Bound {
     Bound::Value(value.unwrap_or(Templated::Value(Scalar::Integer(1))))
 }
 
+/// Every relation has a margin but `ratio`, whose bounds are exact.
 fn within(reader: &mut Reader<'_>, section: &Section<'_>) -> Percent {
+    let word = section.text("is");
+    if word == Some("ratio") {
+        return Percent::from_fraction(0.0);
+    }
+    let known = word.is_none_or(|word| key::RELATIONS.contains(&word));
+    if known && !section.has("within") {
+        section.missing(reader, "within", "the margin, relative to the expected value");
+    }
     let fallback = Percent::from_fraction(0.1);
     let (Some(at), Some(scalar)) = (section.get("within"), section.scalar("within")) else {
         return fallback;

@@ -1,0 +1,294 @@
+//! Promises across trials: one level of a factor against another.
+//!
+//! Trials are compared repeat by repeat: the order within a repeat is random, so that a host that
+//! drifts moves both sides of a pair alike, and what they differ by is the level. Intervals are
+//! Student's t on the logarithms of these ratios.
+
+use assay_record::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, TrialRecord};
+
+use crate::compared::{ComparisonJudgement, LevelJudgement, PairJudgement};
+use crate::judgement::Verdict;
+use crate::statistics::over_repeats::{Spread, of_all};
+use crate::wanted::Found;
+
+mod sentence;
+
+/// A trial and what it gave.
+#[derive(Clone, Copy)]
+pub(crate) struct Given<'r> {
+    /// The trial.
+    pub(crate) trial: &'r TrialRecord,
+    /// Its numbers.
+    pub(crate) found: &'r Found,
+}
+
+/// Judges one promise across trials, once for every combination of the factors that it holds.
+pub(crate) fn judge(promise: &ComparisonRecord, given: &[Given<'_>]) -> Vec<ComparisonJudgement> {
+    let over = over(&promise.is);
+    let mut held: Vec<Levels> = Vec::new();
+    for one in given {
+        let levels = without(&one.trial.factors, &over);
+        if !held.contains(&levels) {
+            held.push(levels);
+        }
+    }
+    held.into_iter()
+        .map(|held| {
+            let here: Vec<Given<'_>> = given
+                .iter()
+                .copied()
+                .filter(|one| without(&one.trial.factors, &over) == held)
+                .collect();
+            judge_one(promise, &over, held, &here)
+        })
+        .collect()
+}
+
+/// The factors whose levels are compared.
+fn over(is: &AcrossRecord) -> Vec<String> {
+    match is {
+        AcrossRecord::Ratio { of, .. } => of.keys().cloned().collect(),
+        AcrossRecord::Equal { over, .. } => vec![over.clone()],
+    }
+}
+
+fn without(factors: &Levels, names: &[String]) -> Levels {
+    let kept = factors.iter().filter(|(name, _)| !names.contains(name));
+    kept.map(|(name, level)| (name.clone(), level.clone())).collect()
+}
+
+fn only(factors: &Levels, names: &[String]) -> Levels {
+    let kept = factors.iter().filter(|(name, _)| names.contains(name));
+    kept.map(|(name, level)| (name.clone(), level.clone())).collect()
+}
+
+/// One level with its numbers, or why it has none.
+struct Level {
+    factors: Levels,
+    found: Found,
+}
+
+fn judge_one(
+    promise: &ComparisonRecord,
+    over: &[String],
+    held: Levels,
+    given: &[Given<'_>],
+) -> ComparisonJudgement {
+    let levels = levels(&promise.is, over, given);
+    let which = pairs_of(&promise.is, levels.len());
+    let allowed = Allowed::of(&promise.is);
+    let sure = of_all(promise.confidence, which.len());
+    let pairs: Vec<Pair> = which
+        .iter()
+        .map(|(of, to)| Pair::new(&levels[*of], &levels[*to], allowed, promise.confidence, sure))
+        .collect();
+    let verdict = match pairs.is_empty() {
+        true => Verdict::Void,
+        false => Verdict::worst(pairs.iter().map(|pair| pair.verdict)),
+    };
+    let (at_least, at_most, within) = match &promise.is {
+        AcrossRecord::Ratio { at_least, at_most, .. } => (*at_least, *at_most, None),
+        AcrossRecord::Equal { within, .. } => (None, None, Some(*within)),
+    };
+    ComparisonJudgement {
+        measure: promise.measure.clone(),
+        group: promise.group.clone(),
+        is: if within.is_some() { "equal" } else { "ratio" }.to_owned(),
+        over: over.to_vec(),
+        held,
+        at_least,
+        at_most,
+        within,
+        confidence: promise.confidence,
+        verdict,
+        reason: sentence::reason(promise, &pairs, verdict),
+        needs_repeats: (verdict == Verdict::Undecided)
+            .then(|| needed(&pairs, allowed, promise.confidence))
+            .flatten(),
+        levels: levels.iter().map(|level| document(level, promise.confidence)).collect(),
+        pairs: pairs.iter().map(Pair::document).collect(),
+    }
+}
+
+/// The levels in the order of the trials; for a ratio first what is divided, then what divides.
+fn levels(is: &AcrossRecord, over: &[String], given: &[Given<'_>]) -> Vec<Level> {
+    let find = |wanted: &Levels| -> Level {
+        let found = given.iter().find(|one| only(&one.trial.factors, over) == *wanted);
+        let found = found.map_or_else(
+            || Err(format!("no trial of this run has {}", sentence::factors(wanted))),
+            |one| one.found.clone(),
+        );
+        Level { factors: wanted.clone(), found }
+    };
+    match is {
+        AcrossRecord::Ratio { of, to, .. } => vec![find(of), find(to)],
+        AcrossRecord::Equal { .. } => {
+            given.iter().map(|one| find(&only(&one.trial.factors, over))).collect()
+        }
+    }
+}
+
+/// Which levels are divided by which: with `all` each by every earlier one, so that the first of
+/// the study is never divided.
+fn pairs_of(is: &AcrossRecord, levels: usize) -> Vec<(usize, usize)> {
+    match is {
+        AcrossRecord::Ratio { .. } => vec![(0, 1)],
+        AcrossRecord::Equal { pairs: PairsRecord::First, .. } => {
+            (1..levels).map(|of| (of, 0)).collect()
+        }
+        AcrossRecord::Equal { pairs: PairsRecord::All, .. } => {
+            (1..levels).flat_map(|of| (0..of).map(move |to| (of, to))).collect()
+        }
+    }
+}
+
+/// What a ratio may be.
+#[derive(Clone, Copy)]
+struct Allowed {
+    low: f64,
+    high: f64,
+}
+
+impl Allowed {
+    /// For `equal` the same whichever side is divided by the other.
+    fn of(is: &AcrossRecord) -> Self {
+        match is {
+            AcrossRecord::Ratio { at_least, at_most, .. } => {
+                Self { low: at_least.unwrap_or(0.0), high: at_most.unwrap_or(f64::INFINITY) }
+            }
+            AcrossRecord::Equal { within, .. } => {
+                Self { low: 1.0 / (1.0 + within), high: 1.0 + within }
+            }
+        }
+    }
+
+    /// How far a logarithm is from the nearer edge; negative beyond it.
+    fn room(self, log: f64) -> f64 {
+        (log - self.low.ln()).min(self.high.ln() - log)
+    }
+}
+
+/// One level against another.
+struct Pair {
+    of: Levels,
+    to: Levels,
+    /// Ratios over the repeats that both sides have; or why there are none.
+    spread: Result<Spread, String>,
+    /// Point estimate, low and high; `None` where there is no spread.
+    interval: Option<(f64, f64, f64)>,
+    verdict: Verdict,
+}
+
+impl Pair {
+    fn new(of: &Level, to: &Level, allowed: Allowed, confidence: f64, sure: f64) -> Self {
+        let spread = logs(of, to).and_then(|logs| {
+            Spread::of(&logs).ok_or_else(|| {
+                let both = format!(
+                    "{} and {}",
+                    sentence::factors(&of.factors),
+                    sentence::factors(&to.factors)
+                );
+                format!("no repeat has a number under both {both}")
+            })
+        });
+        let interval = spread.as_ref().ok().map(|spread| spread.interval(confidence));
+        let verdict = match &spread {
+            Err(_) => Verdict::Void,
+            Ok(spread) => decide(spread, allowed, confidence, sure),
+        };
+        Self { of: of.factors.clone(), to: to.factors.clone(), spread, interval, verdict }
+    }
+
+    fn repeats(&self) -> usize {
+        self.spread.as_ref().map_or(0, |spread| spread.count)
+    }
+
+    fn document(&self) -> PairJudgement {
+        let bounded = self.interval.filter(|_| self.repeats() > 1);
+        PairJudgement {
+            of: self.of.clone(),
+            to: self.to.clone(),
+            repeats: self.repeats(),
+            ratio: self.interval.map(|(ratio, _, _)| ratio),
+            low: bounded.map(|(_, low, _)| low),
+            high: bounded.map(|(_, _, high)| high),
+            verdict: self.verdict,
+        }
+    }
+}
+
+/// Kept by the interval of this pair, broken only by one that holds for all pairs at once: see
+/// [`crate::margin`] for why.
+fn decide(spread: &Spread, allowed: Allowed, confidence: f64, sure: f64) -> Verdict {
+    let (_, low, high) = spread.interval(confidence);
+    let (_, low_of_all, high_of_all) = spread.interval(sure);
+    if low_of_all > allowed.high || high_of_all < allowed.low {
+        Verdict::Broken
+    } else if low >= allowed.low && high <= allowed.high {
+        Verdict::Kept
+    } else {
+        Verdict::Undecided
+    }
+}
+
+/// Logarithms of the ratios, repeat by repeat.
+fn logs(of: &Level, to: &Level) -> Result<Vec<f64>, String> {
+    let side = |level: &Level| -> Result<Vec<(usize, f64)>, String> {
+        let name = sentence::factors(&level.factors);
+        let found = level.found.as_ref().map_err(|why| format!("under {name}: {why}"))?;
+        match found.iter().find(|(_, value)| !value.is_finite() || *value <= 0.0) {
+            Some((number, value)) => Err(format!(
+                "under {name}: the measure is {value} in repeat {number}, and nothing can be \
+                 divided by it or compared with it as a ratio"
+            )),
+            None => Ok(found.clone()),
+        }
+    };
+    let (of, to) = (side(of)?, side(to)?);
+    let ratio = |(number, value): &(usize, f64)| {
+        let (_, other) = to.iter().find(|(other, _)| other == number)?;
+        Some((value / other).ln())
+    };
+    Ok(of.iter().filter_map(ratio).collect())
+}
+
+/// The measure under one level.
+fn document(level: &Level, confidence: f64) -> LevelJudgement {
+    of_level(level.factors.clone(), &level.found, confidence)
+}
+
+/// The measure of one trial over its repeats.
+pub(crate) fn of_level(factors: Levels, found: &Found, confidence: f64) -> LevelJudgement {
+    let (values, not_available) = match found {
+        Ok(values) => (values.as_slice(), None),
+        Err(why) => (&[][..], Some(why.clone())),
+    };
+    let logs: Vec<f64> = values.iter().map(|(_, value)| value.ln()).collect();
+    let spread = Spread::of(&logs).filter(|spread| spread.mean.is_finite());
+    let interval = spread.map(|spread| spread.interval(confidence));
+    let bounded = interval.filter(|_| values.len() > 1);
+    LevelJudgement {
+        factors,
+        repeats: values.len(),
+        value: interval.map(|(value, _, _)| value),
+        low: bounded.map(|(_, low, _)| low),
+        high: bounded.map(|(_, _, high)| high),
+        not_available,
+    }
+}
+
+/// The repeats that would probably decide: enough for one pair that is outside, or for all that
+/// are inside.
+fn needed(pairs: &[Pair], allowed: Allowed, confidence: f64) -> Option<usize> {
+    let (mut outside, mut inside) = (Vec::new(), Vec::new());
+    for pair in pairs.iter().filter(|pair| pair.verdict == Verdict::Undecided) {
+        let spread = pair.spread.as_ref().ok()?;
+        let room = allowed.room(spread.mean);
+        let needed = spread.needed(room.abs(), confidence);
+        if room < 0.0 { outside.push(needed) } else { inside.push(needed) }
+    }
+    if !outside.is_empty() {
+        return outside.into_iter().flatten().min();
+    }
+    inside.into_iter().collect::<Option<Vec<usize>>>()?.into_iter().max()
+}

@@ -1,0 +1,201 @@
+//! What workloads say of themselves: one number an instance and repeat.
+//!
+//! A metric is the workload's own sum over its whole run, from its release to its end, warm-up
+//! included; it has no samples. Only repeats against each other tell how sure it is.
+
+use assay_record::{GroupRecord, TrialRecord, WorkloadRecord, WorkloadResult};
+
+use crate::repeat::Repeat;
+use crate::wording::some_of;
+
+/// Names of metrics that are listed before the rest is only counted.
+const NAMED: usize = 16;
+
+/// A measure that is a workload's own: `WORKLOAD.METRIC`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Metric<'m> {
+    workload: &'m str,
+    name: &'m str,
+}
+
+/// The values of a metric in one trial.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Values {
+    /// The groups that run the workload, one entry an instance.
+    pub(crate) groups: Vec<String>,
+    /// For each repeat in which every instance has a value: its number from 1, and the values in
+    /// the order of the groups, all above 0.
+    pub(crate) rows: Vec<(usize, Vec<f64>)>,
+    /// Repeats without, with the reason.
+    pub(crate) left_out: Vec<String>,
+}
+
+impl<'m> Metric<'m> {
+    /// Parts the measure at its first dot.
+    pub(crate) fn parse(measure: &'m str) -> Option<Self> {
+        let (workload, name) = measure.split_once('.')?;
+        Some(Self { workload, name })
+    }
+
+    /// Its values in these repeats of a trial, for the groups that `counts` accepts. The error
+    /// says why there is none.
+    pub(crate) fn values(
+        self,
+        trial: &TrialRecord,
+        repeats: &[Repeat<'_>],
+        counts: impl Fn(&str) -> bool,
+    ) -> Result<Values, String> {
+        let instances: Vec<(&GroupRecord, &WorkloadRecord)> = trial
+            .groups
+            .iter()
+            .filter(|group| counts(&group.name))
+            .flat_map(|group| group.workloads.iter().map(move |workload| (group, workload)))
+            .filter(|(group, workload)| own_name(group, workload) == self.workload)
+            .collect();
+        if instances.is_empty() {
+            return Err(format!(
+                "no group of this trial runs `{0}`, of which `{0}.{1}` would be",
+                self.workload, self.name
+            ));
+        }
+        let mut values = Values {
+            groups: instances.iter().map(|(group, _)| group.name.clone()).collect(),
+            rows: Vec::new(),
+            left_out: Vec::new(),
+        };
+        for repeat in repeats {
+            let row: Result<Vec<f64>, String> =
+                instances.iter().map(|instance| self.value(repeat, *instance)).collect();
+            match row {
+                Ok(row) => values.rows.push((repeat.number, row)),
+                Err(why) => values.left_out.push(format!("repeat {}: {why}", repeat.number)),
+            }
+        }
+        if values.rows.is_empty() {
+            return Err(match values.left_out.is_empty() {
+                true => "no repeat can be judged".to_owned(),
+                false => some_of(&values.left_out, "; "),
+            });
+        }
+        Ok(values)
+    }
+
+    fn value(
+        self,
+        repeat: &Repeat<'_>,
+        (group, workload): (&GroupRecord, &WorkloadRecord),
+    ) -> Result<f64, String> {
+        let found = repeat
+            .record
+            .workloads
+            .iter()
+            .find(|result| result.workload == workload.name && result.group == group.name)
+            .ok_or_else(|| format!("`{}` left no result", workload.name))?;
+        if let Some(failure) = &found.failure {
+            return Err(format!("`{}` failed: {failure}", workload.name));
+        }
+        let value = of_result(found, self.name).ok_or_else(|| {
+            match found.not_available.get(self.name) {
+                Some(why) => {
+                    format!("`{}` of `{}` is not available: {why}", self.name, workload.name)
+                }
+                None => format!(
+                    "`{}` gave no metric `{}`; it gave {}",
+                    workload.name,
+                    self.name,
+                    listed(&names(found))
+                ),
+            }
+        })?;
+        if value.is_finite() && value > 0.0 {
+            return Ok(value);
+        }
+        Err(format!(
+            "`{}` of `{}` is {value}, of which there is no logarithm",
+            self.name, workload.name
+        ))
+    }
+}
+
+/// The workload's name in the study: the record puts the group's path in front of it.
+fn own_name<'w>(group: &GroupRecord, workload: &'w WorkloadRecord) -> &'w str {
+    let path = group.name.replace('/', ".");
+    let own = workload.name.strip_prefix(&path).and_then(|rest| rest.strip_prefix('.'));
+    own.unwrap_or(&workload.name)
+}
+
+/// A number of a result by its name: one of its metrics, or a latency such as `read_mean_ns` or
+/// `read_p99.9_ns`.
+fn of_result(result: &WorkloadResult, name: &str) -> Option<f64> {
+    if let Some(value) = result.metrics.get(name) {
+        return Some(*value);
+    }
+    result.latency.iter().find_map(|(direction, latency)| {
+        let which =
+            name.strip_prefix(direction.as_str())?.strip_prefix('_')?.strip_suffix("_ns")?;
+        match which.strip_prefix('p') {
+            Some(percentile) => latency.percentiles_ns.get(percentile).copied(),
+            None => (which == "mean").then_some(latency.mean_ns),
+        }
+    })
+}
+
+fn names(result: &WorkloadResult) -> Vec<String> {
+    let latencies = result.latency.iter().flat_map(|(direction, latency)| {
+        let percentiles =
+            latency.percentiles_ns.keys().map(move |key| format!("{direction}_p{key}_ns"));
+        std::iter::once(format!("{direction}_mean_ns")).chain(percentiles)
+    });
+    result.metrics.keys().cloned().chain(latencies).collect()
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    let shown: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
+    match names.len().saturating_sub(NAMED) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use assay_record::Latency;
+
+    use super::*;
+
+    fn result() -> WorkloadResult {
+        let latency = Latency {
+            mean_ns: 1000.0,
+            percentiles_ns: BTreeMap::from([("99.9".to_owned(), 9000.0)]),
+        };
+        WorkloadResult {
+            workload: "box.kept.reader".to_owned(),
+            group: "box/kept".to_owned(),
+            metrics: BTreeMap::from([("read_iops".to_owned(), 250.0)]),
+            latency: BTreeMap::from([("read".to_owned(), latency)]),
+            ..WorkloadResult::default()
+        }
+    }
+
+    #[test]
+    fn latencies_are_metrics_too() {
+        assert_eq!(of_result(&result(), "read_iops"), Some(250.0));
+        assert_eq!(of_result(&result(), "read_mean_ns"), Some(1000.0));
+        assert_eq!(of_result(&result(), "read_p99.9_ns"), Some(9000.0));
+        assert_eq!(of_result(&result(), "read_p50_ns"), None);
+        assert_eq!(of_result(&result(), "write_mean_ns"), None);
+    }
+
+    #[test]
+    fn what_there_is_can_be_listed() {
+        assert_eq!(listed(&names(&result())), "`read_iops`, `read_mean_ns`, `read_p99.9_ns`");
+        assert_eq!(listed(&[]), "none");
+        let many: Vec<String> = (0..20).map(|number| format!("m{number}")).collect();
+        assert!(listed(&many).ends_with("`m15` and 4 more"), "{}", listed(&many));
+    }
+}

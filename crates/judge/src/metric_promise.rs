@@ -1,0 +1,216 @@
+//! One promise about what workloads say of themselves, in one trial.
+
+use assay_record::{PromiseRecord, RelationRecord};
+
+use crate::gates::{Gate, Scope};
+use crate::judgement::{GroupJudgement, PromiseJudgement, Verdict};
+use crate::margin::{self, Offence, Side};
+use crate::metric::{Metric, Values};
+use crate::promise::{Subject, relation};
+use crate::reason;
+use crate::statistics::estimate::Estimate;
+use crate::statistics::over_repeats::{Spread, of_all};
+use crate::wording::{count, margin as margin_text, number, percent, some_of};
+
+/// One group under the promise.
+struct Seen {
+    name: String,
+    expected: f64,
+    estimate: Estimate,
+    offence: Offence,
+    spread: Spread,
+}
+
+/// Judges a promise on `metric`. The interval of a group is Student's t over its repeats.
+pub(crate) fn judge(
+    subject: &Subject<'_>,
+    promise: &PromiseRecord,
+    metric: Metric<'_>,
+) -> PromiseJudgement {
+    let failed: Vec<&Gate> =
+        subject.gates.iter().filter(|gate| !gate.check.ok && gate.scope == Scope::All).collect();
+    let values = metric.values(subject.trial, subject.repeats, |_| true);
+    let seen = values.as_ref().map_err(Clone::clone).and_then(|values| seen(promise, values));
+    let (verdict, reason) = match (&seen, &values) {
+        _ if !failed.is_empty() => (Verdict::Void, reason::of_gates(&failed)),
+        (Err(why), _) => (Verdict::Void, format!("there is no number to judge: {why}")),
+        (Ok(seen), Ok(values)) => decide(promise, seen, values),
+        (Ok(_), Err(why)) => (Verdict::Void, why.clone()),
+    };
+    let seen = seen.unwrap_or_default();
+    let offences: Vec<Offence> = seen.iter().map(|group| group.offence).collect();
+    let (is, to) = relation(&promise.is);
+    PromiseJudgement {
+        measure: promise.measure.clone(),
+        is: is.to_owned(),
+        to,
+        within: promise.within,
+        confidence: promise.confidence,
+        verdict,
+        reason,
+        worst_error: margin::worst(&offences),
+        jain: None,
+        total_rate: None,
+        needs_s: None,
+        needs_repeats: (verdict == Verdict::Undecided).then(|| needed(promise, &seen)).flatten(),
+        groups: seen.iter().map(|group| document(group, promise.within, verdict)).collect(),
+        causes: failed.iter().filter_map(|gate| gate.cause()).collect(),
+    }
+}
+
+fn seen(promise: &PromiseRecord, values: &Values) -> Result<Vec<Seen>, String> {
+    let (side, bound) = match &promise.is {
+        RelationRecord::AtMost(bound) => (Side::Above, Some(*bound)),
+        RelationRecord::AtLeast(bound) => (Side::Below, Some(*bound)),
+        RelationRecord::Equal => (Side::Both, None),
+        RelationRecord::Proportional(_)
+        | RelationRecord::Placed
+        | RelationRecord::AtMostKnob(_)
+        | RelationRecord::AtLeastKnob(_) => {
+            return Err("no knob divides or bounds what a workload says of itself".to_owned());
+        }
+    };
+    if bound.is_some_and(|bound| !bound.is_finite() || bound <= 0.0) {
+        return Err("a bound that is no positive number cannot be judged".to_owned());
+    }
+    if bound.is_none() && values.groups.len() < 2 {
+        return Err(format!("`{}` alone is equal to itself", values.groups[0]));
+    }
+    let (expected, logs) = match bound {
+        Some(bound) => (bound, logs(values)),
+        None => relative(values),
+    };
+    let sure = of_all(promise.confidence, values.groups.len());
+    let each = values.groups.iter().zip(&logs).filter_map(|(name, logs)| {
+        let spread = Spread::of(logs)?;
+        let (value, low, high) = spread.interval(promise.confidence);
+        let (_, low_of_all, high_of_all) = spread.interval(sure);
+        let estimate = Estimate { value, low, high, low_of_all, high_of_all };
+        let offence = Offence::new(&estimate, expected, side);
+        Some(Seen { name: name.clone(), expected, estimate, offence, spread })
+    });
+    Ok(each.collect())
+}
+
+/// Logarithms by group.
+fn logs(values: &Values) -> Vec<Vec<f64>> {
+    let of = |group: usize| values.rows.iter().map(|(_, row)| row[group].ln()).collect();
+    (0..values.groups.len()).map(of).collect()
+}
+
+/// The geometric mean over all groups and repeats, and each group's logarithms about the mean of
+/// its own repeat: what moves all groups from one repeat to the next moves none of them apart.
+fn relative(values: &Values) -> (f64, Vec<Vec<f64>>) {
+    let width = values.groups.len() as f64;
+    let mean_of = |row: &[f64]| row.iter().map(|value| value.ln()).sum::<f64>() / width;
+    let means: Vec<f64> = values.rows.iter().map(|(_, row)| mean_of(row)).collect();
+    let overall = means.iter().sum::<f64>() / means.len().max(1) as f64;
+    let of = |group: usize| {
+        let rows = values.rows.iter().zip(&means);
+        rows.map(|((_, row), mean)| row[group].ln() - mean + overall).collect()
+    };
+    (overall.exp(), (0..values.groups.len()).map(of).collect())
+}
+
+fn decide(promise: &PromiseRecord, seen: &[Seen], values: &Values) -> (Verdict, String) {
+    let verdict = Verdict::worst(seen.iter().map(|group| group.offence.verdict(promise.within)));
+    let reach = |group: &&Seen| match verdict {
+        Verdict::Broken => group.offence.low,
+        _ => group.offence.high,
+    };
+    let Some(decisive) = seen.iter().max_by(|a, b| reach(a).total_cmp(&reach(b))) else {
+        return (Verdict::Void, "no group has a number".to_owned());
+    };
+    let mut reason = sentence(promise, decisive, seen.len(), values.rows.len(), verdict);
+    if !values.left_out.is_empty() {
+        reason = format!("{reason}; left out: {}", some_of(&values.left_out, "; "));
+    }
+    (verdict, reason)
+}
+
+fn sentence(
+    promise: &PromiseRecord,
+    group: &Seen,
+    groups: usize,
+    repeats: usize,
+    verdict: Verdict,
+) -> String {
+    let Estimate { value, low, high, .. } = group.estimate;
+    let promised = match promise.is {
+        RelationRecord::Equal => format!("the mean of all is {}", number(group.expected)),
+        RelationRecord::AtMost(_) => format!("at most {} was promised", number(group.expected)),
+        _ => format!("at least {} was promised", number(group.expected)),
+    };
+    let what = format!("`{}` of `{}` is {}", promise.measure, group.name, number(value));
+    if repeats < 2 {
+        return format!(
+            "{what}, {promised}: a single repeat says nothing of how far others would be from it; \
+             set `repeats` to 3 or more under [design]"
+        );
+    }
+    let interval = format!(
+        "{} to {} with {} confidence over {}",
+        number(low),
+        number(high),
+        percent(promise.confidence),
+        count(repeats, "repeat")
+    );
+    let within = margin_text(promise.within);
+    let all =
+        if groups > 1 { format!("all of {}: ", count(groups, "group")) } else { String::new() };
+    match verdict {
+        Verdict::Kept => format!("{all}{what} ({interval}), {promised}, within {within}"),
+        Verdict::Broken => {
+            format!("{what} ({interval}), {promised}, and it is off by more than {within}")
+        }
+        Verdict::Undecided | Verdict::Void => format!(
+            "{what} ({interval}), {promised}, which leaves open whether it is within {within}"
+        ),
+    }
+}
+
+/// The repeats that would probably decide: enough for the first group that is outside, or for
+/// every group that is inside.
+fn needed(promise: &PromiseRecord, seen: &[Seen]) -> Option<usize> {
+    let open =
+        seen.iter().filter(|group| group.offence.verdict(promise.within) == Verdict::Undecided);
+    let (mut outside, mut inside) = (Vec::new(), Vec::new());
+    for group in open {
+        let room = room(promise, group);
+        let needed = group.spread.needed(room.abs(), promise.confidence);
+        if room < 0.0 { outside.push(needed) } else { inside.push(needed) }
+    }
+    if !outside.is_empty() {
+        return outside.into_iter().flatten().min();
+    }
+    inside.into_iter().collect::<Option<Vec<usize>>>()?.into_iter().max()
+}
+
+/// How far the estimate is from the edge of the margin, as a logarithm; negative beyond it.
+fn room(promise: &PromiseRecord, group: &Seen) -> f64 {
+    let edge = |factor: f64| (group.expected * factor).ln();
+    let above = edge(1.0 + promise.within) - group.spread.mean;
+    let below = group.spread.mean - edge(1.0 - promise.within);
+    match promise.is {
+        RelationRecord::AtMost(_) => above,
+        RelationRecord::AtLeast(_) => below,
+        _ => above.min(below),
+    }
+}
+
+fn document(group: &Seen, within: f64, verdict: Verdict) -> GroupJudgement {
+    GroupJudgement {
+        name: group.name.clone(),
+        knob: None,
+        expected_share: group.expected,
+        share_by_weight: None,
+        share: group.estimate.value,
+        low: group.estimate.low,
+        high: group.estimate.high,
+        rate: group.estimate.value,
+        verdict: match verdict {
+            Verdict::Void => Verdict::Void,
+            _ => group.offence.verdict(within),
+        },
+    }
+}

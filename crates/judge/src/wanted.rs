@@ -1,0 +1,109 @@
+//! The one number of a trial and repeat that is compared with other trials.
+
+use assay_record::{Manifest, RelationRecord};
+
+use crate::gates::{Gate, Scope};
+use crate::measure::Measure;
+use crate::metric::Metric;
+use crate::promise::Subject;
+use crate::reason;
+use crate::repeat::Repeat;
+
+/// A total that is compared needs nobody to compete for it, just as a limit does not: the gates
+/// that concern a limit concern it.
+pub(crate) static PLAIN: RelationRecord = RelationRecord::AtMost(f64::INFINITY);
+
+/// What is wanted of every trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wanted<'m> {
+    measure: &'m str,
+    group: Option<&'m str>,
+}
+
+/// Numbers by repeat, counted from 1; or why there are none.
+pub(crate) type Found = Result<Vec<(usize, f64)>, String>;
+
+/// Everything that comparisons and references of a run want, in their order: first all of the
+/// comparisons, then all of the references.
+pub(crate) fn of_run(manifest: &Manifest) -> Vec<Wanted<'_>> {
+    let comparisons = manifest.comparisons.iter().map(|comparison| Wanted {
+        measure: &comparison.measure,
+        group: comparison.group.as_deref(),
+    });
+    let references = manifest.references.iter().map(|reference| Wanted {
+        // A reference without a measure wants nothing, and nothing is what an empty name gives.
+        measure: reference.measure.as_deref().unwrap_or_default(),
+        group: reference.group.as_deref(),
+    });
+    comparisons.chain(references).collect()
+}
+
+impl Wanted<'_> {
+    /// The measure of the samples that it needs, if it is not a workload's own.
+    pub(crate) fn sampled(&self) -> Option<Measure> {
+        Measure::parse(self.measure)
+    }
+
+    /// Its numbers in one trial.
+    pub(crate) fn find(&self, subject: &Subject<'_>) -> Found {
+        let failed = |concerns: &dyn Fn(Scope) -> bool| -> Result<(), String> {
+            let failed: Vec<&Gate> = subject
+                .gates
+                .iter()
+                .filter(|gate| !gate.check.ok && concerns(gate.scope))
+                .collect();
+            if failed.is_empty() { Ok(()) } else { Err(reason::of_gates(&failed)) }
+        };
+        match (self.sampled(), Metric::parse(self.measure)) {
+            (Some(measure), _) => {
+                failed(&|scope| scope.concerns(measure, &PLAIN))?;
+                self.of_samples(subject, measure)
+            }
+            (None, Some(metric)) => {
+                failed(&|scope| scope == Scope::All)?;
+                self.of_workloads(subject, metric)
+            }
+            (None, None) => Err(format!("nothing gives the measure `{}`", self.measure)),
+        }
+    }
+
+    /// What the measured groups got together per second, or held on average.
+    fn of_samples(&self, subject: &Subject<'_>, measure: Measure) -> Found {
+        let columns: Vec<usize> =
+            (0..subject.groups.len()).filter(|index| self.counts(subject.groups[*index])).collect();
+        if columns.is_empty() {
+            return Err(self.no_group());
+        }
+        let rate = |repeat: &Repeat<'_>| {
+            let grid = repeat.grid(measure)?;
+            let totals = grid.totals();
+            let sum: f64 = columns.iter().map(|column| totals[*column]).sum();
+            Ok((repeat.number, sum / grid.seconds()))
+        };
+        subject.repeats.iter().map(rate).collect()
+    }
+
+    /// The geometric mean over the instances: of a metric nobody knows whether it can be added.
+    fn of_workloads(&self, subject: &Subject<'_>, metric: Metric<'_>) -> Found {
+        let values = metric.values(subject.trial, subject.repeats, |group| self.counts(group))?;
+        let mean = |row: &[f64]| {
+            (row.iter().map(|value| value.ln()).sum::<f64>() / row.len().max(1) as f64).exp()
+        };
+        Ok(values.rows.iter().map(|(number, row)| (*number, mean(row))).collect())
+    }
+
+    /// Whether a group counts: it is the one that is named, or a member of a group of that name.
+    fn counts(&self, group: &str) -> bool {
+        let Some(named) = self.group else { return true };
+        let own = group.rsplit('/').next().unwrap_or(group);
+        let family = own.trim_end_matches(|c: char| c.is_ascii_digit());
+        group == named || own == named || family == named
+    }
+
+    fn no_group(&self) -> String {
+        match self.group {
+            Some(group) => format!("no measured group of this trial is called `{group}`"),
+            None => "no group of this trial is measured".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! Promises across trials, metrics of workloads, and numbers of others.
+
+use std::collections::BTreeMap;
+
+use assay_judge::{ComparisonJudgement, Judgement, Verdict, judge};
+use assay_record::{
+    AcrossRecord, ComparisonRecord, Fault, Levels, Manifest, PairsRecord, ReferenceRecord, Table,
+    TrialRecord,
+};
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use serde_json::{Value, json};
+
+use crate::synthetic::Scenario;
+
+const METRIC: &str = "reader.read_iops";
+
+/// A study of one workload under each level of `memory`.
+struct World {
+    manifest: Manifest,
+    samples: Vec<Vec<Vec<Table>>>,
+}
+
+/// Nearly normal, with deviation 1.
+fn normal(random: &mut ChaCha8Rng) -> f64 {
+    (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0
+}
+
+fn level(name: &str) -> Levels {
+    Levels::from([("memory".to_owned(), json!(name))])
+}
+
+impl World {
+    /// A trial for each level; `values[level][repeat]` is what its workload says of itself.
+    fn new(levels: &[&str], values: &[Vec<f64>]) -> Self {
+        let repeats = values.first().map_or(1, Vec::len);
+        let run = Scenario { repeats, ..Scenario::new(&[1]) }.run();
+        let mut manifest = run.manifest;
+        let model = manifest.trials.remove(0);
+        for name in levels {
+            let mut trial = model.clone();
+            trial.promises.clear();
+            trial.factors = level(name);
+            manifest.trials.push(trial);
+        }
+        let samples = vec![run.samples[0].clone(); levels.len()];
+        let mut world = Self { manifest, samples };
+        world.set(values);
+        world
+    }
+
+    fn set(&mut self, values: &[Vec<f64>]) {
+        for (trial, values) in self.manifest.trials.iter_mut().zip(values) {
+            for (repeat, value) in trial.repeats.iter_mut().zip(values) {
+                repeat.workloads[0].metrics.insert("read_iops".to_owned(), *value);
+            }
+        }
+    }
+
+    fn promise(mut self, is: AcrossRecord) -> Self {
+        self.manifest.comparisons.push(ComparisonRecord {
+            measure: METRIC.to_owned(),
+            group: None,
+            is,
+            confidence: 0.95,
+        });
+        self
+    }
+
+    fn trial(&mut self, index: usize) -> &mut TrialRecord {
+        &mut self.manifest.trials[index]
+    }
+
+    fn judge(&self) -> Judgement {
+        judge(&self.manifest, &self.samples)
+    }
+
+    fn comparison(&self) -> ComparisonJudgement {
+        self.judge().comparisons.remove(0)
+    }
+}
+
+fn ratio(at_least: Option<f64>, at_most: Option<f64>) -> AcrossRecord {
+    AcrossRecord::Ratio { of: level("interleave"), to: level("first touch"), at_least, at_most }
+}
+
+fn equal(pairs: PairsRecord) -> AcrossRecord {
+    AcrossRecord::Equal { over: "memory".to_owned(), pairs, within: 0.05 }
+}
+
+fn two(of: &[f64], to: &[f64]) -> World {
+    World::new(&["first touch", "interleave"], &[to.to_vec(), of.to_vec()])
+}
+
+#[test]
+fn a_ratio_is_judged_repeat_by_repeat() {
+    // Both sides double from one repeat to the next, and their ratio hardly moves.
+    let world = two(&[121.0, 239.0, 484.0], &[100.0, 200.0, 400.0]);
+    let found = world.promise(ratio(Some(1.1), None)).comparison();
+    assert_eq!(found.verdict, Verdict::Kept, "{}", found.reason);
+    let pair = &found.pairs[0];
+    assert!((pair.ratio.unwrap() - 1.205).abs() < 0.001, "{pair:?}");
+    assert_eq!(pair.repeats, 3);
+    assert!(found.reason.contains("memory = interleave is 1.205 times"), "{}", found.reason);
+    // By itself, neither level is known to better than a factor of two.
+    let level = &found.levels[0];
+    assert!(level.high.unwrap() / level.low.unwrap() > 4.0, "{level:?}");
+}
+
+#[test]
+fn a_ratio_breaks_below_its_bound_and_above_its_other() {
+    let world = || two(&[121.0, 119.0, 120.0], &[100.0, 99.0, 101.0]);
+    let verdict = |is| world().promise(is).comparison().verdict;
+    assert_eq!(verdict(ratio(Some(1.5), None)), Verdict::Broken);
+    assert_eq!(verdict(ratio(None, Some(1.1))), Verdict::Broken);
+    assert_eq!(verdict(ratio(Some(1.1), Some(1.3))), Verdict::Kept);
+    assert_eq!(verdict(ratio(Some(1.2), None)), Verdict::Undecided);
+}
+
+#[test]
+fn what_is_open_says_how_many_repeats_would_decide() {
+    let world = two(&[121.0, 115.0, 130.0], &[100.0, 100.0, 100.0]);
+    let found = world.promise(ratio(Some(1.1), None)).comparison();
+    assert_eq!(found.verdict, Verdict::Undecided, "{}", found.reason);
+    let needs = found.needs_repeats.unwrap();
+    assert!((4..=10).contains(&needs), "{needs}");
+}
+
+#[test]
+fn one_repeat_decides_nothing_and_says_so() {
+    let found = two(&[200.0], &[100.0]).promise(ratio(Some(1.1), None)).comparison();
+    assert_eq!(found.verdict, Verdict::Undecided);
+    assert!(found.reason.contains("a single repeat"), "{}", found.reason);
+    let pair = &found.pairs[0];
+    assert_eq!((pair.low, pair.high, found.needs_repeats), (None, None, None));
+    let json = serde_json::to_value(pair).unwrap();
+    assert!((json["ratio"].as_f64().unwrap() - 2.0).abs() < 1e-9);
+    assert!(json["low"].is_null() && json["high"].is_null(), "{json}");
+}
+
+#[test]
+fn equal_levels_are_equal_whichever_way_they_are_divided() {
+    let names = ["a", "b", "c"];
+    let values = [vec![100.0, 101.0, 100.0], vec![101.0, 100.0, 101.0], vec![100.0, 100.0, 101.0]];
+    let found = World::new(&names, &values).promise(equal(PairsRecord::All)).comparison();
+    assert_eq!((found.verdict, found.pairs.len()), (Verdict::Kept, 3), "{}", found.reason);
+    let first = World::new(&names, &values).promise(equal(PairsRecord::First)).comparison();
+    assert_eq!(first.pairs.len(), 2);
+    assert!(first.pairs.iter().all(|pair| pair.to == level("a")));
+
+    let apart = [values[0].clone(), values[1].clone(), vec![130.0, 131.0, 129.0]];
+    let found = World::new(&names, &apart).promise(equal(PairsRecord::All)).comparison();
+    assert_eq!(found.verdict, Verdict::Broken);
+    assert!(found.reason.contains("memory = c is 1.29"), "{}", found.reason);
+    let turned = [apart[2].clone(), apart[1].clone(), apart[0].clone()];
+    let found = World::new(&names, &turned).promise(equal(PairsRecord::All)).comparison();
+    assert_eq!(found.verdict, Verdict::Broken, "{}", found.reason);
+}
+
+#[test]
+fn other_factors_are_held_and_judged_one_by_one() {
+    let mut world = two(&[121.0, 119.0, 120.0], &[100.0, 99.0, 101.0]);
+    let mut more = world.manifest.trials.clone();
+    for trial in &mut world.manifest.trials {
+        trial.factors.insert("threads".to_owned(), json!(1));
+    }
+    for (trial, values) in more.iter_mut().zip([[100.0; 3], [100.0, 101.0, 100.0]]) {
+        trial.factors.insert("threads".to_owned(), json!(2));
+        for (repeat, value) in trial.repeats.iter_mut().zip(values) {
+            repeat.workloads[0].metrics.insert("read_iops".to_owned(), value);
+        }
+    }
+    world.manifest.trials.extend(more);
+    world.samples.extend(world.samples.clone());
+    let judged = world.promise(ratio(Some(1.1), None)).judge();
+    let found: Vec<(Value, Verdict)> =
+        judged.comparisons.iter().map(|one| (one.held["threads"].clone(), one.verdict)).collect();
+    assert_eq!(found, [(json!(1), Verdict::Kept), (json!(2), Verdict::Broken)]);
+    assert_eq!(judged.verdict, Verdict::Broken, "it counts in the verdict of the study");
+    assert!(judged.trials.iter().all(|trial| trial.verdict == Verdict::Kept));
+}
+
+#[test]
+fn a_level_that_was_not_run_or_gave_no_number_makes_it_void() {
+    let mut world = two(&[121.0, 119.0, 120.0], &[100.0, 99.0, 101.0]);
+    world.manifest.trials.pop();
+    world.samples.pop();
+    let found = world.promise(ratio(Some(1.1), None)).comparison();
+    assert_eq!(found.verdict, Verdict::Void);
+    assert!(
+        found.reason.contains("no trial of this run has memory = interleave"),
+        "{}",
+        found.reason
+    );
+
+    let mut world = two(&[121.0, 119.0, 120.0], &[100.0, 99.0, 101.0]);
+    for repeat in &mut world.trial(1).repeats {
+        repeat.workloads[0].metrics.remove("read_iops");
+    }
+    let found = world.promise(ratio(Some(1.1), None)).comparison();
+    assert_eq!(found.verdict, Verdict::Void);
+    assert!(found.reason.contains("it gave `read_bytes`, `write_bytes`"), "{}", found.reason);
+    assert!(found.levels[1].value.is_some() && found.levels[0].not_available.is_some());
+}
+
+#[test]
+fn a_repeat_that_one_side_lacks_is_left_out_on_both() {
+    let mut world = two(&[121.0, 5.0, 119.0, 120.0], &[100.0, 100.0, 99.0, 101.0]);
+    world.trial(1).repeats[1].fault =
+        Some(Fault { kind: "workload".to_owned(), message: "killed".to_owned() });
+    let found = world.promise(ratio(Some(1.1), None)).comparison();
+    assert_eq!((found.verdict, found.pairs[0].repeats), (Verdict::Kept, 3), "{}", found.reason);
+}
+
+#[test]
+fn totals_of_sampled_measures_are_compared_too() {
+    let mut world = two(&[1.0; 3], &[1.0; 3]);
+    // The second level serves half as much: its samples are those of a slower disk.
+    for tables in &mut world.samples[1] {
+        let io = tables.iter_mut().find(|table| table.source == "io").unwrap();
+        for column in &mut io.columns {
+            column.values.iter_mut().for_each(|value| *value = value.map(|value| value / 2));
+        }
+    }
+    for repeat in &mut world.trial(1).repeats {
+        *repeat.workloads[0].metrics.get_mut("read_bytes").unwrap() /= 2.0;
+    }
+    let mut world = world.promise(ratio(None, Some(0.6)));
+    world.manifest.comparisons[0].measure = "io.bytes".to_owned();
+    let found = world.comparison();
+    assert_eq!(found.verdict, Verdict::Kept, "{}", found.reason);
+    assert!((found.pairs[0].ratio.unwrap() - 0.5).abs() < 0.01, "{found:?}");
+    // A gate that voids the measure in one trial voids the comparison.
+    let mut world = world;
+    world.trial(1).repeats[0].queues[0].scheduler_at_end = "none".to_owned();
+    let found = world.comparison();
+    assert_eq!(found.verdict, Verdict::Void);
+    assert!(found.reason.contains("`scheduler`"), "{}", found.reason);
+}
+
+#[test]
+fn one_group_can_be_named() {
+    let mut world = two(&[121.0; 3], &[100.0; 3]).promise(ratio(Some(1.1), None));
+    world.manifest.comparisons[0].group = Some("task".to_owned());
+    assert_eq!(world.comparison().verdict, Verdict::Kept);
+    world.manifest.comparisons[0].group = Some("task2".to_owned());
+    let found = world.comparison();
+    assert_eq!(found.verdict, Verdict::Void);
+    assert!(found.reason.contains("no group of this trial runs `reader`"), "{}", found.reason);
+}
+
+#[test]
+fn numbers_of_others_stand_beside_ours_and_are_not_judged() {
+    let mut world = two(&[121.0, 119.0, 120.0], &[100.0, 99.0, 101.0]);
+    let theirs = ReferenceRecord {
+        what: "IOPS of the paper".to_owned(),
+        value: 6594.0,
+        unit: "IOPS".to_owned(),
+        source: "table 2".to_owned(),
+        measure: Some(METRIC.to_owned()),
+        group: None,
+        under: level("interleave"),
+    };
+    world.manifest.references =
+        vec![theirs.clone(), ReferenceRecord { measure: None, under: Levels::new(), ..theirs }];
+    let judged = world.judge();
+    assert_eq!(judged.verdict, Verdict::Kept, "6594 is far from 120, and nobody promised it");
+    let ours = &judged.references[0].ours;
+    assert_eq!(ours.len(), 1);
+    assert!((ours[0].value.unwrap() - 120.0).abs() < 0.1 && ours[0].low.unwrap() > 115.0);
+    assert!(judged.references[1].ours.is_empty());
+    let text = serde_json::to_string(&judged).unwrap();
+    let again: Judgement = serde_json::from_str(&text).unwrap();
+    assert_eq!(again.references[0].ours[0].factors, level("interleave"));
+}
+
+/// Values of two levels with a known ratio, each with its own scatter, both moved by the host.
+fn drifting(random: &mut ChaCha8Rng, truth: f64, repeats: usize) -> Vec<Vec<f64>> {
+    let mut sides = vec![Vec::new(), Vec::new()];
+    for _ in 0..repeats {
+        let host = 0.2 * normal(random);
+        for (side, mean) in sides.iter_mut().zip([100.0, 100.0 * truth]) {
+            side.push(mean * (host + 0.05 * normal(random)).exp());
+        }
+    }
+    sides
+}
+
+#[test]
+fn intervals_of_ratios_cover_the_truth_as_often_as_they_say() {
+    let mut random = ChaCha8Rng::seed_from_u64(11);
+    for repeats in [3, 5] {
+        let runs = 1200;
+        let mut covered = 0;
+        let ones = vec![1.0; repeats];
+        let mut world = two(&ones, &ones).promise(ratio(Some(1.1), None));
+        for _ in 0..runs {
+            world.set(&drifting(&mut random, 1.3, repeats));
+            let found = world.comparison();
+            let pair = &found.pairs[0];
+            covered += usize::from(pair.low.unwrap() <= 1.3 && 1.3 <= pair.high.unwrap());
+        }
+        let part = covered as f64 / runs as f64;
+        // Three standard errors of 1200 runs are 1.9 %.
+        assert!((0.93..=0.97).contains(&part), "{repeats} repeats: {part}");
+    }
+}
+
+#[test]
+fn levels_at_the_edge_of_the_margin_are_hardly_ever_called_equal_nor_different() {
+    let mut random = ChaCha8Rng::seed_from_u64(12);
+    let mut tally = BTreeMap::new();
+    let mut world = two(&[1.0; 5], &[1.0; 5]).promise(equal(PairsRecord::All));
+    for _ in 0..1000 {
+        world.set(&drifting(&mut random, 1.05, 5));
+        *tally.entry(format!("{:?}", world.comparison().verdict)).or_insert(0) += 1;
+    }
+    assert!(tally.get("Kept").is_none_or(|kept| *kept < 50), "{tally:?}");
+    assert!(tally.get("Broken").is_none_or(|broken| *broken < 50), "{tally:?}");
+}

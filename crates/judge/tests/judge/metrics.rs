@@ -1,0 +1,145 @@
+//! Promises about what workloads say of themselves, in one trial.
+
+use assay_judge::{PromiseJudgement, Verdict};
+use assay_record::RelationRecord;
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+
+use crate::synthetic::{Run, Scenario};
+
+/// Groups whose readers give these numbers, `values[group][repeat]`.
+fn run(relation: RelationRecord, values: &[Vec<f64>]) -> Run {
+    let weights = vec![100; values.len()];
+    let mut scenario = Scenario::new(&weights).promise("reader.read_iops", relation);
+    scenario.repeats = values[0].len();
+    let mut run = scenario.run();
+    set(&mut run, values);
+    run
+}
+
+fn set(run: &mut Run, values: &[Vec<f64>]) {
+    for (index, repeat) in run.trial().repeats.iter_mut().enumerate() {
+        for (result, values) in repeat.workloads.iter_mut().zip(values) {
+            result.metrics.insert("read_iops".to_owned(), values[index]);
+        }
+    }
+}
+
+fn promise(relation: RelationRecord, values: &[Vec<f64>]) -> PromiseJudgement {
+    run(relation, values).promise()
+}
+
+#[test]
+fn a_floor_is_held_against_the_interval_over_the_repeats() {
+    let values = [vec![1000.0, 1010.0, 990.0], vec![1200.0, 1190.0, 1210.0]];
+    let found = promise(RelationRecord::AtLeast(1000.0), &values);
+    assert_eq!(found.verdict, Verdict::Kept, "{}", found.reason);
+    let group = &found.groups[0];
+    assert!((group.share / 999.97 - 1.0).abs() < 1e-4, "{group:?}");
+    // t(2) = 4.303, s = 1 %, three repeats: 2.5 %.
+    assert!((group.high / group.share - 1.0252).abs() < 2e-4, "{group:?}");
+    let broken = promise(RelationRecord::AtLeast(1200.0), &values);
+    assert_eq!(broken.verdict, Verdict::Broken, "{}", broken.reason);
+    assert!(broken.reason.contains("`task1`"), "{}", broken.reason);
+    assert_eq!(promise(RelationRecord::AtMost(1250.0), &values).verdict, Verdict::Kept);
+    assert_eq!(promise(RelationRecord::AtMost(1000.0), &values).verdict, Verdict::Broken);
+}
+
+#[test]
+fn what_is_open_says_how_many_repeats_would_decide() {
+    let found = promise(RelationRecord::AtLeast(1000.0), &[vec![950.0, 1050.0, 890.0]]);
+    assert_eq!(found.verdict, Verdict::Undecided, "{}", found.reason);
+    assert!(found.needs_repeats.is_some_and(|needs| (4..100).contains(&needs)), "{found:?}");
+    assert_eq!(found.needs_s, None);
+}
+
+#[test]
+fn one_repeat_decides_nothing_and_has_no_upper_end() {
+    let found = promise(RelationRecord::AtLeast(1000.0), &[vec![5000.0]]);
+    assert_eq!(found.verdict, Verdict::Undecided);
+    assert!(found.reason.contains("`repeats` to 3 or more"), "{}", found.reason);
+    let text = serde_json::to_string(&found).unwrap();
+    assert!(text.contains("\"high\":null"), "{text}");
+    assert_eq!(serde_json::from_str::<PromiseJudgement>(&text).unwrap(), found);
+}
+
+#[test]
+fn equal_is_about_groups_in_the_same_repeat() {
+    // Each repeat is twice as fast as the one before; the groups stay together.
+    let together = [vec![100.0, 200.0, 400.0], vec![101.0, 202.0, 401.0]];
+    let found = promise(RelationRecord::Equal, &together);
+    assert_eq!(found.verdict, Verdict::Kept, "{}", found.reason);
+    let apart = [vec![100.0, 200.0, 400.0], vec![150.0, 301.0, 602.0]];
+    let found = promise(RelationRecord::Equal, &apart);
+    assert_eq!(found.verdict, Verdict::Broken, "{}", found.reason);
+    let alone = promise(RelationRecord::Equal, &[vec![100.0, 101.0]]);
+    assert_eq!(alone.verdict, Verdict::Void, "{}", alone.reason);
+}
+
+#[test]
+fn a_metric_that_nothing_gave_is_void_and_names_those_that_there_are() {
+    let mut run = run(RelationRecord::AtLeast(1.0), &[vec![1.0, 1.0]]);
+    run.trial().promises[0].measure = "reader.teps".to_owned();
+    let found = run.promise();
+    assert_eq!(found.verdict, Verdict::Void);
+    assert!(found.reason.contains("no metric `teps`; it gave `read_bytes`"), "{}", found.reason);
+    run.trial().promises[0].measure = "bfs.teps".to_owned();
+    let found = run.promise();
+    assert!(found.reason.contains("no group of this trial runs `bfs`"), "{}", found.reason);
+}
+
+#[test]
+fn a_repeat_without_the_number_is_left_out_by_name() {
+    let mut run = run(RelationRecord::AtLeast(900.0), &[vec![1000.0, 1.0, 1001.0, 999.0]]);
+    run.trial().repeats[1].workloads[0].metrics.insert("read_iops".to_owned(), 0.0);
+    let found = run.promise();
+    assert_eq!(found.verdict, Verdict::Kept, "{}", found.reason);
+    assert!(found.reason.contains("left out: repeat 2"), "{}", found.reason);
+    assert!(found.reason.contains("over 3 repeats"), "{}", found.reason);
+}
+
+#[test]
+fn latencies_are_metrics_as_well() {
+    let mut run = run(RelationRecord::AtMost(9e6), &[vec![1.0; 3]]);
+    run.trial().promises[0].measure = "reader.read_p99_ns".to_owned();
+    for (index, repeat) in run.trial().repeats.iter_mut().enumerate() {
+        let latency = repeat.workloads[0].latency.get_mut("read").unwrap();
+        latency.percentiles_ns.insert("99".to_owned(), 5e6 + index as f64 * 1e4);
+    }
+    assert_eq!(run.promise().verdict, Verdict::Kept, "{}", run.promise().reason);
+}
+
+#[test]
+fn a_short_window_voids_samples_and_not_what_a_workload_says_of_its_run() {
+    let mut run = run(RelationRecord::AtLeast(900.0), &[vec![1000.0; 3]]);
+    for repeat in &mut run.trial().repeats {
+        repeat.stopped_ns = repeat.all_released_ns + 1_000_000_000;
+    }
+    let judged = run.judge();
+    let window = judged.trials[0].validity.iter().find(|check| check.check == "window").unwrap();
+    assert!(!window.ok);
+    assert_eq!(judged.trials[0].promises[0].verdict, Verdict::Kept);
+}
+
+#[test]
+fn intervals_over_repeats_cover_the_truth_as_often_as_they_say() {
+    let mut random = ChaCha8Rng::seed_from_u64(5);
+    let (runs, mut covered, mut wrong) = (1500, 0, 0);
+    // The truth lies on the edge of the margin: neither verdict may be frequent.
+    let mut world = run(RelationRecord::AtLeast(1000.0 / 0.9), &[vec![1.0; 4]]);
+    for _ in 0..runs {
+        let mut value = || {
+            let normal = (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
+            1000.0 * (0.08 * normal).exp()
+        };
+        set(&mut world, &[vec![value(), value(), value(), value()]]);
+        let found = world.promise();
+        let group = &found.groups[0];
+        covered += usize::from(group.low <= 1000.0 && 1000.0 <= group.high);
+        wrong += usize::from(found.verdict != Verdict::Undecided);
+    }
+    let part = covered as f64 / runs as f64;
+    assert!((0.93..=0.97).contains(&part), "{part}");
+    assert!((wrong as f64 / runs as f64) < 0.07, "{wrong} of {runs}");
+}

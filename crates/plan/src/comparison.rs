@@ -1,0 +1,61 @@
+//! What is promised across trials, and the numbers of others, as they go into the record.
+
+use assay_record::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, ReferenceRecord};
+use assay_study::{Bindings, Pairs, Promise, Relation, Scalar, Study, level_of};
+use serde_json::Value;
+
+/// The promises across trials, in the order of the study file.
+pub(crate) fn comparisons(study: &Study) -> Vec<ComparisonRecord> {
+    study.promises.iter().filter_map(|promise| comparison(study, promise)).collect()
+}
+
+fn comparison(study: &Study, promise: &Promise) -> Option<ComparisonRecord> {
+    let is = match &promise.is {
+        Relation::Ratio { of, to, at_least, at_most } => AcrossRecord::Ratio {
+            of: levels(study, of),
+            to: levels(study, to),
+            at_least: *at_least,
+            at_most: *at_most,
+        },
+        Relation::EqualOver { factor, pairs } => AcrossRecord::Equal {
+            over: factor.clone(),
+            pairs: match pairs {
+                Pairs::All => PairsRecord::All,
+                Pairs::First => PairsRecord::First,
+            },
+            within: promise.within.fraction(),
+        },
+        _ => return None,
+    };
+    Some(ComparisonRecord {
+        measure: promise.measure.clone(),
+        group: promise.group.clone(),
+        is,
+        confidence: promise.confidence,
+    })
+}
+
+/// The numbers of others, in the order of the study file.
+pub(crate) fn references(study: &Study) -> Vec<ReferenceRecord> {
+    let record = |reference: &assay_study::Reference| ReferenceRecord {
+        what: reference.what.clone(),
+        value: reference.value,
+        unit: reference.unit.clone(),
+        source: reference.source.clone(),
+        measure: reference.measure.clone(),
+        group: reference.group.clone(),
+        under: levels(study, &reference.under),
+    };
+    study.references.iter().map(record).collect()
+}
+
+/// Levels exactly as the trials have them: `2` becomes the `2.0` of the factor's own list. A level
+/// that no trial has (any more) stays as it is written.
+fn levels(study: &Study, named: &Bindings) -> Levels {
+    let level = |(name, wanted): (&String, &Scalar)| {
+        let factor = study.factors.iter().find(|factor| factor.name == *name);
+        let meant = factor.and_then(|factor| level_of(factor, wanted)).unwrap_or(wanted);
+        (name.clone(), serde_json::to_value(meant).unwrap_or(Value::Null))
+    };
+    named.iter().map(level).collect()
+}

@@ -1,0 +1,155 @@
+//! Promises across trials and numbers of others, in the words that page and terminal share.
+
+use assay_judge::{ComparisonJudgement, LevelJudgement, PairJudgement, ReferenceJudgement};
+use assay_record::Levels;
+
+use crate::number::{self, NONE, Unit};
+use crate::wording;
+
+/// One promise across trials with everything that was judged of it: one judgement for each
+/// combination of the factors that it holds.
+pub(crate) struct Across<'j> {
+    /// Counts from 1, as headings do.
+    pub(crate) number: usize,
+    /// At least one.
+    pub(crate) judged: &'j [ComparisonJudgement],
+}
+
+/// The promises across trials, in the order of the study.
+pub(crate) fn promises(comparisons: &[ComparisonJudgement]) -> Vec<Across<'_>> {
+    let of_one_promise = |a: &ComparisonJudgement, b: &ComparisonJudgement| {
+        let promise = |one: &ComparisonJudgement| {
+            (one.measure.clone(), one.group.clone(), one.over.clone(), says(one))
+        };
+        // The same promise never meets the same held levels twice: that is where the next begins.
+        promise(a) == promise(b) && a.held != b.held
+    };
+    let chunks = comparisons.chunk_by(of_one_promise).enumerate();
+    chunks.map(|(index, judged)| Across { number: index + 1, judged }).collect()
+}
+
+/// A promise across trials as a sentence fragment.
+pub(crate) fn says(one: &ComparisonJudgement) -> String {
+    let relation = match (one.at_least, one.at_most, one.within) {
+        (_, _, Some(within)) => format!(
+            "the same at every level of {}, within {} %",
+            one.over.join(", "),
+            number::plain(within * 100.0)
+        ),
+        (Some(low), Some(high), _) => {
+            format!("{} to {} times {}", number::four(low), number::four(high), divided_by(one))
+        }
+        (Some(low), None, _) => format!("at least {} times {}", number::four(low), divided_by(one)),
+        (None, Some(high), _) => {
+            format!("at most {} times {}", number::four(high), divided_by(one))
+        }
+        (None, None, None) => format!("compared over {}", one.over.join(", ")),
+    };
+    let group = one.group.as_ref().map_or_else(String::new, |group| format!(" of {group}"));
+    let of = match one.within {
+        Some(_) => String::new(),
+        None => one
+            .pairs
+            .first()
+            .map_or_else(String::new, |pair| format!(" under {}", wording::factors(&pair.of))),
+    };
+    format!(
+        "{}{group}{of} is {relation}, at {} % confidence",
+        one.measure,
+        number::plain(one.confidence * 100.0)
+    )
+}
+
+fn divided_by(one: &ComparisonJudgement) -> String {
+    one.pairs
+        .first()
+        .map_or_else(String::new, |pair| format!("that under {}", wording::factors(&pair.to)))
+}
+
+/// What a heading says: the measure and the factors over which it is compared.
+pub(crate) fn heading(one: &ComparisonJudgement) -> String {
+    format!("{} over {}", one.measure, one.over.join(", "))
+}
+
+/// The levels of the factors that are held; empty where there are no others.
+pub(crate) fn held(one: &ComparisonJudgement) -> String {
+    if one.held.is_empty() { String::new() } else { wording::factors(&one.held) }
+}
+
+/// Levels without the names of their factors, for narrow places: `interleave`.
+pub(crate) fn level(levels: &Levels) -> String {
+    let values: Vec<String> = levels.values().map(wording::scalar).collect();
+    values.join(", ")
+}
+
+/// The unit in which the levels of one comparison read well.
+pub(crate) fn unit(measure: &str, levels: &[LevelJudgement]) -> Unit {
+    let largest = levels.iter().filter_map(|level| level.value).fold(0.0, f64::max);
+    Unit::of_rate(measure, largest)
+}
+
+/// A number that may be missing.
+pub(crate) fn cell(unit: Unit, value: Option<f64>) -> String {
+    value.map_or_else(|| NONE.to_owned(), |value| unit.number(value))
+}
+
+/// An interval whose ends may be missing; `between` stands between them.
+pub(crate) fn interval(
+    low: Option<f64>,
+    high: Option<f64>,
+    between: &str,
+    write: impl Fn(f64) -> String,
+) -> String {
+    match (low, high) {
+        (Some(low), Some(high)) => format!("{}{between}{}", write(low), write(high)),
+        _ => NONE.to_owned(),
+    }
+}
+
+/// One pair: `interleave / first touch`.
+pub(crate) fn pair(pair: &PairJudgement) -> String {
+    format!("{} / {}", level(&pair.of), level(&pair.to))
+}
+
+/// What would decide an undecided comparison.
+pub(crate) fn needs(one: &ComparisonJudgement) -> Option<String> {
+    needs_repeats(one.needs_repeats)
+}
+
+/// The same for any promise that repeats decide.
+pub(crate) fn needs_repeats(repeats: Option<usize>) -> Option<String> {
+    let repeats = repeats?;
+    Some(format!("To decide it: about {repeats} repeats. Raise `repeats` under [design]."))
+}
+
+/// Their number with its unit.
+pub(crate) fn theirs(reference: &ReferenceJudgement) -> String {
+    format!("{} {}", number::four(reference.value), reference.unit)
+}
+
+/// Ours beside a number of others, one text for each trial that it belongs to.
+pub(crate) fn ours(reference: &ReferenceJudgement) -> Vec<String> {
+    if reference.measure.is_none() {
+        return vec!["nothing of ours stands beside it".to_owned()];
+    }
+    if reference.ours.is_empty() {
+        return vec!["no trial of this run has these levels".to_owned()];
+    }
+    let several = reference.ours.len() > 1;
+    let text = |level: &LevelJudgement| {
+        let levels = wording::factors(&level.factors);
+        let before = if several { format!("{levels}: ") } else { String::new() };
+        match (level.value, &level.not_available) {
+            (Some(value), _) => {
+                let range = interval(level.low, level.high, " to ", number::four);
+                let range = if range == NONE { "one repeat".to_owned() } else { range };
+                format!("{before}{} ({range})", number::four(value))
+            }
+            (None, why) => format!(
+                "{before}not available: {}",
+                why.as_deref().unwrap_or("it is no positive number")
+            ),
+        }
+    };
+    reference.ours.iter().map(text).collect()
+}
