@@ -18,6 +18,7 @@ static STUDIES: &[Shipped] = &[
         name: "io-weight-scaling",
         text: include_str!("../../../studies/io-weight-scaling.toml"),
     },
+    Shipped { name: "memory-limit", text: include_str!("../../../studies/memory-limit.toml") },
     Shipped {
         name: "memory-protection",
         text: include_str!("../../../studies/memory-protection.toml"),
