@@ -227,7 +227,7 @@ fn a_job_that_does_not_fit_its_part_is_refused_with_both_sizes() {
 }
 
 /// The io-weight study with other knobs on its groups, planned.
-fn plan_with(knobs: &[(&str, &str)], host: &HostFacts) -> Plan {
+fn with_knobs(knobs: &[(&str, &str)], host: &HostFacts) -> Plan {
     let mut study = study("io-weight");
     study.groups[0].knobs = knobs
         .iter()
@@ -239,7 +239,7 @@ fn plan_with(knobs: &[(&str, &str)], host: &HostFacts) -> Plan {
 }
 
 fn refusal(knob: &str, value: &str, host: &HostFacts) -> String {
-    let plan = plan_with(&[(knob, value)], host);
+    let plan = with_knobs(&[(knob, value)], host);
     assert_eq!(plan.refusals.len(), 1, "{:?}", plan.refusals);
     plan.refusals[0].to_string()
 }
@@ -273,7 +273,7 @@ fn knobs_that_this_host_cannot_set_are_refused_with_reason_and_remedy() {
 #[test]
 fn knobs_are_written_so_that_none_is_refused_for_its_order() {
     let sum = ("memory.memsw.limit_in_bytes", "2 MiB");
-    let plan = plan_with(&[sum, ("memory.limit_in_bytes", "1 MiB")], &host(false));
+    let plan = with_knobs(&[sum, ("memory.limit_in_bytes", "1 MiB")], &host(false));
     assert_eq!(plan.refusals, []);
     let files: Vec<&str> =
         plan.trials[0].groups[0].knobs.iter().map(|knob| knob.record.file.as_str()).collect();
@@ -282,7 +282,7 @@ fn knobs_are_written_so_that_none_is_refused_for_its_order() {
 
 #[test]
 fn limits_of_a_disk_are_planned_for_the_disk_of_the_group() {
-    let plan = plan_with(&[("io.max", "rbps=1 MiB riops=100")], &host(false));
+    let plan = with_knobs(&[("io.max", "rbps=1 MiB riops=100")], &host(false));
     assert_eq!(plan.refusals, []);
     let translation = &plan.trials[0].groups[0].knobs[0].translation;
     assert!(translation.needs_device());
