@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use assay_cgroup::Tree;
 use assay_facts::{Available, HostFacts};
 use assay_host::scratch::ScratchDisk;
-use assay_kernel::Error;
+use assay_kernel::process::Membership;
+use assay_kernel::{Error, Root};
 use assay_plan::{GroupPlan, Part, PlacePlan, ToolPlan, Trial, WorkloadPlan};
 use assay_workload::Given;
 use assay_workload::fio::{GATE_FILE, Place, gate_line};
@@ -20,6 +21,7 @@ const JOB: &str = "job.fio";
 
 /// What starting a workload of one repeat needs.
 pub(crate) struct Starter<'s> {
+    pub(crate) root: &'s Root,
     pub(crate) tree: &'s Tree,
     pub(crate) trial: &'s Trial,
     pub(crate) disks: &'s [ScratchDisk],
@@ -106,7 +108,11 @@ impl Starter<'_> {
             log,
             jobs: if at_the_gate { jobs } else { 0 },
         };
-        let membership = self.tree.membership(&group.name)?;
+        let membership = match group.outside {
+            // It stays where Assay itself is.
+            true => Membership::open(self.root, &[])?,
+            false => self.tree.membership(&group.name)?,
+        };
         Process::start(launch, &membership.placed(placement(self.trial, owner)))
     }
 

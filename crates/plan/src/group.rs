@@ -75,6 +75,7 @@ impl Planner<'_> {
         GroupPlan {
             name: name.to_owned(),
             measured: group.measured,
+            outside: group.outside.resolve(self.kitchen.factors).unwrap_or(false),
             is_inner: !group.groups.is_empty(),
             knobs: self.knobs(group, index, disk),
             workloads: self.workloads(group, name, own, index),

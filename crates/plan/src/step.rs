@@ -94,9 +94,13 @@ impl Step {
                         format!(" {} after the others", format_duration(*length))
                     }
                 };
-                let place = trial.placements.iter().find(|plan| plan.record.workload == *name);
-                let place = place.map(PlacementPlan::describe).unwrap_or_default();
-                let start = format!("start {tool} `{name}` inside {}{place}{later}", group.name);
+                let place = match group.outside {
+                    true => "outside of all groups".to_owned(),
+                    false => format!("inside {}", group.name),
+                };
+                let placed = trial.placements.iter().find(|plan| plan.record.workload == *name);
+                let placed = placed.map(PlacementPlan::describe).unwrap_or_default();
+                let start = format!("start {tool} `{name}` {place}{placed}{later}");
                 prepared.chain([start]).collect()
             }
             Self::Measure => vec![],

@@ -21,6 +21,8 @@ pub(crate) enum Shape {
     TemplatedWords(&'static [&'static str]),
     /// `true` or `false`.
     Boolean,
+    /// `true` or `false`, or a template.
+    TemplatedBoolean,
     /// A whole number.
     Whole,
     /// A whole number, or a template.
@@ -60,18 +62,32 @@ pub(crate) enum Shape {
 }
 
 pub(crate) const ORDERS: &[&str] = &["random", "given"];
+pub(crate) const STOPS: &[&str] = &["at_most", "decided"];
 pub(crate) const DISK_SOURCES: &[&str] = &["loop", "block", "directory", "null_blk"];
 pub(crate) const FORMATS: &[&str] = &["none", "ext4", "xfs"];
 pub(crate) const ENDS: &[&str] = &["first", "all", "time"];
-pub(crate) const MEASURES: &[&str] =
-    &["io.bytes", "io.ios", "cpu.time", "memory.current", "memory.dirty", "memory.refaults"];
-pub(crate) const RELATIONS: &[&str] = &["proportional", "equal", "at_most", "at_least", "ratio"];
+pub(crate) const MEASURES: &[&str] = &[
+    "io.bytes",
+    "io.ios",
+    "cpu.time",
+    "memory.current",
+    "memory.dirty",
+    "memory.refaults",
+    "threads",
+    "pages",
+];
+pub(crate) const RELATIONS: &[&str] =
+    &["proportional", "equal", "at_most", "at_least", "ratio", "placed"];
+
+/// What `placed` is said of, and nothing else is.
+pub(crate) const PLACED_MEASURES: &[&str] = &["threads", "pages"];
 
 /// Which levels of a factor are compared.
 pub(crate) const PAIRS: &[&str] = &["all", "first"];
 
-/// Relations of the design that this version does not judge yet.
-pub(crate) const LATER_RELATIONS: &[&str] = &["placed"];
+/// Sources that a study may ask for besides those of every run (docs/sampling.md).
+pub(crate) const SAMPLED: &[&str] =
+    &["threads", "pages", "group_nodes", "pagetypeinfo", "perf", "resctrl"];
 
 const fn required(name: &'static str, shape: Shape, about: &'static str) -> Key {
     Key { name, shape, required: true, about }
@@ -86,6 +102,7 @@ pub(crate) static STUDY: &[Key] = &[
     optional("question", Shape::Text, "what the study is meant to find out"),
     optional("factors", Shape::Factors, "what varies; every combination is a trial"),
     optional("design", Shape::Table(DESIGN), "how trials are arranged"),
+    optional("sampling", Shape::Table(SAMPLING), "what is sampled besides the usual"),
     optional("disks", Shape::Named(DISK), "where I/O goes"),
     optional("groups", Shape::List(&GROUP), "the control groups that share the machine"),
     optional("workloads", Shape::Named(WORKLOAD), "what runs in the groups"),
@@ -102,6 +119,12 @@ pub(crate) static DESIGN: &[Key] = &[
     optional("warm_up", Shape::Duration, "what is cut at the beginning: `auto` or a duration"),
     optional("at_most", Shape::Duration, "how long one repeat may take; `60 s` by default"),
     optional("ends", Shape::Words(ENDS), "which workload's end ends a repeat; `first` by default"),
+    optional("stop", Shape::Words(STOPS), "when a repeat ends; `at_most` by default"),
+];
+
+pub(crate) static SAMPLING: &[Key] = &[
+    optional("sources", Shape::Texts, "sources that only some runs have"),
+    optional("interval", Shape::Duration, "time between two rounds; `100 ms` by default"),
 ];
 
 pub(crate) static DISK: &[Key] = &[
@@ -123,13 +146,14 @@ pub(crate) static DISK: &[Key] = &[
 ];
 
 /// An array rather than a slice: a static may refer to its own place, but not to its own value.
-pub(crate) static GROUP: [Key; 8] = [
+pub(crate) static GROUP: [Key; 9] = [
     required("name", Shape::Text, "the control group's name"),
     optional("count", Shape::TemplatedWhole, "how many groups like this one; 1 by default"),
     optional("knobs", Shape::Knobs, "interface files and the values handed out in turn"),
     optional("run", Shape::Texts, "the workloads that run in each member"),
     optional("disk", Shape::Text, "the disk its workloads use"),
     optional("measured", Shape::Boolean, "whether promises are judged over it; true by default"),
+    optional("outside", Shape::TemplatedBoolean, "its workloads run outside of the run's groups"),
     optional("groups", Shape::List(&GROUP), "groups inside each member"),
     optional("place", Shape::Table(PLACE), "CPUs and memory policy"),
 ];

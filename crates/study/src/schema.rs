@@ -49,6 +49,7 @@ fn value(name: &str, shape: Shape) -> Value {
         Shape::Words(words) => json!({ "type": "string", "enum": words }),
         Shape::TemplatedWords(words) => json!({ "anyOf": [{ "enum": words }, template()] }),
         Shape::Boolean => json!({ "type": "boolean" }),
+        Shape::TemplatedBoolean => json!({ "anyOf": [{ "type": "boolean" }, template()] }),
         Shape::Whole => json!({ "type": "integer" }),
         Shape::TemplatedWhole => json!({ "anyOf": [{ "type": "integer" }, { "type": "string" }] }),
         Shape::Size => json!({ "type": ["string", "integer"] }),

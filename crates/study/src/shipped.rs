@@ -10,6 +10,7 @@ pub struct Shipped {
 }
 
 static STUDIES: &[Shipped] = &[
+    Shipped { name: "cache-ladder", text: include_str!("../../../studies/cache-ladder.toml") },
     Shipped { name: "cpu-quota", text: include_str!("../../../studies/cpu-quota.toml") },
     Shipped { name: "cpu-weight", text: include_str!("../../../studies/cpu-weight.toml") },
     Shipped { name: "io-weight", text: include_str!("../../../studies/io-weight.toml") },
@@ -18,11 +19,19 @@ static STUDIES: &[Shipped] = &[
         name: "io-weight-scaling",
         text: include_str!("../../../studies/io-weight-scaling.toml"),
     },
+    Shipped { name: "io-weight-ycsb", text: include_str!("../../../studies/io-weight-ycsb.toml") },
     Shipped { name: "memory-limit", text: include_str!("../../../studies/memory-limit.toml") },
     Shipped {
         name: "memory-protection",
         text: include_str!("../../../studies/memory-protection.toml"),
     },
+    Shipped { name: "page-cache", text: include_str!("../../../studies/page-cache.toml") },
+    Shipped {
+        name: "numa-local-remote",
+        text: include_str!("../../../studies/numa-local-remote.toml"),
+    },
+    Shipped { name: "numa-placement", text: include_str!("../../../studies/numa-placement.toml") },
+    Shipped { name: "smt", text: include_str!("../../../studies/smt.toml") },
     Shipped { name: "writeback", text: include_str!("../../../studies/writeback.toml") },
 ];
 

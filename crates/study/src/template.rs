@@ -114,6 +114,17 @@ impl FromScalar for String {
     }
 }
 
+impl FromScalar for bool {
+    const EXPECTED: &'static str = "`true` or `false`";
+
+    fn from_scalar(scalar: &Scalar) -> Option<Self> {
+        match scalar {
+            Scalar::Boolean(value) => Some(*value),
+            _ => None,
+        }
+    }
+}
+
 impl FromScalar for u32 {
     const EXPECTED: &'static str = "a whole number from 0 to 4294967295";
 

@@ -47,6 +47,7 @@ impl Shape {
                 value.is_str()
             }
             Self::Boolean => value.is_bool(),
+            Self::TemplatedBoolean => value.is_bool() || value.is_str(),
             Self::Whole => value.is_integer(),
             Self::TemplatedWhole | Self::Size => value.is_integer() || value.is_str(),
             Self::Number => is_number,
@@ -76,6 +77,7 @@ impl Shape {
         match self {
             Self::Text | Self::Words(_) | Self::TemplatedWords(_) => "a text in quotes",
             Self::Boolean => "`true` or `false`",
+            Self::TemplatedBoolean => "`true`, `false`, or a template such as \"{outside}\"",
             Self::Whole => "a whole number",
             Self::TemplatedWhole => "a whole number, or a template such as \"{groups}\"",
             Self::Size => "an amount of data such as \"2 GiB\"",

@@ -83,6 +83,14 @@ impl Kind {
                 words.extend([(*option).to_owned(), value.text()]);
             }
             Meaning::Key(Key { becomes: Becomes::Other, .. }) | Meaning::Other => other(words),
+            Meaning::Key(Key { becomes: Becomes::Others(meant), .. }) => {
+                let text = value.text();
+                let pairs = meant.iter().find(|(word, _)| *word == text);
+                for pair in pairs.map_or(&[][..], |(_, pairs)| pairs) {
+                    words.extend(self.others.map(str::to_owned));
+                    words.push((*pair).to_owned());
+                }
+            }
             Meaning::Flag if *value == Value::Flag(false) => {}
             Meaning::Flag => words.push(spelt(name)),
             // What is unknown was a mistake of the study; the tool says so once more.
@@ -137,6 +145,13 @@ mod tests {
         );
         let nowhere = words("ycsb", &[("phase", "run"), ("binding", "basic")], None);
         assert_eq!(nowhere, ["run", "basic"], "nothing is stored, so no directory is needed");
+    }
+
+    #[test]
+    fn a_word_may_stand_for_several_properties() {
+        let told = words("ycsb", &[("phase", "run"), ("operations", "update")], None);
+        let text = told.join(" ");
+        assert!(text.contains("-p readproportion=0 -p updateproportion=1"), "{text}");
     }
 
     #[test]

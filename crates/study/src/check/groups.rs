@@ -32,6 +32,7 @@ fn siblings(check: &mut Check<'_>, groups: &[Group], path: &str) {
         workloads_exist(check, group, &path);
         disk(check, group, &path);
         places(check, group, &path);
+        outside(check, group, &path);
         purpose(check, group, &path);
         siblings(check, &group.groups, &format!("{path}.groups"));
     }
@@ -178,6 +179,20 @@ fn run_in<'s>(check: &Check<'s>, group: &Group) -> Vec<&'s Workload> {
     let prepared = run.iter().flat_map(|workload| &workload.prepare);
     let prepared: Vec<&Workload> = prepared.filter_map(|name| workloads.get(name)).collect();
     run.into_iter().chain(prepared).collect()
+}
+
+/// What runs outside of the run's groups is counted in none of them.
+fn outside(check: &mut Check<'_>, group: &Group, path: &str) {
+    let measured = group.measured;
+    let what = format!("`outside` of the group `{}`", group.name);
+    check.each_value(&group.outside, &format!("{path}.outside"), &what, |outside| {
+        (*outside && measured).then(|| Complaint {
+            code: code::OUTSIDE_AND_MEASURED,
+            message: format!("{what} is true, and the group is measured"),
+            expected: "false, or `measured = false`".to_owned(),
+            remedy: "add `measured = false`: what runs outside is counted in no group".to_owned(),
+        })
+    });
 }
 
 /// A directory needs a file system, a bare device must have none.

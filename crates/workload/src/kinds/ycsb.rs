@@ -25,6 +25,30 @@ const PROPERTIES: &str = "recordcount operationcount insertstart insertcount fie
      reportlatencyforeacherror latencytrackederrors rocksdb.dir rocksdb.optionsfile \
      rocksdb.library";
 
+/// What one kind of operation alone means.
+const ALONE: &[(&str, &[&str])] = &[
+    (
+        "read",
+        &[
+            "readproportion=1",
+            "updateproportion=0",
+            "insertproportion=0",
+            "scanproportion=0",
+            "readmodifywriteproportion=0",
+        ],
+    ),
+    (
+        "update",
+        &[
+            "readproportion=0",
+            "updateproportion=1",
+            "insertproportion=0",
+            "scanproportion=0",
+            "readmodifywriteproportion=0",
+        ],
+    ),
+];
+
 /// The kind. A key that is no option is a property. RocksDB has threads of its own, so nobody
 /// knows how many CPUs it wants.
 pub(crate) const KIND: Kind = Kind {
@@ -46,6 +70,15 @@ pub(crate) const KIND: Kind = Kind {
             needed: false,
             otherwise: None,
             words: &[],
+            unless: None,
+        },
+        Key {
+            name: "operations",
+            about: "nothing but reads, or nothing but updates, whatever the workload says",
+            becomes: Becomes::Others(ALONE),
+            needed: false,
+            otherwise: None,
+            words: &["read", "update"],
             unless: None,
         },
         Key {
