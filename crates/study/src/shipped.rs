@@ -20,6 +20,7 @@ static STUDIES: &[Shipped] = &[
         text: include_str!("../../../studies/io-weight-scaling.toml"),
     },
     Shipped { name: "io-weight-ycsb", text: include_str!("../../../studies/io-weight-ycsb.toml") },
+    Shipped { name: "memory-limit", text: include_str!("../../../studies/memory-limit.toml") },
     Shipped {
         name: "memory-protection",
         text: include_str!("../../../studies/memory-protection.toml"),

@@ -20,6 +20,7 @@ mod job_file;
 mod killed;
 mod kills;
 mod lab;
+mod limit;
 mod named_disk;
 mod not_able;
 mod outside;
