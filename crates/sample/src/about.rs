@@ -122,7 +122,7 @@ pub const SOURCES: &[About] = &[
         subject: "host",
         what: "what waits to be written back, and the thresholds the kernel goes by at that moment",
         files: "`/proc/vmstat`",
-        pace: "every fifth round",
+        pace: "0.5 s",
         usual: true,
         since: "",
         cost: "26 us",
