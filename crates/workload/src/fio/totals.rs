@@ -284,7 +284,7 @@ mod tests {
         assert!((a.outstanding.unwrap() - 8.0).abs() < 1e-9);
         assert!(b.failure.as_ref().unwrap().contains("No space left"));
         assert_eq!(a.disk, Some(("sda".to_owned(), 12.0)));
-        assert_eq!(b.bytes_spread.is_some(), false, "a direction without its readings");
+        assert!(b.bytes_spread.is_none(), "a direction without its readings");
     }
 
     #[test]
