@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use assay_facts::HostFacts;
 use assay_judge::{Arm, catalogue, cause_entry};
-use assay_plan::{Trial, plan};
+use assay_plan::Trial;
 use assay_study::Intervention;
 
 use super::ExplainArguments;
 use super::target::Target;
+use crate::command::run::plan_for;
 use crate::exit::Code;
 use crate::talk;
 
@@ -212,7 +213,7 @@ fn trial(
     if let Some(change) = change {
         change.apply(&mut study, &target.factors)?;
     }
-    let mut plan = plan(&study, facts, 0);
+    let mut plan = plan_for(&study, facts, 0);
     if let Some(refusal) = plan.refusals.first() {
         return Err(refusal.to_string());
     }
