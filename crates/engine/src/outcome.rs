@@ -40,6 +40,7 @@ pub(crate) fn result(process: &Process) -> WorkloadResult {
             not_available: output.not_available,
             latency: output.latency,
             phases: output.phases,
+            curves: output.curves,
             findings: output.findings,
             ..blank
         },

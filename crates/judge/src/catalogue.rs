@@ -3,6 +3,7 @@
 
 mod disk;
 mod elsewhere;
+mod placement;
 mod processor;
 
 use std::fmt::Write as _;
@@ -14,6 +15,8 @@ pub enum FoundBy {
     Gate(&'static str),
     /// What was recorded fits; only an intervention proves it.
     Suspicion,
+    /// Read from the kernel, and no suspicion.
+    Observed,
     /// Nothing else is left.
     Rest,
 }
@@ -42,7 +45,8 @@ pub struct CauseEntry {
 /// All causes: of disks, of CPUs, and of runs in general.
 #[must_use]
 pub fn catalogue() -> Vec<&'static CauseEntry> {
-    disk::ENTRIES.iter().chain(processor::ENTRIES).chain(elsewhere::ENTRIES).collect()
+    let parts = [disk::ENTRIES, processor::ENTRIES, placement::ENTRIES, elsewhere::ENTRIES];
+    parts.into_iter().flatten().collect()
 }
 
 /// The entry of a code.
@@ -64,6 +68,7 @@ pub fn causes_page() -> String {
         let found = match entry.found_by {
             FoundBy::Gate(gate) => format!("proven by the gate `{gate}`"),
             FoundBy::Suspicion => "a suspicion".to_owned(),
+            FoundBy::Observed => "seen in what the kernel shows".to_owned(),
             FoundBy::Rest => "when nothing else is left".to_owned(),
         };
         let tests: Vec<String> = entry.tests.iter().map(|name| format!("`{name}`")).collect();

@@ -61,6 +61,7 @@ pub(crate) fn find(
             let gates = subject.gates.iter();
             let failed = gates.filter(|gate| gate.scope.concerns(measure, &promise.is));
             let mut causes: Vec<Cause> = failed.filter_map(crate::gates::Gate::cause).collect();
+            causes.sort_by_key(|cause| consequence(&cause.code));
             // Every gate passed and there is a number: the limit was not reached.
             if let (true, Some(numbers)) = (causes.is_empty(), numbers) {
                 causes.extend(never_bound::cause(subject, promise, measure, numbers));
@@ -69,6 +70,17 @@ pub(crate) fn find(
         }
         (Verdict::Broken, Some(numbers)) => suspected(subject, promise, measure, numbers),
         _ => Vec::new(),
+    }
+}
+
+/// Gates that often fail because of what another gate shows stand behind it: the page cache keeps
+/// the CPUs busy, busy CPUs let the queue of the disk run dry, and either moves shares.
+fn consequence(code: &str) -> u8 {
+    match code {
+        "C-CPU" => 1,
+        "C-NOT-BACKLOGGED" => 2,
+        "C-NO-STEADY-STATE" => 3,
+        _ => 0,
     }
 }
 

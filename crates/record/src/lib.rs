@@ -13,6 +13,7 @@
 
 mod arrow;
 mod comparison;
+mod curve;
 mod error;
 mod event;
 mod folder;
@@ -25,6 +26,7 @@ mod stream;
 mod table;
 
 pub use comparison::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, ReferenceRecord};
+pub use curve::{Curve, Mark};
 pub use error::Error;
 pub use event::{Event, EventLog, read_events};
 pub use folder::RunFolder;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::comparison::{ComparisonRecord, ReferenceRecord};
+use crate::curve::Curve;
 use crate::guest::Guest;
 use crate::placement::{NodeCounts, PlacementReading, PlacementRecord};
 use crate::setting::{Dropped, SettingReading, SettingRecord};
@@ -468,6 +469,9 @@ pub struct WorkloadResult {
     /// What a reader should know before looking at its numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<String>,
+    /// Curves that it hands over to be drawn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curves: Vec<Curve>,
     /// When it was started or let go, CLOCK_MONOTONIC nanoseconds; `None` in records before this
     /// field, and where it never came to that.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,6 +2,7 @@
 
 mod bars;
 mod cpu;
+mod curves;
 mod device;
 mod latency;
 mod levels;
@@ -74,6 +75,7 @@ pub(crate) fn outcome(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
     if !trial.record.disks.is_empty() {
         drawings.push(latency::latency(trial));
     }
+    drawings.extend(curves::curves(trial));
     place(trial, drawings, trial.is_void())
 }
 

@@ -18,7 +18,7 @@ pub struct About {
     pub usual: bool,
     /// The kernel that brought it, where that is later than 4.15 or depends on its configuration.
     pub since: &'static str,
-    /// CPU time of one read on the machine of docs/performance.md.
+    /// CPU time that the kernel takes for one read, on the machine of docs/performance.md.
     pub cost: &'static str,
 }
 
@@ -74,7 +74,7 @@ pub const SOURCES: &[About] = &[
         pace: EVERY,
         usual: true,
         since: "",
-        cost: "1.5 us",
+        cost: "2.5 us a disk",
     },
     About {
         name: "cpu",
@@ -94,7 +94,7 @@ pub const SOURCES: &[About] = &[
         pace: "1 s",
         usual: true,
         since: "not on v2",
-        cost: "2 us a group",
+        cost: "1.2 us a group",
     },
     About {
         name: "throttle",
@@ -104,7 +104,7 @@ pub const SOURCES: &[About] = &[
         pace: EVERY,
         usual: true,
         since: "",
-        cost: "1.3 us a group",
+        cost: "1.4 us a group",
     },
     About {
         name: "memory",
@@ -122,10 +122,10 @@ pub const SOURCES: &[About] = &[
         subject: "host",
         what: "what waits to be written back, and the thresholds the kernel goes by at that moment",
         files: "`/proc/vmstat`",
-        pace: "every fifth round",
+        pace: "0.5 s",
         usual: true,
         since: "",
-        cost: "26 us",
+        cost: "18 us",
     },
     About {
         name: "host_cpu",
@@ -135,7 +135,7 @@ pub const SOURCES: &[About] = &[
         pace: EVERY,
         usual: true,
         since: "",
-        cost: "6.3 us",
+        cost: "7.5 us",
     },
     About {
         name: "cpus",
@@ -145,7 +145,7 @@ pub const SOURCES: &[About] = &[
         pace: "0.5 s",
         usual: true,
         since: "",
-        cost: "6.3 us",
+        cost: "7.5 us",
     },
     About {
         name: "pressure",
@@ -155,7 +155,7 @@ pub const SOURCES: &[About] = &[
         pace: EVERY,
         usual: true,
         since: "4.20, CONFIG_PSI; cpu full since 5.13",
-        cost: "1.9 us a file",
+        cost: "2 us a file",
     },
     About {
         name: "vmstat",
@@ -165,7 +165,7 @@ pub const SOURCES: &[About] = &[
         pace: EVERY,
         usual: true,
         since: "by column",
-        cost: "17 us",
+        cost: "18 us",
     },
     About {
         name: "meminfo",
@@ -175,7 +175,7 @@ pub const SOURCES: &[About] = &[
         pace: EVERY,
         usual: true,
         since: "by column",
-        cost: "5.2 us",
+        cost: "5.7 us",
     },
     About {
         name: "nodes",
@@ -185,7 +185,7 @@ pub const SOURCES: &[About] = &[
         pace: "1 s",
         usual: true,
         since: "CONFIG_NUMA",
-        cost: "8 us a node",
+        cost: "7 us a node",
     },
     About {
         name: "buddyinfo",
@@ -195,7 +195,7 @@ pub const SOURCES: &[About] = &[
         pace: "1 s",
         usual: true,
         since: "",
-        cost: "3.6 us",
+        cost: "4 us",
     },
     About {
         name: "pagetypeinfo",
@@ -215,7 +215,7 @@ pub const SOURCES: &[About] = &[
         pace: "1 s",
         usual: false,
         since: "v2 5.10; CONFIG_NUMA",
-        cost: "10 us a group",
+        cost: "4 us a group",
     },
     About {
         name: "threads",
@@ -225,7 +225,7 @@ pub const SOURCES: &[About] = &[
         pace: EVERY,
         usual: false,
         since: "iterator 5.8, CONFIG_DEBUG_INFO_BTF; schedstat CONFIG_SCHED_INFO",
-        cost: "0.3 us a thread of the machine; from /proc 1 us asleep, 4 us running",
+        cost: "with the iterator a read of all threads of the machine; from /proc 1.3 us asleep, 4.4 us running",
     },
     About {
         name: "pages",
@@ -235,7 +235,7 @@ pub const SOURCES: &[About] = &[
         pace: "1 s; exact 10 s",
         usual: false,
         since: "CONFIG_NUMA",
-        cost: "0.3 us a page drawn, 2400 of them; exact 11 ms a GiB",
+        cost: "2400 pages drawn; exact 11 ms a GiB",
     },
     About {
         name: "perf",

@@ -36,7 +36,7 @@ fn tree() -> tempfile::TempDir {
         ("sys/devices/system/node/node0/meminfo", "Node 0 MemTotal: 1 kB\n".to_owned()),
         ("sys/devices/system/node/node0/numastat", "numa_hit 1\n".to_owned()),
         ("proc/stat", "cpu  1 2 3 4 5 6 7 8\ncpu0 1 2 3 4 5 6 7 8\n".to_owned()),
-        ("proc/vmstat", "pgpgin 1\n".to_owned()),
+        ("proc/vmstat", "nr_dirty 1\npgpgin 1\n".to_owned()),
         ("proc/meminfo", "MemTotal: 1 kB\n".to_owned()),
         ("proc/buddyinfo", format!("Node 0, zone Normal {free}\n")),
         ("proc/pagetypeinfo", format!("Node 0, zone Normal, type Movable {free}\n")),

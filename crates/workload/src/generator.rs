@@ -1,7 +1,7 @@
 //! What the generators of `assay-load` have in common: their options, their gate, and the one JSON
 //! document of docs/load/README.md.
 
-use assay_record::Phase;
+use assay_record::{Curve, Phase};
 use serde_json::Value;
 
 use crate::kind::{Gate, Kind, Program, Threads};
@@ -66,6 +66,7 @@ pub(crate) fn of_document(document: &Value) -> Output {
         }
     }
     output.phases = phases(document.get("phases"));
+    output.curves = curves(document.get("figures"));
     output.findings = texts(document.get("findings"));
     output
 }
@@ -81,6 +82,12 @@ fn phases(list: Option<&Value>) -> Vec<Phase> {
         })
     };
     entries.filter_map(phase).collect()
+}
+
+/// Curves; an entry that is none is left out.
+fn curves(list: Option<&Value>) -> Vec<Curve> {
+    let entries = list.and_then(Value::as_array).into_iter().flatten();
+    entries.filter_map(|entry| serde_json::from_value(entry.clone()).ok()).collect()
 }
 
 fn texts(list: Option<&Value>) -> Vec<String> {
@@ -107,6 +114,20 @@ mod tests {
         assert_eq!(output.not_available["knee_ns"], "one cache");
         let create = Phase { name: "create".to_owned(), begin_ns: 1, end_ns: 3 };
         assert_eq!(output.phases, [create]);
+    }
+
+    #[test]
+    fn curves_are_read_with_their_marks_and_what_is_none_is_left_out() {
+        let said = Said {
+            stdout: "{\"figures\": [{\"name\": \"random\", \"x\": \"bytes\", \"y\": \"ns\", \
+                     \"logarithmic\": true, \"points\": [[4096, 1.2], [8192, 4.5]], \"marks\": \
+                     [{\"x\": 4096, \"label\": \"L1\"}]}, {\"name\": \"broken\"}]}",
+            stderr: "",
+        };
+        let output = read(&said).unwrap();
+        assert_eq!(output.curves.len(), 1);
+        assert_eq!(output.curves[0].points[1], [8192.0, 4.5]);
+        assert_eq!(output.curves[0].marks[0].label, "L1");
     }
 
     #[test]

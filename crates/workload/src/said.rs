@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::{Latency, Phase};
+use assay_record::{Curve, Latency, Phase};
 
 /// Everything that a process wrote.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +28,8 @@ pub struct Output {
     pub latency: BTreeMap<String, Latency>,
     /// What it did when.
     pub phases: Vec<Phase>,
+    /// Curves to be drawn.
+    pub curves: Vec<Curve>,
     /// What a user should know before looking at its numbers.
     pub findings: Vec<String>,
 }

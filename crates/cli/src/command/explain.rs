@@ -6,14 +6,12 @@ mod target;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_host::gather;
 use assay_judge::{Arm, Explanation, Finding, explain};
-use assay_kernel::Root;
 use assay_plan::take_turns;
 use clap::Args;
 
 use crate::args::duration;
-use crate::command::run::{code, execute, judge_finished, open_run, refuse, request};
+use crate::command::run::{code, execute, facts_for, judge_finished, open_run, refuse, request};
 use crate::exit::Code;
 use crate::load::Loaded;
 use crate::talk;
@@ -53,7 +51,7 @@ fn carry_out(arguments: &ExplainArguments) -> Result<Code, Code> {
     let (_, recorded) = open_run(&arguments.run)?;
     let judgement = assay_judge::judge(&recorded.manifest, &recorded.samples);
     let target = Target::of(&recorded.manifest, &judgement)?;
-    let facts = gather(&Root::real()).map_err(|error| refuse(&error))?;
+    let facts = facts_for(&target.study).map_err(|error| refuse(&error))?;
     let tried = arms::choose(&target, &facts, arguments)?;
     talk::say(&format!(
         "trial {} with {} changes in {} rounds, at most {} s each",

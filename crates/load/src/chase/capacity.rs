@@ -9,8 +9,10 @@ use crate::caches::Cache;
 pub(super) struct Served {
     /// `l1`, `l2`, ... and `memory`.
     pub(super) name: String,
-    /// Nanoseconds a load of a working set that this level holds.
+    /// Nanoseconds a load of the largest working set that this level surely holds.
     pub(super) ns: f64,
+    /// The same of the smallest one that the level before surely does not hold.
+    onset_ns: f64,
     /// Bytes that the kernel says it has; none for memory.
     pub(super) bytes: Option<u64>,
     /// Bytes up to which it holds a working set, by the curve.
@@ -20,26 +22,33 @@ pub(super) struct Served {
 /// Levels whose latencies are closer than this cannot be told apart.
 const APART: f64 = 1.1;
 
-/// All levels that were measured: each cache in the largest working set of at most half of it that
-/// the level before does not hold, and memory in the largest of at least twice the last cache.
+/// All levels that were measured: each cache in working sets from twice the level before to half of
+/// it, and memory in the largest of at least twice the last cache. Where a cache ends is found from
+/// the first of these, since one that is smaller than the kernel says is left before its half.
 pub(super) fn levels(points: &[Point], caches: &[Cache]) -> Vec<Served> {
     let mut levels = Vec::new();
     let mut below = 0;
     for cache in caches {
-        let fits = |point: &&Point| point.bytes > below && point.bytes <= cache.bytes / 2;
-        if let Some(point) = points.iter().rev().find(fits) {
+        let held: Vec<&Point> = points
+            .iter()
+            .filter(|point| point.bytes > below && point.bytes <= cache.bytes / 2)
+            .collect();
+        if let Some(last) = held.last() {
+            let onset = held.iter().find(|point| point.bytes >= 2 * below).unwrap_or(last);
+            // The first level has nothing below it, and nothing is faster than its smallest sets.
+            let onset_ns = onset.least_ns;
             let (name, bytes) = (format!("l{}", cache.level), Some(cache.bytes));
-            levels.push(Served { name, ns: point.least_ns, bytes, capacity: None });
+            levels.push(Served { name, ns: last.least_ns, onset_ns, bytes, capacity: None });
         }
         below = cache.bytes;
     }
     if let Some(point) = points.last().filter(|point| below > 0 && point.bytes >= 2 * below) {
         let (name, ns) = ("memory".to_owned(), point.least_ns);
-        levels.push(Served { name, ns, bytes: None, capacity: None });
+        levels.push(Served { name, ns, onset_ns: ns, bytes: None, capacity: None });
     }
     for at in 1..levels.len() {
-        let (this, next) = (levels[at - 1].ns, levels[at].ns);
-        levels[at - 1].capacity = crossing(points, levels[at - 1].bytes, this, next);
+        let (this, next) = (levels[at - 1].onset_ns, levels[at].onset_ns);
+        levels[at - 1].capacity = crossing(points, this, next);
     }
     levels
 }
@@ -47,19 +56,18 @@ pub(super) fn levels(points: &[Point], caches: &[Cache]) -> Vec<Served> {
 /// The least factor from one level to the next: above 1 where every level is slower than the one
 /// before.
 pub(super) fn least_rise(levels: &[Served]) -> Option<f64> {
-    levels.windows(2).map(|pair| pair[1].ns / pair[0].ns).min_by(f64::total_cmp)
+    levels.windows(2).map(|pair| pair[1].onset_ns / pair[0].onset_ns).min_by(f64::total_cmp)
 }
 
 /// The working set at which the curve passes the geometric mean of two latencies for good, between
-/// two points by a straight line on logarithmic scales. From half of the cache on, since smaller
-/// ones may have been slowed by others.
-fn crossing(points: &[Point], cache: Option<u64>, this: f64, next: f64) -> Option<f64> {
+/// two points by a straight line on logarithmic scales.
+fn crossing(points: &[Point], this: f64, next: f64) -> Option<f64> {
     if next < this * APART {
         return None;
     }
-    let (limit, from) = ((this * next).sqrt(), cache? / 2);
-    let above = points.iter().position(|point| point.bytes >= from && point.least_ns >= limit)?;
-    let (high, low) = (points.get(above)?, points.get(above.checked_sub(1)?)?);
+    let limit = (this * next).sqrt();
+    let last = points.iter().rposition(|point| point.least_ns < limit)?;
+    let (low, high) = (points.get(last)?, points.get(last + 1)?);
     let part = (limit / low.least_ns).ln() / (high.least_ns / low.least_ns).ln();
     let (low, high) = ((low.bytes as f64).ln(), (high.bytes as f64).ln());
     Some((low + part.clamp(0.0, 1.0) * (high - low)).exp())
@@ -100,6 +108,23 @@ mod tests {
         assert!((levels[1].capacity.unwrap() / 2_097_152.0 - 1.0).abs() < 1e-9, "{levels:?}");
         assert_eq!(levels[2].capacity, None);
         assert_eq!(least_rise(&levels), Some(4.0));
+    }
+
+    /// sysfs says 1 MiB, but from 256 KiB on everything comes from memory.
+    #[test]
+    fn a_cache_that_is_smaller_than_the_kernel_says_ends_where_it_does() {
+        let latency = |bytes: u64| match bytes {
+            0..=32768 => 1.0,
+            32769..=131_072 => 4.0,
+            _ => 36.0,
+        };
+        let points: Vec<Point> =
+            (12..=23).map(|power| point(1 << power, latency(1 << power))).collect();
+        let levels = levels(&points, &CACHES);
+        let capacity = levels[1].capacity.unwrap();
+        assert!((capacity / (131_072.0 * 2.0_f64.sqrt()) - 1.0).abs() < 1e-9, "{capacity}");
+        assert_eq!(least_rise(&levels), Some(4.0));
+        assert_eq!(levels[1].ns, 36.0, "half of what sysfs says is served by memory");
     }
 
     #[test]

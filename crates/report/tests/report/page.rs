@@ -203,6 +203,31 @@ fn curves_hold_the_bytes_of_the_samples() {
 }
 
 #[test]
+fn curves_of_workloads_are_drawn_with_the_places_that_they_mark() {
+    let mut run = cases::kept();
+    assert!(!written(&run).contains("trial-1-curves"), "no workload has any");
+    let curve = |name: &str, y: &str| assay_record::Curve {
+        name: name.to_owned(),
+        x: "working set, bytes".to_owned(),
+        y: y.to_owned(),
+        logarithmic: true,
+        points: vec![[4096.0, 1.0], [65536.0, 4.0]],
+        marks: vec![assay_record::Mark { x: 32768.0, label: "L1 <b>".to_owned() }],
+    };
+    for repeat in &mut run.manifest.trials[0].repeats {
+        repeat.workloads[0].curves = vec![curve("random", "ns"), curve("sequential", "ns")];
+    }
+    run.manifest.trials[0].repeats[0].workloads[0].curves.push(curve("other", "MB/s"));
+    let page = written(&run);
+    let drawn = spec(&page, "trial-1-curves-spec");
+    let repeats = run.manifest.trials[0].repeats.len();
+    assert_eq!(rows(&drawn["layer"][0]), 2 * 2 * repeats);
+    assert_eq!(rows(&drawn["layer"][1]), 1, "a place is marked once");
+    assert_eq!(drawn["layer"][2]["data"]["values"][0]["label"], "L1 <b>");
+    assert_eq!(rows(&spec(&page, "trial-1-curves-2-spec")["layer"][0]), 2);
+}
+
+#[test]
 fn a_void_trial_is_greyed_behind_its_reason() {
     let page = written(&cases::void());
     let reason = page.find("Void: The disk was idle for 62").unwrap();

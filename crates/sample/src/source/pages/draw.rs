@@ -11,10 +11,6 @@ use assay_kernel::pages::page_size;
 /// Addresses that are asked for in one call.
 const BATCH: usize = 512;
 
-/// So many addresses are tried for each page that is wanted: of a process that has reserved far
-/// more than it uses, fewer pages are found.
-const TRIES: usize = 16;
-
 /// The mappings of a process and where the next draw stands.
 pub(super) struct Draw {
     ranges: Vec<Range<u64>>,
@@ -68,17 +64,19 @@ impl Draw {
     }
 }
 
-/// Draws pages until so many are found that are there, and counts them by node. `query` fills in
-/// the node of each address, negative where there is no page.
+/// Draws pages until so many are found that are there, and counts them by node. At most so many
+/// addresses are tried: of a process that has reserved far more than it uses, fewer pages are
+/// found. `query` fills in the node of each address, negative where there is no page.
 pub(super) fn drawn<E>(
     draw: &mut Draw,
     wanted: usize,
+    tries: usize,
     mut query: impl FnMut(&[u64], &mut [i32]) -> Result<(), E>,
 ) -> Result<BTreeMap<u16, u64>, E> {
     let mut found: BTreeMap<u16, u64> = BTreeMap::new();
     let (mut count, mut tried) = (0, 0);
-    while count < wanted && tried < wanted * TRIES {
-        let batch = BATCH.min(wanted * TRIES - tried);
+    while count < wanted && tried < tries {
+        let batch = BATCH.min(tries - tried);
         for index in 0..batch {
             let Some(address) = draw.address() else { return Ok(found) };
             draw.addresses[index] = address;
@@ -126,7 +124,7 @@ mod tests {
         let mut draw = process();
         let mut within = 0;
         for _ in 0..400 {
-            let found = drawn(&mut draw, 2400, query).unwrap();
+            let found = drawn(&mut draw, 2400, 24_000, query).unwrap();
             assert_eq!(found.values().sum::<u64>(), 2400);
             let share = found[&1] as f64 / 2400.0;
             within += u32::from((share - 0.2).abs() <= 0.02);
@@ -141,14 +139,14 @@ mod tests {
             nodes.fill(-14);
             Ok::<(), ()>(())
         };
-        assert!(drawn(&mut draw, 2400, none).unwrap().is_empty());
+        assert!(drawn(&mut draw, 2400, 24_000, none).unwrap().is_empty());
         draw.set(Vec::new());
-        assert!(drawn(&mut draw, 2400, none).unwrap().is_empty());
+        assert!(drawn(&mut draw, 2400, 24_000, none).unwrap().is_empty());
     }
 
     #[test]
     fn a_process_that_ends_meanwhile_is_an_error_and_no_estimate() {
         let mut draw = process();
-        assert_eq!(drawn(&mut draw, 10, |_, _| Err("ESRCH")), Err("ESRCH"));
+        assert_eq!(drawn(&mut draw, 10, 100, |_, _| Err("ESRCH")), Err("ESRCH"));
     }
 }
