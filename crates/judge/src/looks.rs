@@ -89,7 +89,7 @@ impl Looks {
 /// Whether a repeat that still runs decides every promise of its trial by itself: kept or broken,
 /// with this part of the error, in a steady state. `repeat` is the repeat as far as it is known,
 /// and its window ends at `stopped_ns`. Promises that other tables are needed for than `tables`
-/// holds are not decided.
+/// holds are not decided, and nothing is in a run that promises something across trials.
 #[must_use]
 pub fn decides(
     manifest: &Manifest,
@@ -99,6 +99,10 @@ pub fn decides(
     part: f64,
 ) -> bool {
     let Some(trial) = manifest.trials.get(number) else { return false };
+    // What one trial owes another is measured over whole repeats, which are alike on both sides.
+    if !manifest.comparisons.is_empty() {
+        return false;
+    }
     let one = TrialRecord { repeats: vec![repeat.clone()], ..trial.clone() };
     let samples = [tables.to_vec()];
     let groups: Vec<&str> = one
