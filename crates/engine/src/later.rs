@@ -64,10 +64,10 @@ impl<'t> Later<'t> {
         for waiting in std::mem::take(&mut self.waiting) {
             match due(waiting.after, since_ns, processes) {
                 Due::Now => {
-                    processes.push(starter.start(waiting.group, waiting.workload, false)?)
+                    processes.push(starter.start(waiting.group, waiting.workload, false)?);
                 }
                 Due::NotYet => self.waiting.push(waiting),
-                Due::Never(why) => self.given_up.push(waiting.not_started(why)),
+                Due::Never(why) => self.given_up.push(waiting.not_started(&why)),
             }
         }
         Ok(())
@@ -82,14 +82,14 @@ impl<'t> Later<'t> {
                 }
                 AfterPlan::Time(_) => "the window was over before its time came".to_owned(),
             };
-            waiting.not_started(why)
+            waiting.not_started(&why)
         });
         self.given_up.into_iter().chain(left.collect::<Vec<_>>()).collect()
     }
 }
 
 impl Waiting<'_> {
-    fn not_started(&self, why: String) -> WorkloadResult {
+    fn not_started(&self, why: &str) -> WorkloadResult {
         not_started(&self.workload.name, &self.group.name, why)
     }
 }

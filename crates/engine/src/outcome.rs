@@ -63,7 +63,7 @@ fn was_cut_off(process: &Process) -> bool {
 }
 
 /// One that waited for something which did not come.
-pub(crate) fn not_started(workload: &str, group: &str, why: String) -> WorkloadResult {
+pub(crate) fn not_started(workload: &str, group: &str, why: &str) -> WorkloadResult {
     WorkloadResult {
         workload: workload.to_owned(),
         group: group.to_owned(),

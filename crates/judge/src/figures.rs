@@ -5,15 +5,12 @@ use assay_record::{GroupRecord, RepeatRecord, TrialRecord, WorkloadRecord, Workl
 use crate::judgement::{Figure, WorkloadFigures};
 
 /// One entry a workload that has said anything.
-pub(crate) fn figures<'r>(
-    trial: &TrialRecord,
-    repeats: impl Iterator<Item = &'r RepeatRecord> + Clone,
-) -> Vec<WorkloadFigures> {
+pub(crate) fn figures(trial: &TrialRecord, repeats: &[&RepeatRecord]) -> Vec<WorkloadFigures> {
     let all = trial
         .groups
         .iter()
         .flat_map(|group| group.workloads.iter().map(move |workload| (group, workload)));
-    let all = all.map(|(group, workload)| of(group, workload, repeats.clone()));
+    let all = all.map(|(group, workload)| of(group, workload, repeats));
     all.filter(|figures| {
         let WorkloadFigures { metrics, not_available, findings, .. } = figures;
         !metrics.is_empty() || !not_available.is_empty() || !findings.is_empty()
@@ -21,10 +18,10 @@ pub(crate) fn figures<'r>(
     .collect()
 }
 
-fn of<'r>(
+fn of(
     group: &GroupRecord,
     workload: &WorkloadRecord,
-    repeats: impl Iterator<Item = &'r RepeatRecord>,
+    repeats: &[&RepeatRecord],
 ) -> WorkloadFigures {
     let mut figures = WorkloadFigures {
         name: workload.name.clone(),

@@ -5,6 +5,7 @@ use assay_record::{Manifest, RelationRecord, Table, TrialRecord};
 use crate::figures;
 use crate::gates::{self, Evidence, Selection};
 use crate::judgement::{TrialJudgement, Verdict};
+use crate::looks;
 use crate::measure::Measure;
 use crate::promise::{self, Subject};
 use crate::queue::is_measured;
@@ -63,7 +64,9 @@ pub(crate) fn judge_trial(
         groups: &groups,
         repeats: &repeats,
         gates: &gates,
+        part: looks::part_of(trial),
     };
+    let records: Vec<_> = repeats.iter().map(|repeat| repeat.record).collect();
     let judged: Vec<_> =
         trial.promises.iter().map(|promise| promise::judge_promise(&subject, promise)).collect();
     let found = wanted.iter().map(|wanted| wanted.find(&subject)).collect();
@@ -75,7 +78,7 @@ pub(crate) fn judge_trial(
         window_s: repeats.iter().map(Repeat::window_s).sum(),
         warm_up_s: repeats.iter().map(|repeat| repeat.warm_up_s).fold(0.0, f64::max),
         observer_cpu: observer_cpu(&repeats),
-        workloads: figures::figures(trial, repeats.iter().map(|repeat| repeat.record)),
+        workloads: figures::figures(trial, &records),
         validity: gates.iter().map(|gate| gate.check.clone()).collect(),
     };
     (judgement, found)

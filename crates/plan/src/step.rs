@@ -94,13 +94,13 @@ impl Step {
                         format!(" {} after the others", format_duration(*length))
                     }
                 };
-                let placement = trial.placements.iter().find(|plan| plan.record.workload == *name);
-                let placement = placement.map(PlacementPlan::describe).unwrap_or_default();
                 let place = match group.outside {
                     true => "outside of all groups".to_owned(),
                     false => format!("inside {}", group.name),
                 };
-                let start = format!("start {tool} `{name}` {place}{placement}{later}");
+                let placed = trial.placements.iter().find(|plan| plan.record.workload == *name);
+                let placed = placed.map(PlacementPlan::describe).unwrap_or_default();
+                let start = format!("start {tool} `{name}` {place}{placed}{later}");
                 prepared.chain([start]).collect()
             }
             Self::Measure => vec![],

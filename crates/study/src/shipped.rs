@@ -10,6 +10,7 @@ pub struct Shipped {
 }
 
 static STUDIES: &[Shipped] = &[
+    Shipped { name: "cache-ladder", text: include_str!("../../../studies/cache-ladder.toml") },
     Shipped { name: "cpu-quota", text: include_str!("../../../studies/cpu-quota.toml") },
     Shipped { name: "cpu-weight", text: include_str!("../../../studies/cpu-weight.toml") },
     Shipped { name: "io-weight", text: include_str!("../../../studies/io-weight.toml") },
@@ -23,6 +24,7 @@ static STUDIES: &[Shipped] = &[
         name: "memory-protection",
         text: include_str!("../../../studies/memory-protection.toml"),
     },
+    Shipped { name: "page-cache", text: include_str!("../../../studies/page-cache.toml") },
     Shipped {
         name: "numa-local-remote",
         text: include_str!("../../../studies/numa-local-remote.toml"),

@@ -30,6 +30,7 @@ pub(crate) const fn generator(name: &'static str, about: &'static str, page: &'s
         known_others: "",
         owned: OWNED,
         seconds: None,
+        instead_of_seconds: &[],
         gate: Gate::Own,
         ends_with_figures: false,
         threads: Threads::Option("threads"),

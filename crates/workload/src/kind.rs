@@ -34,6 +34,8 @@ pub struct Kind {
     /// The option for the seconds that it runs. Where the study gives none, it runs until it is
     /// stopped at the end of the window.
     pub seconds: Option<&'static str>,
+    /// Options that say the same in another way, so that [`Kind::seconds`] is not given with them.
+    pub instead_of_seconds: &'static [&'static str],
     /// How it waits for the common start.
     pub gate: Gate,
     /// Whether SIGINT makes it end with the figures so far. One that does not has figures only
@@ -189,7 +191,8 @@ impl Kind {
     #[must_use]
     pub fn runs_until_stopped(&self, arguments: &[Argument]) -> bool {
         let given = |name: &str| arguments.iter().any(|argument| argument.name == name);
-        self.seconds.is_some_and(|seconds| !given(seconds))
+        let has_end = self.instead_of_seconds.iter().any(|name| given(name));
+        self.seconds.is_some_and(|seconds| !given(seconds) && !has_end)
     }
 
     /// Threads that want a CPU at once, being given these arguments.

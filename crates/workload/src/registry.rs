@@ -3,18 +3,22 @@
 
 use crate::kind::Kind;
 use crate::kinds::{
-    blackscholes, build, chase, filebench, graph500, hog, spin, streamcluster, stressapptest, ycsb,
+    bandwidth, blackscholes, build, chase, filebench, graph500, hog, latency, pages, spin,
+    streamcluster, stressapptest, ycsb,
 };
 
 /// All kinds but fio, which has job files of its own, and `command`, which is whatever the study
 /// says.
-pub const KINDS: [Kind; 10] = [
+pub const KINDS: [Kind; 13] = [
     graph500::KIND,
     filebench::KIND,
     ycsb::KIND,
     streamcluster::KIND,
     blackscholes::KIND,
     chase::KIND,
+    bandwidth::KIND,
+    latency::KIND,
+    pages::KIND,
     spin::KIND,
     hog::KIND,
     stressapptest::KIND,

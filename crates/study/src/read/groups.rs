@@ -46,8 +46,8 @@ fn group(reader: &mut Reader<'_>, at: At<'_>, outer_disk: Option<&str>) -> Group
         run: section.get("run").map(|at| run(reader, at)).unwrap_or_default(),
         disk: disk.map(str::to_owned),
         measured: section.boolean("measured").unwrap_or(true),
-        place: section.get("place").map(|at| super::place::read(reader, at, &owner)),
         outside: section.templated(reader, "outside").unwrap_or(Templated::Value(false)),
+        place: section.get("place").map(|at| super::place::read(reader, at, &owner)),
         groups: section.get("groups").map(|at| nested(reader, at, disk)).unwrap_or_default(),
     }
 }

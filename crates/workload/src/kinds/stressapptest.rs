@@ -17,6 +17,7 @@ pub(crate) const KIND: Kind = Kind {
     known_others: "",
     owned: &[("l", "remove it: its output is kept in the run folder")],
     seconds: Some("s"),
+    instead_of_seconds: &[],
     gate: Gate::Shell,
     ends_with_figures: true,
     threads: Threads::Option("m"),

@@ -1,0 +1,12 @@
+//! `bandwidth`: copy, scale, add and triad through memory.
+
+use crate::generator::generator;
+use crate::kind::Kind;
+
+/// The kind. Without `time` or `repeats` it goes on until the window is over.
+pub(crate) const KIND: Kind = Kind {
+    seconds: Some("time"),
+    instead_of_seconds: &["repeats"],
+    ends_with_figures: true,
+    ..generator("bandwidth", "streams through memory: copy, scale, add, triad", "load/bandwidth.md")
+};
