@@ -18,9 +18,9 @@ use assay_record::{PlacementReading, RepeatRecord};
 use crate::processes::Process;
 
 /// Where threads are is looked at ten times a second, as a thread may be moved every few
-/// milliseconds; seldomer where that costs more than a hundredth of a CPU.
+/// milliseconds; seldomer where that costs more than a fiftieth of a CPU.
 const INTERVAL_NS: u64 = 100_000_000;
-const LOOKS_PER_COST: u64 = 100;
+const LOOKS_PER_COST: u64 = 50;
 
 /// What threads are allowed is looked at in every so-many-th look.
 const ALLOWED_EVERY: u64 = 10;
