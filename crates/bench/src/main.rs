@@ -13,6 +13,7 @@ mod parsec;
 mod peers;
 mod quiet;
 mod report_time;
+mod sampling;
 mod shape;
 mod starts;
 mod statistics;
@@ -62,6 +63,8 @@ enum Part {
     Runs,
     /// Runs with and without Assay
     Observer,
+    /// The sampler with a thousand threads and 256 groups, beside pidstat
+    Sampling,
     /// Making, setting, reading and removing groups
     Groups,
     /// graph500 against the reference code in PEER_GRAPH500
@@ -180,6 +183,10 @@ fn all(
     if wanted(Part::Observer) {
         say(&format!("{} pairs with and without Assay", extent.pairs));
         figures.push(observer::measure(assay, place, extent.pairs)?);
+    }
+    if wanted(Part::Sampling) {
+        say(&format!("sampler, {} rounds", extent.rounds));
+        figures.extend(sampling::measure(place, extent.rounds)?);
     }
     if wanted(Part::Groups) {
         say(&format!("{} groups made and removed, {} rounds", extent.made, extent.rounds));

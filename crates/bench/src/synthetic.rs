@@ -150,6 +150,7 @@ mod tests {
             placements: Vec::new(),
             nodes: None,
             watch: None,
+            looks: None,
             workloads: Vec::new(),
             sampler: SamplerCost::default(),
             not_available: BTreeMap::new(),
@@ -182,6 +183,7 @@ mod tests {
             promises: vec![promise],
             warm_up: WarmUpRecord::Seconds(1.0),
             at_most_s: 1.0,
+            stop: Default::default(),
             repeats: vec![repeat(), repeat()],
         };
         Manifest {
@@ -201,6 +203,7 @@ mod tests {
             changes: Vec::new(),
             restored: Some(true),
             ended_early: None,
+            recording: None,
             guest: None,
         }
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_study::DiskChoice;
+use assay_study::{DiskChoice, Stop};
 use clap::{Args, Parser, Subcommand};
 
 use crate::command::conform::ConformArguments;
@@ -35,12 +35,16 @@ pub(crate) enum Command {
     Studies(StudiesArguments),
     /// Show the machine: CPUs, nodes, control groups, disks, and what can be studied
     Host(HostArguments),
-    /// Judge a recorded run again
-    Judge(JudgeArguments),
+    /// Judge a recorded run again, or numbers that somebody else measured
+    Judge(crate::command::judge::JudgeArguments),
+    /// Find out by intervention why a recorded run's promise was broken
+    Explain(crate::command::explain::ExplainArguments),
     /// Write the report of a recorded run again
     Report(ReportArguments),
     /// Run any command under limits, and say which of them bound
     Exec(crate::command::exec::ExecArguments),
+    /// Record what a command, a process or a group does and where, without a study
+    Sample(crate::command::sample::SampleArguments),
     /// List the groups of every hierarchy with processes, knobs and use
     Groups(crate::command::groups::GroupsArguments),
     /// Undo what a killed run left behind
@@ -68,6 +72,9 @@ pub(crate) struct StudyArguments {
     /// How long a repeat runs at most, as `20s`
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) at_most: Option<Duration>,
+    /// When a repeat ends: when its time is up, or as soon as every promise is decided
+    #[arg(long, value_name = "WHEN", value_parser = stop)]
+    pub(crate) stop: Option<Stop>,
     /// Instead of the study's disk: `loop`, `block:/dev/x` or `null_blk:iops=500,depth=32,size=1GiB`;
     /// in the lab also `nvme:2GiB` or `virtio:2GiB`
     #[arg(long, value_name = "DISK", value_parser = disk)]
@@ -121,25 +128,24 @@ pub(crate) struct HostArguments {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct JudgeArguments {
-    /// The folder of a run
-    pub(crate) run: PathBuf,
-    /// Print verdict.json instead of a table
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
     /// The folder of a run
     pub(crate) run: PathBuf,
+}
+
+fn stop(text: &str) -> Result<Stop, String> {
+    match text {
+        "at_most" => Ok(Stop::AtMost),
+        "decided" => Ok(Stop::Decided),
+        _ => Err("write `at_most` or `decided`".to_owned()),
+    }
 }
 
 fn disk(text: &str) -> Result<DiskChoice, String> {
     text.parse()
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let duration = assay_units::parse_duration(text).map_err(|error| error.to_string())?;
     if duration < Duration::from_secs(1) {
         return Err("a repeat needs at least 1 s".to_owned());

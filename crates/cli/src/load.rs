@@ -55,6 +55,28 @@ pub(crate) fn load(arguments: &StudyArguments, as_json: bool) -> Result<Loaded, 
     }
 }
 
+/// A recorded study with the changes that the command line of its run made: its text as it was then,
+/// whatever became of the file.
+pub(crate) fn reload(name: &str, text: &str, arguments: &StudyArguments) -> Result<Study, Code> {
+    let path = Path::new(&arguments.study);
+    let source = Source {
+        name: name.to_owned(),
+        shown_as: format!("the recorded study {name}"),
+        text: text.to_owned(),
+        folder: path.is_file().then(|| path.parent().unwrap_or(Path::new("")).to_owned()),
+    };
+    let (study, mut findings) = parse(name, text, &|path| read_beside(&source, path));
+    if let Some(mut study) = study {
+        match change(&mut study, arguments) {
+            Ok(()) => return Ok(study),
+            Err(more) => findings.extend(more),
+        }
+    }
+    show(&source, &findings, false);
+    talk::say("the recorded study cannot be planned again; nothing was touched");
+    Err(Code::Usage)
+}
+
 fn show(source: &Source, findings: &[Diagnostic], as_json: bool) {
     if as_json {
         talk::data(&to_json(findings, &source.shown_as, &source.text).to_string());
@@ -146,6 +168,9 @@ fn change(study: &mut Study, arguments: &StudyArguments) -> Result<(), Vec<Diagn
     }
     if let Some(repeats) = arguments.repeats {
         study.design.repeats = repeats;
+    }
+    if let Some(stop) = arguments.stop {
+        study.design.stop = stop;
     }
     if let Some(at_most) = arguments.at_most {
         study.design.at_most = at_most;

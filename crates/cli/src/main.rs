@@ -5,6 +5,7 @@ mod command;
 mod exit;
 mod load;
 mod progress;
+mod stop;
 mod talk;
 
 use clap::Parser;
@@ -29,8 +30,10 @@ fn main() -> std::process::ExitCode {
         Command::Studies(arguments) => command::studies::run(&arguments),
         Command::Host(arguments) => command::host::run(&arguments),
         Command::Judge(arguments) => command::judge::run(&arguments),
+        Command::Explain(arguments) => command::explain::run(&arguments),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Exec(arguments) => return command::exec::run(&arguments),
+        Command::Sample(arguments) => command::sample::run(&arguments),
         Command::Groups(arguments) => command::groups::run(&arguments),
         Command::Restore(arguments) => command::restore::run(&arguments),
         Command::Lab(command) => return command::lab::run(&command),

@@ -1,9 +1,9 @@
 //! Scratch disks, kept from one repeat to the next while their plan stays the same: writing an
-//! image takes longer than many a repeat.
+//! image takes longer than many a repeat. Where only the queue differs, only the queue is set anew.
 
 use assay_host::ledger::Mark;
 use assay_host::scratch::{self, ScratchDisk, ScratchSpec, Source};
-use assay_kernel::signal;
+use assay_kernel::{Error, signal};
 use assay_plan::{DiskPlan, Slot, Trial, null_blk_attributes};
 use assay_study::{DiskSource, Format};
 
@@ -13,13 +13,15 @@ use crate::run::{Context, fraction};
 /// The disks that stand at the moment.
 pub(crate) struct Disks {
     before: Mark,
+    /// After the disks were made and before their queues were set.
+    made: Mark,
     planned: Vec<DiskPlan>,
     ready: Vec<ScratchDisk>,
 }
 
 impl Disks {
     pub(crate) fn none(before: Mark) -> Self {
-        Self { before, planned: Vec::new(), ready: Vec::new() }
+        Self { before, made: before, planned: Vec::new(), ready: Vec::new() }
     }
 
     pub(crate) fn ready(&self) -> &[ScratchDisk] {
@@ -36,13 +38,30 @@ impl Disks {
         if self.planned == trial.disks {
             return Ok(());
         }
-        self.take_away(context)?;
+        let without_queues = |disks: &[DiskPlan]| disks.iter().map(bare).collect::<Vec<_>>();
+        let same_disks = without_queues(&self.planned) == without_queues(&trial.disks);
+        if !same_disks {
+            self.take_away(context)?;
+            self.make(context, slot, trial)?;
+        } else if let Some(error) = self.take_back(context, self.made) {
+            return Err(error.into());
+        }
+        self.planned.clone_from(&trial.disks);
+        for (disk, ready) in trial.disks.iter().zip(&self.ready) {
+            let spec = spec(context, disk);
+            scratch::set_queue(&context.root, &mut context.ledger, ready, &spec)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the disks, all but their queues.
+    fn make(&mut self, context: &mut Context, slot: Slot, trial: &Trial) -> Result<(), Failure> {
         for disk in &trial.disks {
             context.observer.phase(slot, &format!("prepare disk {}", disk.name));
             context.event(slot, "phase", format!("prepare disk {}", disk.name))?;
             let spec = spec(context, disk);
             let observer = &mut *context.observer;
-            let ready = scratch::set_up(
+            let ready = scratch::make(
                 &context.root,
                 &mut context.ledger,
                 &spec,
@@ -53,20 +72,29 @@ impl Disks {
                 context.observer.remark(note);
             }
             self.ready.push(ready);
-            self.planned.push(disk.clone());
         }
+        self.made = context.ledger.mark();
         Ok(())
     }
 
     fn take_away(&mut self, context: &mut Context) -> Result<(), Failure> {
         self.planned.clear();
         self.ready.clear();
-        let root = context.root.clone();
-        match context.ledger.restore_to(&root, self.before).into_iter().next() {
+        match self.take_back(context, self.before) {
             Some(error) => Err(error.into()),
             None => Ok(()),
         }
     }
+
+    fn take_back(&self, context: &mut Context, mark: Mark) -> Option<Error> {
+        let root = context.root.clone();
+        context.ledger.restore_to(&root, mark).into_iter().next()
+    }
+}
+
+/// A disk as it is before its queue is set.
+fn bare(disk: &DiskPlan) -> DiskPlan {
+    DiskPlan { scheduler: None, queue: Vec::new(), ..disk.clone() }
 }
 
 fn spec(context: &Context, disk: &DiskPlan) -> ScratchSpec {

@@ -3,6 +3,7 @@
 //!
 //! It knows neither statistics nor HTML; it leaves a run folder and returns.
 
+mod decider;
 mod disks;
 mod failure;
 mod footprint;
@@ -17,11 +18,14 @@ mod processes;
 mod recording;
 mod repeat;
 mod run;
+mod sampling;
 mod settings;
 mod start;
 mod targets;
 mod watch;
 
+pub use decider::{Decider, Progress, ToTheEnd};
 pub use failure::Failure;
 pub use footprint::footprint;
 pub use run::{Finished, Observer, Request, run};
+pub use sampling::{SampleRequest, Sampled, Whom, sample};

@@ -6,14 +6,13 @@ use std::time::Duration;
 use assay_facts::Available;
 use assay_kernel::Error;
 use assay_kernel::clock::monotonic_ns;
-use assay_plan::{Slot, Trial};
+use assay_plan::Trial;
 use assay_sample::FirstIo;
 use assay_study::Ends;
 
 use crate::gate::{Gate, Release};
 use crate::later::Later;
 use crate::processes::{Process, pause};
-use crate::run::Observer;
 use crate::start::Starter;
 use crate::watch::Watch;
 
@@ -36,16 +35,17 @@ pub(crate) struct Load<'l, 't> {
 }
 
 /// Releases the workloads and waits until the window has passed, the workloads whose end ends it
-/// have done all they had to do, or the user asks to stop. A workload that fails does not end the
-/// window: the data of the other groups is kept.
+/// have done all they had to do, `enough` has been seen, or the user asks to stop. `tell` hears
+/// how much has passed. A workload that fails does not end the window: the data of the other
+/// groups is kept.
 pub(crate) fn measure(
-    slot: Slot,
     trial: &Trial,
     gate: &Gate,
     first_io: FirstIo,
     load: &mut Load<'_, '_>,
     watch: &mut Watch,
-    observer: &mut dyn Observer,
+    tell: &mut dyn FnMut(Duration),
+    enough: &mut dyn FnMut(Release, u64) -> bool,
 ) -> Result<Window, Error> {
     let (release, skew) = gate.release(|| first_io.skew(FIRST_IO));
     for process in &mut *load.processes {
@@ -60,7 +60,7 @@ pub(crate) fn measure(
     let stopped_ns = loop {
         let now = monotonic_ns();
         let since_ns = now - release.last_ns;
-        observer.running(slot, Duration::from_nanos(since_ns), trial.at_most);
+        tell(Duration::from_nanos(since_ns));
         if now >= end_ns || interrupted {
             break now.min(end_ns);
         }
@@ -69,6 +69,9 @@ pub(crate) fn measure(
             break now;
         }
         watch.look_if_due();
+        if enough(release, now) {
+            break monotonic_ns().min(end_ns);
+        }
         let left = Duration::from_nanos(end_ns - now);
         interrupted = pause(left.min(Duration::from_millis(50)));
     };

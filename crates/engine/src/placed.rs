@@ -25,6 +25,10 @@ const LOOKS_PER_COST: u64 = 100;
 /// What threads are allowed is looked at in every so-many-th look.
 const ALLOWED_EVERY: u64 = 10;
 
+/// Pages are counted in every so-many-th look and at the end of the window: a workload that ends by
+/// itself has none then. The kernel walks all page tables for it.
+const PAGES_EVERY: u64 = 20;
+
 /// The place of a workload in the kernel's terms; nothing for one without a place.
 pub(crate) fn placement(trial: &Trial, workload: &str) -> Placement {
     let Some(plan) = find(trial, workload) else { return Placement::default() };
@@ -41,6 +45,26 @@ pub(crate) fn placement(trial: &Trial, workload: &str) -> Placement {
 
 fn find<'t>(trial: &'t Trial, workload: &str) -> Option<&'t PlacementPlan> {
     trial.placements.iter().find(|plan| plan.record.workload == workload)
+}
+
+/// Narrows the CPUs of each group, as its cpuset has them, to those that all its workloads were
+/// given: what others do on the rest concerns it no more.
+pub(crate) fn narrow(cpus: &mut BTreeMap<String, Available<String>>, trial: &Trial) {
+    for group in trial.groups.iter().filter(|group| !group.workloads.is_empty()) {
+        let names = group.workloads.iter().map(|workload| workload.name.as_str());
+        let mut sets = names.map(|name| find(trial, name)?.cpus.as_ref());
+        let Some(Some(first)) = sets.next() else { continue };
+        if !sets.all(|set| set == Some(first)) {
+            continue;
+        }
+        let allowed = cpus.get(&group.name).and_then(Available::value);
+        let allowed: Option<assay_units::CpuSet> = allowed.and_then(|text| text.parse().ok());
+        let both: assay_units::CpuSet = first
+            .iter()
+            .filter(|cpu| allowed.as_ref().is_none_or(|allowed| allowed.contains(*cpu)))
+            .collect();
+        cpus.insert(group.name.clone(), Available::Value(both.to_string()));
+    }
 }
 
 /// Looks at placed workloads.
@@ -139,6 +163,9 @@ impl Workload {
             }
         }
         self.reading.threads = self.reading.threads.max(threads);
+        if self.reading.looks.is_multiple_of(PAGES_EVERY) {
+            self.count_pages(root);
+        }
     }
 
     fn count_thread(&mut self, cpu: u16) {
@@ -176,6 +203,7 @@ impl Workload {
 
     fn count_pages(&mut self, root: &Root) {
         let mut pages: BTreeMap<u16, u64> = BTreeMap::new();
+        let mut policies: BTreeMap<String, u64> = BTreeMap::new();
         let mut failure = None;
         for pid in self.own_processes(root) {
             match root.read(format!("/proc/{pid}/numa_maps")) {
@@ -184,12 +212,17 @@ impl Workload {
                         *pages.entry(node).or_default() += bytes;
                     }
                     for (policy, bytes) in numa_maps::anonymous_by_policy(&text) {
-                        *self.reading.policies.entry(policy).or_default() += bytes;
+                        *policies.entry(policy).or_default() += bytes;
                     }
                 }
                 Err(error) => failure = Some(error.to_string()),
             }
         }
+        // One that has ended since the last count keeps that.
+        if pages.is_empty() && matches!(self.reading.pages, Some(Available::Value(_))) {
+            return;
+        }
+        self.reading.policies = policies;
         self.reading.pages = Some(match failure {
             Some(why) if pages.is_empty() => Available::NotAvailable(why),
             _ => Available::Value(pages),

@@ -13,7 +13,7 @@ use assay_units::format_duration;
 use crate::run::{Context, Request};
 
 /// Version of the manifest's format.
-const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 1;
 
 pub(crate) fn manifest(request: &Request) -> Manifest {
     Manifest {
@@ -34,6 +34,7 @@ pub(crate) fn manifest(request: &Request) -> Manifest {
         changes: Vec::new(),
         restored: None,
         ended_early: None,
+        recording: None,
     }
 }
 
@@ -48,6 +49,7 @@ fn trial(trial: &Trial) -> TrialRecord {
         promises: trial.promises.clone(),
         warm_up: trial.warm_up,
         at_most_s: trial.at_most.as_secs_f64(),
+        stop: trial.stop,
         repeats: Vec::new(),
     }
 }

@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_facts::Available;
 use assay_host::scratch::ScratchDisk;
 use assay_plan::{Slot, Trial};
-use assay_record::{Dropped, Fault, QueueReading, RepeatRecord, to_parquet};
-use assay_sample::{FirstIo, Outcome, Sampler, Targets, prepare as prepare_sources};
+use assay_record::{Dropped, Fault, QueueReading, RepeatRecord, StopRecord, to_parquet};
+use assay_sample::{Choice, FirstIo, Outcome, Sampler, Targets, prepare_chosen};
 
+use crate::decider::Progress;
 use crate::failure::Failure;
-use crate::gate::{Arrival, Gate, PATIENCE};
+use crate::gate::{Arrival, Gate, PATIENCE, Release};
 use crate::knobs;
 use crate::later::Later;
 use crate::measure::{Load, Window, measure};
 use crate::outcome::{memory_events, note_failures, result};
-use crate::placed::Placed;
+use crate::placed::{Placed, narrow};
 use crate::prepare::{self, Prepared};
 use crate::processes::{Process, stop_all};
 use crate::run::Context;
@@ -24,10 +24,6 @@ use crate::settings;
 use crate::start::{Starter, empty_places};
 use crate::targets::{active_scheduler, targets};
 use crate::watch::Watch;
-
-/// Ten samples a second: finer than a service round of BFQ with a handful of groups, and under
-/// a hundredth of a core with 128 of them (docs/performance.md).
-const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs one repeat and adds its record to the manifest. Its groups are gone when this returns.
 pub(crate) fn run(
@@ -112,9 +108,15 @@ impl Repeat<'_, '_> {
         let mut later = Later::of(self.trial);
         let mut record = match arrival {
             Arrival::All => {
+                let knobs = knobs_at_start.clone();
+                let draft = RepeatRecord {
+                    knobs: knobs::readings(self.trial, knobs.clone(), knobs),
+                    cpus: cpus.clone(),
+                    ..RepeatRecord::without_a_window(&name, "")
+                };
                 let mut load =
                     Load { processes: &mut processes, later: &mut later, starter: &starter };
-                self.measure(&name, &gate, &targets, &samples, &mut load, &mut watch)?
+                self.measure(draft, &gate, &targets, &samples, &mut load, &mut watch)?
             }
             Arrival::Interrupted => {
                 // A job that stands at the gate cannot hear that it should stop.
@@ -135,6 +137,7 @@ impl Repeat<'_, '_> {
         gate.close(&logs)?;
         record.memory_events = memory_events(&tree, self.trial);
         record.cpus = cpus;
+        narrow(&mut record.cpus, self.trial);
         record.preparations = prepared.results;
         record.workloads = processes.iter().map(result).chain(later.left()).collect();
         note_failures(&mut record);
@@ -143,29 +146,47 @@ impl Repeat<'_, '_> {
         Ok(record)
     }
 
+    /// The window. `record` holds what is known of the repeat before.
     fn measure(
         &mut self,
-        name: &str,
+        mut record: RepeatRecord,
         gate: &Gate,
         targets: &Targets,
         samples: &Path,
         load: &mut Load<'_, '_>,
         watch: &mut Watch,
     ) -> Result<RepeatRecord, Failure> {
-        let prepared = prepare_sources(&self.context.root, targets);
-        let not_available = prepared.not_available.clone();
-        let sampler = Sampler::start(prepared, samples, INTERVAL)?;
+        let sampling = &self.trial.sampling;
+        let choice = Choice::Also(sampling.sources.clone());
+        let prepared = prepare_chosen(&self.context.root, targets, &choice);
+        record.not_available = prepared.not_available.clone();
+        let sampler = Sampler::start(prepared, samples, sampling.interval)?;
         let first_io = FirstIo::prepare(&self.context.root, targets);
         self.phase("run")?;
-        let observer = &mut *self.context.observer;
-        let window = measure(self.slot, self.trial, gate, first_io, load, watch, observer);
-        let Outcome { cost, failure } = sampler.stop();
+        let Context { observer, decider, manifest, .. } = &mut *self.context;
+        let (slot, trial) = (self.slot, self.trial);
+        let may_stop = trial.stop == StopRecord::Decided;
+        decider.begin(trial.at_most);
+        let mut enough = |release: Release, now_ns: u64| {
+            (record.released_ns, record.all_released_ns) = (release.first_ns, release.last_ns);
+            record.stopped_ns = now_ns;
+            let elapsed = Duration::from_nanos(now_ns.saturating_sub(release.last_ns));
+            let progress = Progress { manifest, slot, record: &record, samples, elapsed };
+            may_stop && decider.is_enough(progress)
+        };
+        let mut tell = |elapsed| observer.running(slot, elapsed, trial.at_most);
+        let window = measure(trial, gate, first_io, load, watch, &mut tell, &mut enough);
+        if may_stop {
+            record.looks = Some(decider.looks());
+        }
+        let Outcome { cost, not_available: lacking, failure } = sampler.stop();
+        record.not_available.extend(lacking);
         let window = window?;
         self.context.event(self.slot, "stop", "window is over")?;
         if let Some(error) = failure {
             return Err(error.into());
         }
-        Ok(record_of(name, &window, cost, not_available))
+        Ok(record_of(record, &window, cost))
     }
 
     /// Empties caches once the workloads have laid out what they need, and before they start.
@@ -260,57 +281,24 @@ const ALWAYS_READ: [&str; 5] = [
 ];
 
 fn record_of(
-    name: &str,
+    record: RepeatRecord,
     window: &Window,
     sampler: assay_record::SamplerCost,
-    not_available: BTreeMap<String, String>,
 ) -> RepeatRecord {
     RepeatRecord {
-        samples: name.to_owned(),
         released_ns: window.release.first_ns,
         all_released_ns: window.release.last_ns,
         stopped_ns: window.stopped_ns,
         start_skew_s: window.start_skew_s.clone(),
-        knobs: Vec::new(),
-        queues: Vec::new(),
-        cpus: BTreeMap::new(),
-        settings: Vec::new(),
-        dropped: None,
-        placements: Vec::new(),
-        nodes: None,
-        watch: None,
-        workloads: Vec::new(),
         sampler,
-        not_available,
         fault: window.interrupted.then(interruption),
-        preparations: Vec::new(),
-        memory_events: BTreeMap::new(),
+        ..record
     }
 }
 
 /// A repeat that ended before the common start.
 fn without_a_window(name: &str, fault: Option<Fault>) -> RepeatRecord {
-    RepeatRecord {
-        samples: name.to_owned(),
-        released_ns: 0,
-        all_released_ns: 0,
-        stopped_ns: 0,
-        start_skew_s: Available::NotAvailable("it ended before the start".to_owned()),
-        knobs: Vec::new(),
-        queues: Vec::new(),
-        cpus: BTreeMap::new(),
-        settings: Vec::new(),
-        dropped: None,
-        placements: Vec::new(),
-        nodes: None,
-        watch: None,
-        workloads: Vec::new(),
-        sampler: assay_record::SamplerCost::default(),
-        not_available: BTreeMap::new(),
-        fault,
-        preparations: Vec::new(),
-        memory_events: BTreeMap::new(),
-    }
+    RepeatRecord { fault, ..RepeatRecord::without_a_window(name, "it ended before the start") }
 }
 
 fn interruption() -> Fault {

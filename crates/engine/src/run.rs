@@ -9,6 +9,7 @@ use assay_kernel::{Root, signal};
 use assay_plan::{Plan, Slot};
 use assay_record::{EventLog, Guest, Manifest, RunFolder};
 
+use crate::decider::Decider;
 use crate::disks::Disks;
 use crate::failure::Failure;
 use crate::recording;
@@ -78,11 +79,16 @@ pub(crate) struct Context<'r> {
     pub(crate) events: EventLog,
     pub(crate) manifest: Manifest,
     pub(crate) observer: &'r mut dyn Observer,
+    pub(crate) decider: &'r mut dyn Decider,
 }
 
 /// Runs every slot of the plan. An error is returned only when nothing was changed; after that,
 /// whatever happens, the host is put back and what was recorded is kept.
-pub fn run(request: &Request, observer: &mut dyn Observer) -> Result<Finished, Failure> {
+pub fn run(
+    request: &Request,
+    observer: &mut dyn Observer,
+    decider: &mut dyn Decider,
+) -> Result<Finished, Failure> {
     let mut context = Context {
         root: Root::real(),
         ledger: Ledger::begin(&request.state_dir, &request.run_id)?,
@@ -90,6 +96,7 @@ pub fn run(request: &Request, observer: &mut dyn Observer) -> Result<Finished, F
         manifest: recording::manifest(request),
         request,
         observer,
+        decider,
     };
     let failure = context.run_slots().err();
     context.put_back(failure)

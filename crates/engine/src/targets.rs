@@ -8,7 +8,8 @@ use assay_host::scratch::ScratchDisk;
 use assay_kernel::Root;
 use assay_plan::{GroupPlan, Trial};
 use assay_sample::{
-    CpuFile, DiskTarget, GroupTarget, IoFiles, MemoryFiles, Targets, ThrottleTarget,
+    CpuFile, DiskTarget, GroupTarget, IoFiles, MemoryFiles, ProcessTarget, Processes, Targets,
+    ThrottleTarget,
 };
 use assay_study::DiskSource;
 
@@ -24,7 +25,20 @@ pub(crate) fn targets(root: &Root, tree: &Tree, trial: &Trial, disks: &[ScratchD
         groups: trial.groups.iter().map(|group| target(root, tree, trial, group, disks)).collect(),
         disks: devices,
         throttles: throttles(root, tree, trial),
+        processes: Ok(processes(tree, trial)),
     }
+}
+
+/// The processes of every group that workloads run in.
+fn processes(tree: &Tree, trial: &Trial) -> Vec<ProcessTarget> {
+    let groups = trial.groups.iter().filter(|group| !group.is_inner);
+    groups
+        .map(|group| ProcessTarget {
+            name: group.name.clone(),
+            // A process is in the same group of all hierarchies, so one of them says enough.
+            of: Processes::Group(tree.directories(&group.name).into_iter().take(1).collect()),
+        })
+        .collect()
 }
 
 fn target(

@@ -43,6 +43,20 @@ pub fn set_up(
     stop: &dyn Fn() -> bool,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<ScratchDisk, Error> {
+    let disk = make(root, ledger, spec, stop, progress)?;
+    set_queue(root, ledger, &disk, spec)?;
+    Ok(disk)
+}
+
+/// Makes the disk without setting its queue, which [`set_queue`] may then do several times, each
+/// time after the ledger has taken the time before back.
+pub fn make(
+    root: &Root,
+    ledger: &mut Ledger,
+    spec: &ScratchSpec,
+    stop: &dyn Fn() -> bool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<ScratchDisk, Error> {
     spec.check()?;
     let mut caller = Caller { stop, progress };
     if let Source::Directory { path } = &spec.source {
@@ -51,8 +65,20 @@ pub fn set_up(
     let base = base(root, ledger, spec, &mut caller)?;
     let mut disk = describe(root, base)?;
     lay_out(root, ledger, spec, &mut disk, &mut caller)?;
-    queue::set(root, ledger, &disk.device, spec)?;
     Ok(disk)
+}
+
+/// Sets scheduler and queue attributes of a disk that [`make`] has made; nothing for a directory.
+pub fn set_queue(
+    root: &Root,
+    ledger: &mut Ledger,
+    disk: &ScratchDisk,
+    spec: &ScratchSpec,
+) -> Result<(), Error> {
+    match &spec.source {
+        Source::Directory { .. } => Ok(()),
+        _ => queue::set(root, ledger, &disk.device, spec),
+    }
 }
 
 fn base(

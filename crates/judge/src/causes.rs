@@ -13,16 +13,33 @@ use crate::measure::Measure;
 use crate::promise::{Numbers, Subject};
 use crate::queue::Queue;
 
+mod ceiling;
 mod cpu_imbalance;
+mod device_queue;
+mod group_idle;
 mod injection;
 mod never_bound;
+mod quota_burst;
 mod request_pool;
+mod seeky;
 mod settings;
+mod tag_cap;
+
+/// How much speaks for a suspicion; causes are listed in the order of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Strength {
+    /// It could be, and does no more than not contradict.
+    Weak,
+    /// What is seen is what it predicts, and others predict it too.
+    Fair,
+    /// Measured, or a setting that is known to override what was asked.
+    Strong,
+}
 
 /// What one suspicion came to.
 pub(crate) enum Suspicion {
-    /// It fits.
-    Fits(Cause),
+    /// It fits, and how well.
+    Fits(Cause, Strength),
     /// It was looked at and does not fit: why.
     RuledOut(String),
     /// It was looked at and may still be: what speaks for and against it, and how to test it.
@@ -44,6 +61,7 @@ pub(crate) fn find(
             let gates = subject.gates.iter();
             let failed = gates.filter(|gate| gate.scope.concerns(measure, &promise.is));
             let mut causes: Vec<Cause> = failed.filter_map(crate::gates::Gate::cause).collect();
+            causes.sort_by_key(|cause| consequence(&cause.code));
             // Every gate passed and there is a number: the limit was not reached.
             if let (true, Some(numbers)) = (causes.is_empty(), numbers) {
                 causes.extend(never_bound::cause(subject, promise, measure, numbers));
@@ -55,13 +73,24 @@ pub(crate) fn find(
     }
 }
 
+/// Gates that often fail because of what another gate shows stand behind it: the page cache keeps
+/// the CPUs busy, busy CPUs let the queue of the disk run dry, and either moves shares.
+fn consequence(code: &str) -> u8 {
+    match code {
+        "C-CPU" => 1,
+        "C-NOT-BACKLOGGED" => 2,
+        "C-NO-STEADY-STATE" => 3,
+        _ => 0,
+    }
+}
+
 fn suspected(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
     measure: Measure,
     numbers: &Numbers,
 ) -> Vec<Cause> {
-    let mut causes = Vec::new();
+    let mut found: Vec<(Cause, Strength)> = Vec::new();
     let mut looked_at: Vec<String> = subject
         .gates
         .iter()
@@ -73,12 +102,15 @@ fn suspected(
         .collect();
     for suspicion in suspicions(subject, promise, measure, numbers) {
         match suspicion {
-            Suspicion::Fits(cause) => causes.push(cause),
+            Suspicion::Fits(cause, strength) => found.push((cause, strength)),
             Suspicion::RuledOut(why) => looked_at.push(format!("ruled out {why}")),
             Suspicion::Open(why) => looked_at.push(format!("not ruled out {why}")),
             Suspicion::NotSeen(why) => looked_at.push(format!("not looked at {why}")),
         }
     }
+    // Those of the same strength stay in the order in which they were looked at.
+    found.sort_by_key(|(_, strength)| std::cmp::Reverse(*strength));
+    let mut causes: Vec<Cause> = found.into_iter().map(|(cause, _)| cause).collect();
     if causes.is_empty() {
         causes.push(Cause {
             code: "C-UNKNOWN".to_owned(),
@@ -98,7 +130,13 @@ fn suspicions(
     numbers: &Numbers,
 ) -> Vec<Suspicion> {
     let shares = matches!(promise.is, RelationRecord::Proportional(_) | RelationRecord::Equal);
-    let Some(repeat) = subject.repeats.first().filter(|_| shares) else {
+    let first = subject.repeats.first();
+    if let (RelationRecord::AtMostKnob(knob), true, Some(repeat)) =
+        (&promise.is, measure.is_cpu(), first)
+    {
+        return vec![quota_burst::suspect(subject, repeat, knob, numbers)];
+    }
+    let Some(repeat) = first.filter(|_| shares) else {
         return Vec::new();
     };
     if measure.is_cpu() {
@@ -117,8 +155,13 @@ fn suspicions(
             Err(why) => found.push(Suspicion::NotSeen(format!("the queue: {why}"))),
             Ok(queue) => {
                 found.push(request_pool::suspect(&queue, numbers));
-                found.push(injection::suspect(&queue, repeat, numbers, promise.within));
+                found.push(group_idle::suspect(subject, &queue, repeat, numbers, promise.within));
                 found.extend(settings::suspect(&queue, repeat));
+                found.push(injection::suspect(&queue, repeat, numbers, promise.within));
+                found.extend(tag_cap::suspect(&queue, numbers, promise.within));
+                found.push(device_queue::suspect(&queue, repeat, numbers));
+                found.extend(seeky::suspect(subject, &queue, repeat));
+                found.extend(ceiling::suspect(subject, &queue, repeat));
             }
         }
     }

@@ -222,6 +222,7 @@ mod tests {
             placements: Vec::new(),
             nodes: None,
             watch: None,
+            looks: None,
             workloads: Vec::new(),
             sampler: SamplerCost::default(),
             not_available: BTreeMap::new(),

@@ -5,12 +5,13 @@
 //! be believed without it, which stands at each gate.
 
 mod alone;
-mod backlogged;
+pub(crate) mod backlogged;
 mod cpu;
 mod feasible;
 mod held_back;
 mod knobs;
 mod limit;
+mod looks;
 mod memory;
 mod oom;
 mod others;
@@ -20,6 +21,7 @@ mod repeats;
 mod scheduler;
 mod settings;
 mod start;
+mod steady;
 mod throttled;
 mod window;
 mod workloads;
@@ -189,7 +191,16 @@ pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Gat
     }
     gates.extend(limit::gate(evidence));
     gates.push(start::gate(evidence));
-    gates.push(window::gate(evidence));
+    gates.extend(looks::gate(evidence));
+    gates.extend(of_time(evidence));
+    gates
+}
+
+/// The gates that ask only whether there is time enough and the same at its end as at its start:
+/// those that a repeat can be asked while it still runs.
+pub(crate) fn of_time(evidence: &Evidence<'_>) -> Vec<Gate> {
+    let mut gates = vec![window::gate(evidence)];
+    gates.extend(steady::gate(evidence));
     gates
 }
 

@@ -38,7 +38,7 @@ impl Grid {
         from_ns: u64,
         to_ns: u64,
     ) -> Result<Self, String> {
-        let mut all = Vec::with_capacity(groups.len());
+        let mut all: Vec<Series> = Vec::with_capacity(groups.len());
         for group in groups {
             let series = table.sum(group, measure.columns())?;
             all.push(match measure.is_gauge() {
@@ -46,6 +46,17 @@ impl Grid {
                 false => monotone(group, series)?,
             });
         }
+        Self::of_series(&all, measure.scale(), from_ns, to_ns)
+    }
+
+    /// Puts cumulative series of two readings or more onto one grid, as far as all of them reach
+    /// between two times; a value is multiplied by `scale`.
+    pub(crate) fn of_series(
+        all: &[Series],
+        scale: f64,
+        from_ns: u64,
+        to_ns: u64,
+    ) -> Result<Self, String> {
         let first = all.iter().filter_map(|series| series.first()).map(|first| first.0).max();
         let last = all.iter().filter_map(|series| series.last()).map(|last| last.0).min();
         let (Some(first), Some(last)) = (first, last) else {
@@ -57,7 +68,7 @@ impl Grid {
         if steps == 0 {
             return Err("the samples do not cover the common window".to_owned());
         }
-        let width = groups.len();
+        let width = all.len();
         let mut grid = Self {
             start_ns,
             step_ns,
@@ -67,7 +78,7 @@ impl Grid {
             longest_gap_s: all.iter().map(longest_gap_s).fold(0.0, f64::max),
         };
         for (group, series) in all.iter().enumerate() {
-            grid.fill(group, series, measure.scale());
+            grid.fill(group, series, scale);
         }
         Ok(grid)
     }

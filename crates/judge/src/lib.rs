@@ -10,20 +10,25 @@
 //!                                     validity gates, causes  ---------->  verdict
 //! ```
 
+mod catalogue;
 mod causes;
 mod compared;
 mod comparison;
 mod cpus;
 mod expected;
+mod explain;
 mod feasible;
 mod figures;
 mod gates;
 mod grid;
 mod judgement;
+mod looks;
 mod margin;
 mod measure;
 mod metric;
 mod metric_promise;
+mod outside;
+mod placed;
 mod promise;
 mod queue;
 mod reading;
@@ -43,11 +48,16 @@ use assay_record::{Manifest, Table};
 use comparison::Given;
 use wanted::Found;
 
+pub use catalogue::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
 pub use compared::{ComparisonJudgement, LevelJudgement, PairJudgement, ReferenceJudgement};
+pub use explain::{Arm, ArmResult, Effect, Explained, Explanation, Finding, explain};
 pub use judgement::{
     Cause, Check, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement,
     Verdict, WorkloadFigures,
 };
+
+pub use looks::{Looks, decides};
+pub use outside::{Amounts, Outside, OutsideFacts, OutsideGroup, Scatter, judge_outside};
 
 /// The samples of a run, `[trial][repeat]` -> tables, in the order of the manifest. A missing
 /// entry, or one without tables, is a repeat whose samples are lost.

@@ -64,6 +64,7 @@ fn seen(promise: &PromiseRecord, values: &Values) -> Result<Vec<Seen>, String> {
         RelationRecord::AtLeast(bound) => (Side::Below, Some(*bound)),
         RelationRecord::Equal => (Side::Both, None),
         RelationRecord::Proportional(_)
+        | RelationRecord::Placed
         | RelationRecord::AtMostKnob(_)
         | RelationRecord::AtLeastKnob(_) => {
             return Err("no knob divides or bounds what a workload says of itself".to_owned());

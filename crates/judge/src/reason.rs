@@ -123,7 +123,10 @@ fn seen(promise: &PromiseRecord, measure: Measure, numbers: &Numbers, index: usi
         RelationRecord::AtMost(_) | RelationRecord::AtMostKnob(_) => {
             format!("`{name}` used {}, limit {}", rate(measure, seen), rate(measure, expected))
         }
-        RelationRecord::AtLeast(_) | RelationRecord::AtLeastKnob(_) => {
+        RelationRecord::AtLeast(_)
+        | RelationRecord::AtLeastKnob(_)
+        // Has sentences of its own.
+        | RelationRecord::Placed => {
             format!("`{name}` got {}, promised {}", rate(measure, seen), rate(measure, expected))
         }
     }

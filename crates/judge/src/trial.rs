@@ -5,6 +5,7 @@ use assay_record::{Manifest, RelationRecord, Table, TrialRecord};
 use crate::figures;
 use crate::gates::{self, Evidence, Selection};
 use crate::judgement::{TrialJudgement, Verdict};
+use crate::looks;
 use crate::measure::Measure;
 use crate::promise::{self, Subject};
 use crate::queue::is_measured;
@@ -63,6 +64,7 @@ pub(crate) fn judge_trial(
         groups: &groups,
         repeats: &repeats,
         gates: &gates,
+        part: looks::part_of(trial),
     };
     let records: Vec<_> = repeats.iter().map(|repeat| repeat.record).collect();
     let judged: Vec<_> =

@@ -24,8 +24,14 @@ struct Load {
 /// Loads a program of this type (`BPF_PROG_TYPE_*`), given as instructions of 8 bytes each. It
 /// lives until the descriptor and whatever it was attached to are gone.
 pub(crate) fn load(kind: u32, program: &[u64]) -> io::Result<OwnedFd> {
+    let descriptor = call(BPF_PROG_LOAD, &plain(kind, program))?;
+    // SAFETY: BPF_PROG_LOAD has just returned this descriptor, and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
+}
+
+fn plain(kind: u32, program: &[u64]) -> Load {
     const LICENCE: &CStr = c"Dual MIT/GPL";
-    let request = Load {
+    Load {
         kind,
         instructions: program.len() as u32,
         first: program.as_ptr() as u64,
@@ -35,6 +41,51 @@ pub(crate) fn load(kind: u32, program: &[u64]) -> io::Result<OwnedFd> {
         log: 0,
         kernel_version: 0,
         flags: 0,
+    }
+}
+
+/// The same as far as BPF_PROG_TYPE_TRACING needs it.
+#[repr(C)]
+struct LoadTraced {
+    plain: Load,
+    name: [u8; 16],
+    interface: u32,
+    attach: u32,
+    types: u32,
+    function_size: u32,
+    functions: u64,
+    function_count: u32,
+    line_size: u32,
+    lines: u64,
+    line_count: u32,
+    target: u32,
+    target_program: u32,
+    padding: u32,
+}
+
+/// Loads a program of this type that is attached as `attach` (`BPF_TRACE_*`) to the kernel's
+/// function of this type number.
+pub(crate) fn load_with(
+    kind: u32,
+    attach: u32,
+    target: u32,
+    program: &[u64],
+) -> io::Result<OwnedFd> {
+    let request = LoadTraced {
+        plain: plain(kind, program),
+        name: *b"assay\0\0\0\0\0\0\0\0\0\0\0",
+        interface: 0,
+        attach,
+        types: 0,
+        function_size: 0,
+        functions: 0,
+        function_count: 0,
+        line_size: 0,
+        lines: 0,
+        line_count: 0,
+        target,
+        target_program: 0,
+        padding: 0,
     };
     let descriptor = call(BPF_PROG_LOAD, &request)?;
     // SAFETY: BPF_PROG_LOAD has just returned this descriptor, and nobody else knows it.

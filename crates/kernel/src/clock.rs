@@ -10,6 +10,13 @@ pub fn monotonic_ns() -> u64 {
     nanoseconds(ClockId::Monotonic)
 }
 
+/// CLOCK_BOOTTIME, by which the kernel says when a thread was started: CLOCK_MONOTONIC and the time
+/// for which the machine was suspended.
+#[must_use]
+pub fn boottime_ns() -> u64 {
+    nanoseconds(ClockId::Boottime)
+}
+
 /// CPU time of the calling thread.
 #[must_use]
 pub fn thread_cpu_ns() -> u64 {

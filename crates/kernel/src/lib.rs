@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 mod bpf;
+mod btf;
 mod error;
 mod kept;
 mod root;
@@ -21,7 +22,9 @@ pub mod filesystem;
 pub mod fork;
 pub mod forward;
 pub mod group_clock;
+pub mod hardware_counters;
 pub mod huge_pages;
+pub mod keyed_lines;
 pub mod loop_device;
 pub mod memory_policy;
 pub mod mount;
@@ -38,6 +41,8 @@ pub mod pointer_ring;
 pub mod process;
 pub mod signal;
 pub mod streaming_stores;
+pub mod task;
+pub mod task_iterator;
 pub mod traffic;
 pub mod wake;
 

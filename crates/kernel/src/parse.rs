@@ -1,8 +1,10 @@
 //! Pure parsers of what kernel files and a few system files say.
 
+pub mod buddy;
 pub mod cgroups;
 pub mod choice;
 pub mod cpuinfo;
 pub mod keyed;
+pub mod maps;
 pub mod mountinfo;
 pub mod numa_maps;

@@ -132,6 +132,14 @@ pub fn die_with_parent() -> Result<(), Error> {
         .map_err(|cause| Error::new("prctl", Path::new("/proc/self"), &cause.into()))
 }
 
+/// From now on processes below this one whose parent ends become its own children, so that whoever
+/// follows the tree of its children loses none (prctl(2), PR_SET_CHILD_SUBREAPER; 3.4).
+pub fn adopt_orphans() -> Result<(), Error> {
+    let own = rustix::process::getpid();
+    rustix::process::set_child_subreaper(Some(own))
+        .map_err(|cause| Error::new("prctl", Path::new("/proc/self"), &cause.into()))
+}
+
 /// The state letter of a process (`R`, `S`, `T`, ...), or `None` when it is gone.
 pub fn state(root: &Root, pid: u32) -> Option<char> {
     let stat = root.read(format!("/proc/{pid}/stat")).ok()?;

@@ -16,6 +16,7 @@ mod rights;
 mod setting;
 mod step;
 mod trial;
+mod turns;
 mod workload;
 
 pub use footprint::{Predictions, to_predict};
@@ -30,3 +31,4 @@ pub use trial::{
     AfterPlan, DiskPlan, GroupPlan, KnobPlan, Part, PlacePlan, Plan, ToolPlan, Trial, WorkloadPlan,
     plan, plan_with,
 };
+pub use turns::{CHANGED, take_turns};

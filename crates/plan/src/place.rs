@@ -75,7 +75,8 @@ impl Planner<'_> {
 
     fn workload(&mut self, group: &str, workload: &str, place: &Place) {
         let name = format!("{}.{workload}", group.replace('/', "."));
-        match plan(place, self.facts, self.factors, group, &name) {
+        // Members of a group need the same: said of the workload, it is said once.
+        match plan(place, self.facts, self.factors, (group, &name), workload) {
             Ok(plan) => self.plans.push(plan),
             Err(refusal) => self.refusals.push(refusal),
         }
@@ -99,7 +100,7 @@ fn plan(
     place: &Place,
     facts: &HostFacts,
     factors: &Bindings,
-    group: &str,
+    (group, name): (&str, &str),
     workload: &str,
 ) -> Result<PlacementPlan, Refusal> {
     // The checker has resolved and parsed every value.
@@ -119,7 +120,7 @@ fn plan(
         needs_kernel(facts, workload, &format!("huge_pages = {mode}"), since)?;
     }
     let record = PlacementRecord {
-        workload: workload.to_owned(),
+        workload: name.to_owned(),
         group: group.to_owned(),
         asked_cpus,
         cpus: cpus.clone(),

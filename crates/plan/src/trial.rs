@@ -7,11 +7,11 @@ use assay_facts::{Home, HostFacts};
 use assay_knob::Translation;
 use assay_record::{
     ComparisonRecord, IoClass, KnobRecord, PromiseRecord, ReferenceRecord, RelationRecord,
-    WarmUpRecord,
+    StopRecord, WarmUpRecord,
 };
 use assay_study::{
-    Bindings, Bound, DiskSource, Ends, Format, Promise, Relation, Scalar, Study, Templated, WarmUp,
-    combinations, rate,
+    Bindings, Bound, DiskSource, Ends, Format, Promise, Relation, Sampling, Scalar, Stop, Study,
+    Templated, WarmUp, combinations, rate,
 };
 use assay_units::Bytes;
 use assay_workload::Call;
@@ -70,6 +70,10 @@ pub struct Trial {
     pub at_most: Duration,
     /// What ends it before that.
     pub ends: Ends,
+    /// What is sampled besides what every run samples, and how often.
+    pub sampling: Sampling,
+    /// Whether it may end before, once everything is decided.
+    pub stop: StopRecord,
 }
 
 /// A scratch disk.
@@ -271,10 +275,15 @@ fn plan_trial(
             WarmUp::Fixed(length) => WarmUpRecord::Seconds(length.as_secs_f64()),
         },
         at_most: study.design.at_most,
+        stop: match study.design.stop {
+            Stop::AtMost => StopRecord::AtMost,
+            Stop::Decided => StopRecord::Decided,
+        },
         settings: plan_settings(study, facts, &factors, refusals),
         drop_caches: plan_drop(study, facts, &factors, refusals),
         placements: plan_places(study, facts, &factors, refusals),
         ends: study.design.ends,
+        sampling: study.sampling.clone(),
         factors,
         disks,
         groups,
@@ -294,7 +303,8 @@ fn controllers<'g>(study: &Study, groups: &'g [GroupPlan], facts: &HostFacts) ->
         }
     }
     let of_memory = |promise: &Promise| promise.measure.starts_with("memory.");
-    if study.promises.iter().any(of_memory) && !wanted.contains(&"memory") {
+    let by_node = study.sampling.sources.iter().any(|source| source == "group_nodes");
+    if (by_node || study.promises.iter().any(of_memory)) && !wanted.contains(&"memory") {
         wanted.push("memory");
     }
     wanted
@@ -313,6 +323,7 @@ fn plan_promise(promise: &Promise, factors: &Bindings) -> Option<PromiseRecord> 
             Relation::Ratio { .. } | Relation::EqualOver { .. } => return None,
             Relation::Proportional { to } => RelationRecord::Proportional(to.clone()),
             Relation::Equal => RelationRecord::Equal,
+            Relation::Placed => RelationRecord::Placed,
             Relation::AtMost { bound: Bound::Value(value) } => RelationRecord::AtMost(bound(value)),
             Relation::AtLeast { bound: Bound::Value(value) } => {
                 RelationRecord::AtLeast(bound(value))

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use assay_facts::{Available, CgroupLayout, Controller, Cpus, Hierarchy, HostFacts, Layout, Tool};
-use assay_plan::{Part, Plan, Step, plan, steps};
-use assay_record::RelationRecord;
+use assay_plan::{Part, Plan, Predictions, Step, plan, plan_with, steps, to_predict};
+use assay_record::{AcrossRecord, RelationRecord};
 use assay_study::{
     DiskSource, NullBlk, Scalar, Study, Templated, parse, set_factor, shipped, shipped_file,
 };
@@ -227,7 +227,7 @@ fn a_job_that_does_not_fit_its_part_is_refused_with_both_sizes() {
 }
 
 /// The io-weight study with other knobs on its groups, planned.
-fn plan_with(knobs: &[(&str, &str)], host: &HostFacts) -> Plan {
+fn with_knobs(knobs: &[(&str, &str)], host: &HostFacts) -> Plan {
     let mut study = study("io-weight");
     study.groups[0].knobs = knobs
         .iter()
@@ -239,7 +239,7 @@ fn plan_with(knobs: &[(&str, &str)], host: &HostFacts) -> Plan {
 }
 
 fn refusal(knob: &str, value: &str, host: &HostFacts) -> String {
-    let plan = plan_with(&[(knob, value)], host);
+    let plan = with_knobs(&[(knob, value)], host);
     assert_eq!(plan.refusals.len(), 1, "{:?}", plan.refusals);
     plan.refusals[0].to_string()
 }
@@ -273,7 +273,7 @@ fn knobs_that_this_host_cannot_set_are_refused_with_reason_and_remedy() {
 #[test]
 fn knobs_are_written_so_that_none_is_refused_for_its_order() {
     let sum = ("memory.memsw.limit_in_bytes", "2 MiB");
-    let plan = plan_with(&[sum, ("memory.limit_in_bytes", "1 MiB")], &host(false));
+    let plan = with_knobs(&[sum, ("memory.limit_in_bytes", "1 MiB")], &host(false));
     assert_eq!(plan.refusals, []);
     let files: Vec<&str> =
         plan.trials[0].groups[0].knobs.iter().map(|knob| knob.record.file.as_str()).collect();
@@ -282,7 +282,7 @@ fn knobs_are_written_so_that_none_is_refused_for_its_order() {
 
 #[test]
 fn limits_of_a_disk_are_planned_for_the_disk_of_the_group() {
-    let plan = plan_with(&[("io.max", "rbps=1 MiB riops=100")], &host(false));
+    let plan = with_knobs(&[("io.max", "rbps=1 MiB riops=100")], &host(false));
     assert_eq!(plan.refusals, []);
     let translation = &plan.trials[0].groups[0].knobs[0].translation;
     assert!(translation.needs_device());
@@ -419,4 +419,60 @@ fn a_setting_that_this_kernel_lacks_or_that_is_not_the_user_s_is_refused() {
     {
         assert!(said.iter().any(|what| what.contains(words)), "{words}: {said:?}");
     }
+}
+
+/// memory-limit with the answers of its two generators.
+fn limited(files: Result<u64, String>, graph: u64) -> Plan {
+    let (study, host) = (study("memory-limit"), host(true));
+    let commands = to_predict(&study, &host);
+    assert_eq!(commands.len(), 2, "each once, whatever the limit: {commands:?}");
+    let mut predictions = Predictions::default();
+    for command in commands {
+        assert_eq!(command[2], "--json");
+        assert_eq!(command.last().map(String::as_str), Some("--predict"));
+        assert!(!command.iter().any(|word| word.contains(['{', '}'])), "{command:?}");
+        let found = if command[1] == "graph500" { Ok(graph) } else { files.clone() };
+        predictions.add(command, found);
+    }
+    plan_with(&study, &host, &predictions, 1)
+}
+
+#[test]
+fn a_limit_may_be_a_part_of_what_its_group_is_predicted_to_take() {
+    let plan = limited(Ok(120 << 20), 80 << 20);
+    let of_memory = |refusal: &&assay_plan::Refusal| refusal.what.contains("memory.max");
+    assert_eq!(plan.refusals.iter().find(of_memory), None);
+    let written: Vec<(String, String)> = plan
+        .trials
+        .iter()
+        .map(|trial| &trial.groups[0].knobs[0].record)
+        .map(|record| (record.asked.clone(), record.written.clone()))
+        .collect();
+    let expected = [("0.6", 120 << 20), ("1.2", 240 << 20), ("2", 400 << 20)]
+        .map(|(part, bytes): (&str, u64)| (format!("{part} footprint"), bytes.to_string()));
+    assert_eq!(written, expected);
+    let note = plan.trials[0].groups[0].knobs[0].record.note.clone().unwrap();
+    assert_eq!(note, "0.6 of the predicted footprint of 200.0 MiB");
+}
+
+#[test]
+fn a_generator_that_cannot_say_what_it_takes_is_a_refusal() {
+    let plan = limited(Err("no such script".to_owned()), 1 << 20);
+    let what = &plan.refusals[0].what;
+    assert!(what.contains("`files`") && what.contains("no such script"), "{what}");
+    assert!(plan.trials[0].groups[0].knobs.is_empty(), "no knob is written with a guess");
+}
+
+#[test]
+fn promises_across_trials_and_numbers_of_others_belong_to_the_plan() {
+    let plan = limited(Ok(120 << 20), 80 << 20);
+    assert!(plan.trials.iter().all(|trial| trial.promises.is_empty()));
+    assert_eq!(plan.comparisons.len(), 2);
+    let AcrossRecord::Equal { over, within, .. } = &plan.comparisons[0].is else {
+        panic!("{:?}", plan.comparisons[0]);
+    };
+    assert_eq!((over.as_str(), *within), ("limit", 0.1));
+    // The study writes 2.0, and so do its trials: levels are compared as values of JSON.
+    let level = &plan.references[1].under["limit"];
+    assert_eq!(level, &serde_json::to_value(&plan.trials[2].factors["limit"]).unwrap());
 }

@@ -34,11 +34,12 @@ pub use guest::Guest;
 pub use placement::{NodeCounts, PlacementReading, PlacementRecord};
 pub use run::Run;
 pub use setting::{Dropped, SettingReading, SettingRecord};
-pub use stream::{SampleStream, read_tables, to_parquet};
+pub use stream::{SampleStream, read_growing, read_tables, to_parquet};
 
 pub use manifest::{
-    Change, DiskRecord, Drift, Fault, GroupRecord, IoClass, KnobRecord, Latency, Manifest, Phase,
-    PromiseRecord, QueueReading, Reading, RelationRecord, RepeatRecord, SamplerCost, Seen,
-    TrialRecord, WarmUpRecord, WatchCost, WorkloadRecord, WorkloadResult,
+    Change, DiskRecord, Drift, Fault, GroupRecord, IoClass, KnobRecord, Latency, LooksRecord,
+    Manifest, Phase, PromiseRecord, QueueReading, Reading, Recording, RelationRecord, RepeatRecord,
+    SamplerCost, Seen, SourceCost, StopRecord, TrialRecord, WarmUpRecord, WatchCost,
+    WorkloadRecord, WorkloadResult,
 };
 pub use table::{Column, Table};

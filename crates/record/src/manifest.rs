@@ -55,6 +55,28 @@ pub struct Manifest {
     pub restored: Option<bool>,
     /// Why the run ended before its last trial, if it did.
     pub ended_early: Option<String>,
+    /// For a recording without a study, whom it followed. It promises nothing, and nothing of it
+    /// is judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording: Option<Recording>,
+}
+
+/// Whom a recording without a study followed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recording {
+    /// `command`, `process` or `group`.
+    pub kind: String,
+    /// The command line, the process with its name, or the path of the group.
+    pub of: String,
+    /// The process that was followed, or that the command became.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// How it ended, where it did: `exit status 0`, `stopped after 5 s`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
+    /// The command's own output, relative to the run folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
 }
 
 /// One combination of factors.
@@ -78,6 +100,9 @@ pub struct TrialRecord {
     pub warm_up: WarmUpRecord,
     /// How long a repeat was to run.
     pub at_most_s: f64,
+    /// Whether a repeat ends before that; records before this field say nothing and did not.
+    #[serde(default)]
+    pub stop: StopRecord,
     /// What happened, one entry for each repeat that was started.
     pub repeats: Vec<RepeatRecord>,
 }
@@ -90,6 +115,31 @@ pub enum WarmUpRecord {
     Auto,
     /// This long.
     Seconds(f64),
+}
+
+/// When a repeat ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopRecord {
+    /// When its time is up.
+    #[default]
+    AtMost,
+    /// As soon as every promise is decided, at the latest when its time is up.
+    Decided,
+}
+
+/// How often the data of a repeat was looked at to see whether it decides.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct LooksRecord {
+    /// Looks taken before the end.
+    pub taken: u32,
+    /// The part of the promise's error (one less its confidence) that the last analysis may spend:
+    /// that of the look that ended the repeat, or what was left at its end.
+    pub part: f64,
+    /// Whether a look ended the repeat.
+    pub decided: bool,
+    /// CPU seconds that looking cost.
+    pub cpu_s: f64,
 }
 
 /// One control group of a trial.
@@ -188,8 +238,8 @@ pub struct DiskRecord {
 /// What should hold in a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PromiseRecord {
-    /// `io.bytes`, `io.ios`, `cpu.time`, `memory.current`, `memory.refaults`, or `WORKLOAD.METRIC`
-    /// of what workloads say of themselves.
+    /// `io.bytes`, `io.ios`, `cpu.time`, `memory.current`, `memory.dirty`, `memory.refaults`,
+    /// `threads`, `pages`, or `WORKLOAD.METRIC` of what workloads say of themselves.
     pub measure: String,
     /// The relation.
     pub is: RelationRecord,
@@ -207,6 +257,8 @@ pub enum RelationRecord {
     Proportional(String),
     /// All groups get the same.
     Equal,
+    /// Threads are on their CPUs, or pages on their nodes.
+    Placed,
     /// At most this rate each, in the measure's unit per second.
     AtMost(f64),
     /// At least this rate each, in the measure's unit per second.
@@ -254,6 +306,9 @@ pub struct RepeatRecord {
     /// was done.
     #[serde(default)]
     pub watch: Option<WatchCost>,
+    /// Looks at the data while it ran, where the trial was to stop once decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looks: Option<LooksRecord>,
     /// What each workload said of itself.
     pub workloads: Vec<WorkloadResult>,
     /// What ran to its end before the common start (`prepare` of a study).
@@ -270,6 +325,36 @@ pub struct RepeatRecord {
     pub not_available: BTreeMap<String, String>,
     /// Why the repeat was cut short or did not take place, if so.
     pub fault: Option<Fault>,
+}
+
+impl RepeatRecord {
+    /// A repeat of which nothing is known yet but where its samples lie, and why groups did not
+    /// start together.
+    #[must_use]
+    pub fn without_a_window(samples: &str, no_start: &str) -> Self {
+        Self {
+            samples: samples.to_owned(),
+            released_ns: 0,
+            all_released_ns: 0,
+            stopped_ns: 0,
+            start_skew_s: Available::NotAvailable(no_start.to_owned()),
+            knobs: Vec::new(),
+            queues: Vec::new(),
+            cpus: BTreeMap::new(),
+            settings: Vec::new(),
+            dropped: None,
+            placements: Vec::new(),
+            nodes: None,
+            watch: None,
+            looks: None,
+            workloads: Vec::new(),
+            preparations: Vec::new(),
+            memory_events: BTreeMap::new(),
+            sampler: SamplerCost::default(),
+            not_available: BTreeMap::new(),
+            fault: None,
+        }
+    }
 }
 
 /// Why a repeat is not what was planned.
@@ -433,6 +518,22 @@ pub struct SamplerCost {
     pub wall_s: f64,
     /// CPU seconds by source.
     pub by_source_s: BTreeMap<String, f64>,
+    /// How often each source was read and what came of it. Records before this field have none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sources: BTreeMap<String, SourceCost>,
+}
+
+/// What one source did and cost in one repeat.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct SourceCost {
+    /// Planned seconds between two reads.
+    pub period_s: f64,
+    /// How often it was read.
+    pub rounds: u64,
+    /// Rows on disk.
+    pub rows: u64,
+    /// CPU seconds.
+    pub cpu_s: f64,
 }
 
 /// One change of the host.

@@ -47,7 +47,8 @@ pub struct PlacementReading {
     pub allowed_nodes: BTreeMap<String, u64>,
     /// Samples by `THP_enabled` of /proc/PID/status, where the kernel shows it (5.0).
     pub huge_pages: BTreeMap<String, u64>,
-    /// Bytes of anonymous memory on each node at the end of the window, all processes together.
+    /// Bytes of anonymous memory on each node at the end of the window, or at the last count before
+    /// the workload ended by itself; all processes together.
     pub pages: Option<Available<BTreeMap<u16, u64>>>,
     /// Bytes of anonymous memory by the policy of their area, as the kernel spells it.
     pub policies: BTreeMap<String, u64>,

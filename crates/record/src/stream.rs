@@ -77,6 +77,13 @@ pub fn read_tables(folder: &Path) -> Result<Vec<Table>, Error> {
     Ok(tables)
 }
 
+/// The table of one source from a folder whose samples are still being written: every batch that
+/// is whole. `None` where there is no such source.
+pub fn read_growing(folder: &Path, source: &str) -> Result<Option<Table>, Error> {
+    let path = folder.join(format!("{source}.arrows"));
+    if path.is_file() { read_stream(&path).map(Some) } else { Ok(None) }
+}
+
 fn read_stream(path: &Path) -> Result<Table, Error> {
     let file = File::open(path).map_err(|cause| Error::io("read", path, &cause))?;
     let mut assembler = Assembler::new(&source_of(path));

@@ -6,9 +6,13 @@ mod curves;
 mod device;
 mod latency;
 mod levels;
+mod memory_management;
 mod over_time;
 mod overview;
+mod page_nodes;
+mod series;
 mod spec;
+mod threads;
 
 use minijinja::Value as Markup;
 use serde::Serialize;
@@ -20,6 +24,8 @@ use crate::trial::Trial;
 
 pub(crate) use levels::levels;
 pub(crate) use overview::overview;
+pub(crate) use page_nodes::node_columns;
+pub(crate) use threads::short;
 
 /// One figure of the page, or its empty place with the reason.
 #[derive(Serialize)]
@@ -80,7 +86,37 @@ pub(crate) fn machine(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
         drawings.push(device::in_flight(trial));
     }
     drawings.push(cpu::cpu(trial));
+    if has(trial, "threads") {
+        drawings.extend(placement(trial));
+    }
+    // Runs of older versions have none of these, and their reports need no empty places for them.
+    let known = memory_management::FIGURES.iter();
+    let sampled = known.filter(|figure| figure.source != "pressure" && has(trial, figure.source));
+    drawings.extend(sampled.map(|figure| series::series(trial, figure)));
     place(trial, drawings, false)
+}
+
+/// The figures of a recording without a study: all of them, with a reason in place of what the
+/// machine did not tell.
+pub(crate) fn recorded(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
+    let mut drawings = placement(trial);
+    drawings.push(cpu::cpu(trial));
+    drawings.extend(memory_management::FIGURES.iter().map(|figure| series::series(trial, figure)));
+    place(trial, drawings, false)
+}
+
+/// Where threads ran, and below it where their pages lay.
+fn placement(trial: &Trial<'_>) -> Vec<Drawing> {
+    let mut drawings = vec![threads::threads(trial, threads::Colour::Cpu)];
+    if threads::several_nodes(trial) {
+        drawings.push(threads::threads(trial, threads::Colour::Node));
+    }
+    drawings.push(page_nodes::page_nodes(trial));
+    drawings
+}
+
+fn has(trial: &Trial<'_>, source: &str) -> bool {
+    !trial.tables(source).is_empty()
 }
 
 fn place(trial: &Trial<'_>, drawings: Vec<Drawing>, greyed: bool) -> Result<Vec<Figure>, Error> {

@@ -12,6 +12,7 @@ mod figure;
 mod number;
 mod page;
 mod quantity;
+mod recording;
 mod said;
 mod subjects;
 mod text;
@@ -40,6 +41,24 @@ pub fn html(
     page::render(manifest, judgement, samples)
 }
 
+/// The page of a recording without a study (`assay sample`): what was followed over time, and what
+/// the kernel did meanwhile.
+pub fn recording_html(manifest: &Manifest, samples: &Samples) -> Result<String, Error> {
+    recording::html(manifest, samples)
+}
+
+/// The summary of a recording for a terminal of `width` columns.
+#[must_use]
+pub fn recording_text(manifest: &Manifest, samples: &Samples, width: usize, color: bool) -> String {
+    recording::text(manifest, samples, width, color)
+}
+
+/// The summary of a recording for programs, schema 1; docs/sampling.md has its fields.
+#[must_use]
+pub fn recording_document(manifest: &Manifest, samples: &Samples) -> serde_json::Value {
+    recording::document(manifest, samples)
+}
+
 /// The judgement as text for a terminal of `width` columns, with ANSI colours if `color`.
 ///
 /// With more than sixteen groups only the sixteen with the largest errors are listed, followed
@@ -47,4 +66,16 @@ pub fn html(
 #[must_use]
 pub fn text(manifest: &Manifest, judgement: &Judgement, width: usize, color: bool) -> String {
     text::render(manifest, judgement, width, color)
+}
+
+/// A judgement of numbers that no run of Assay stands behind, under a title of the caller's.
+#[must_use]
+pub fn judgement_text(title: &str, judgement: &Judgement, width: usize, color: bool) -> String {
+    text::of_judgement(title, judgement, width, color)
+}
+
+/// What interventions came to, for a terminal of `width` columns.
+#[must_use]
+pub fn explanation_text(explanation: &assay_judge::Explanation, width: usize) -> String {
+    text::explanation::render(explanation, width)
 }

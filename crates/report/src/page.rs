@@ -22,15 +22,18 @@ use crate::figure::{self, Figure};
 use crate::vendor::{self, Library};
 use crate::{Samples, trial as trials_of_run};
 
+pub(crate) use cost::Cost;
+pub(crate) use host::Host;
+
 /// A label with its value, for lists of facts.
 #[derive(Serialize)]
-struct Fact {
+pub(crate) struct Fact {
     label: String,
     value: String,
 }
 
 impl Fact {
-    fn new(label: &str, value: impl Into<String>) -> Self {
+    pub(crate) fn new(label: &str, value: impl Into<String>) -> Self {
         Self { label: label.to_owned(), value: value.into() }
     }
 }
@@ -47,8 +50,8 @@ struct Page<'a> {
     others: Vec<across::ReferenceView>,
     overview: Option<Figure>,
     trials: Vec<trial::TrialView>,
-    host: host::Host,
-    cost: cost::Cost,
+    host: Host,
+    cost: Cost,
     changes: changes::Changes,
     study_text: &'a str,
     origin: Vec<Fact>,
@@ -75,13 +78,13 @@ pub(crate) fn render(
         others: across::references(judgement),
         overview: figure::overview(&trials)?,
         trials: views?,
-        host: host::Host::of(&manifest.host),
-        cost: cost::Cost::of(&trials),
+        host: Host::of(&manifest.host),
+        cost: Cost::of(&trials),
         changes: changes::Changes::of(manifest, judgement),
         study_text: &manifest.study_text,
         origin: origin(manifest),
-        style: Markup::from_safe_string(include_str!("templates/style.css").to_owned()),
-        script: Markup::from_safe_string(include_str!("templates/script.js").to_owned()),
+        style: style(),
+        script: script(),
         libraries: vendor::libraries(),
     };
     environment()
@@ -89,7 +92,17 @@ pub(crate) fn render(
         .map_err(|cause| Error::new("render the page", cause))
 }
 
-fn environment() -> Result<Environment<'static>, minijinja::Error> {
+/// The style of every page.
+pub(crate) fn style() -> Markup {
+    Markup::from_safe_string(include_str!("templates/style.css").to_owned())
+}
+
+/// What draws the figures of every page.
+pub(crate) fn script() -> Markup {
+    Markup::from_safe_string(include_str!("templates/script.js").to_owned())
+}
+
+pub(crate) fn environment() -> Result<Environment<'static>, minijinja::Error> {
     let mut environment = Environment::new();
     // A misspelt field must fail in tests instead of leaving a hole in a report.
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -106,6 +119,7 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
         ("shares.html", include_str!("templates/shares.html")),
         ("details.html", include_str!("templates/details.html")),
         ("host.html", include_str!("templates/host.html")),
+        ("recording.html", include_str!("templates/recording.html")),
     ] {
         environment.add_template(name, text)?;
     }
@@ -113,7 +127,7 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
 }
 
 /// What is needed to make this run again, or to judge it again.
-fn origin(manifest: &Manifest) -> Vec<Fact> {
+pub(crate) fn origin(manifest: &Manifest) -> Vec<Fact> {
     vec![
         Fact::new("Recorded by", format!("assay {}", manifest.assay)),
         Fact::new("Started", manifest.started_at.clone()),

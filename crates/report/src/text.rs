@@ -1,6 +1,7 @@
 //! The judgement for a terminal.
 
 mod across;
+pub(crate) mod explanation;
 mod groups;
 mod layout;
 mod paint;
@@ -55,6 +56,32 @@ pub(crate) fn render(
     lines.extend(across::lines(judgement, width, paint));
     lines.push(String::new());
     lines.extend(restored(judgement.restored.or(manifest.restored), width, paint));
+    let mut text = lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n");
+    text.push('\n');
+    text
+}
+
+/// Lines of a text, broken between words.
+pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
+    wrap(text, width.max(NARROWEST), indent)
+}
+
+/// A judgement that no run of Assay stands behind.
+pub(crate) fn of_judgement(
+    title: &str,
+    judgement: &Judgement,
+    width: usize,
+    color: bool,
+) -> String {
+    let width = width.max(NARROWEST);
+    let paint = Paint { color };
+    let mut lines = Vec::new();
+    for trial in &judgement.trials {
+        lines.extend(trial::judged_lines(title, trial, Vec::new(), width, paint));
+    }
+    if let Some(caveat) = &judgement.caveat {
+        lines.extend(wrap(&format!("  note: {caveat}"), width, "  "));
+    }
     let mut text = lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n");
     text.push('\n');
     text

@@ -45,6 +45,20 @@ pub(crate) fn trials<'a>(
 }
 
 impl<'a> Trial<'a> {
+    /// The only trial of a recording, which promises nothing and is not judged; `None` when the
+    /// manifest has none.
+    pub(crate) fn recorded(manifest: &'a Manifest, samples: &'a Samples) -> Option<Self> {
+        let record = manifest.trials.first()?;
+        Some(Self {
+            number: 1,
+            short: manifest.study.clone(),
+            record,
+            judgement: None,
+            samples: samples.first().map_or(&[], Vec::as_slice),
+            subjects: Subjects::of(record, None),
+        })
+    }
+
     /// The name of an element of this trial in the page, `trial-1-bandwidth`.
     pub(crate) fn anchor(&self, part: &str) -> String {
         format!("trial-{}-{part}", self.number)

@@ -3,12 +3,19 @@
 //! The sampler runs on a thread of its own and never makes a trial wait: a round that comes too
 //! late is counted and left out. What each source costs is part of the result.
 
+pub mod about;
 mod first_io;
+mod members;
+mod place;
 mod sampler;
 mod source;
 mod target;
 
+pub use about::Choice;
 pub use first_io::{FirstIo, IoCounter};
 pub use sampler::{Outcome, Sampler};
-pub use source::{Depth, Prepared, Rows, Source, prepare};
-pub use target::{CpuFile, DiskTarget, GroupTarget, IoFiles, MemoryFiles, Targets, ThrottleTarget};
+pub use source::{Depth, Prepared, Rows, Source, prepare, prepare_chosen};
+pub use target::{
+    CpuFile, DiskTarget, GroupTarget, IoFiles, MemoryFiles, ProcessTarget, Processes, Targets,
+    ThrottleTarget,
+};

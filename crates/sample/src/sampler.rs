@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use assay_kernel::clock::{monotonic_ns, thread_cpu_ns};
-use assay_record::{Error, SampleStream, SamplerCost};
+use assay_record::{Error, SampleStream, SamplerCost, SourceCost};
 
 use crate::source::{Depth, Prepared, Rows, Source};
 
@@ -24,6 +24,8 @@ pub struct Sampler {
 pub struct Outcome {
     /// What it cost.
     pub cost: SamplerCost,
+    /// What sources turned out to lack while they were read, by `source.column`.
+    pub not_available: BTreeMap<String, String>,
     /// Why samples are missing, if writing them failed.
     pub failure: Option<Error>,
 }
@@ -33,6 +35,10 @@ struct Lane {
     source: Box<dyn Source>,
     rows: Rows,
     stream: SampleStream,
+    period_ns: u64,
+    due_ns: u64,
+    rounds: u64,
+    written: u64,
     cost_ns: u64,
 }
 
@@ -54,14 +60,24 @@ impl Sampler {
         for source in prepared.sources {
             let stream = SampleStream::create(folder, source.name(), source.columns())?;
             let rows = Rows::new(source.as_ref(), monotonic_ns);
-            lanes.push(Lane { source, rows, stream, cost_ns: 0 });
+            let period_ns = u64::try_from(source.period().as_nanos()).unwrap_or(u64::MAX);
+            lanes.push(Lane {
+                source,
+                rows,
+                stream,
+                period_ns,
+                due_ns: 0,
+                rounds: 0,
+                written: 0,
+                cost_ns: 0,
+            });
         }
         let stop = Arc::new(AtomicBool::new(false));
         let (first_round, taken) = std::sync::mpsc::channel();
         let seen = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
             let mut work = Work::new(lanes, interval);
-            work.round(Depth::Whole);
+            work.round(Depth::Whole, true);
             // The starter may have given up on us, which is not this thread's trouble.
             let _ = first_round.send(());
             work.run_until(&seen);
@@ -97,11 +113,15 @@ struct Work {
 impl Work {
     fn new(lanes: Vec<Lane>, interval: Duration) -> Self {
         let now = monotonic_ns();
-        let files: usize = lanes.iter().map(|lane| lane.source.files()).sum();
+        let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX).max(1);
+        // A source with a pace of its own is not in every round.
+        let rounds =
+            |lane: &Lane| usize::try_from(lane.period_ns / interval_ns).unwrap_or(1).max(1);
+        let files: usize = lanes.iter().map(|lane| lane.source.files() / rounds(lane)).sum();
         Self {
             lanes,
             whole_every: if files <= FEW { 1 } else { SELDOM },
-            interval_ns: u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX).max(1),
+            interval_ns,
             began_ns: now,
             cpu_began_ns: thread_cpu_ns(),
             flushed_ns: now,
@@ -119,7 +139,7 @@ impl Work {
                 continue;
             }
             self.cost.latest_s = self.cost.latest_s.max((now - due) as f64 / 1e9);
-            self.round(self.next_depth());
+            self.round(self.next_depth(), false);
             self.flush_if_due();
             due += self.interval_ns;
             // Rounds whose time has passed are left out: two at once would only tell the same.
@@ -137,9 +157,17 @@ impl Work {
         }
     }
 
-    fn round(&mut self, depth: Depth) {
+    /// One round; the first and the last are read by every source, whatever its pace.
+    fn round(&mut self, depth: Depth, everyone: bool) {
         self.cost.rounds += 1;
+        let now = monotonic_ns();
         for lane in &mut self.lanes {
+            // Half a round early is better than a whole one late.
+            if !everyone && now + self.interval_ns / 2 < lane.due_ns {
+                continue;
+            }
+            lane.due_ns = now.saturating_add(lane.period_ns);
+            lane.rounds += 1;
             let before = thread_cpu_ns();
             lane.source.read(&mut lane.rows, depth);
             lane.cost_ns += thread_cpu_ns() - before;
@@ -157,26 +185,32 @@ impl Work {
     /// After a failed write nothing more is written: the samples before it are whole.
     fn flush(&mut self) {
         for lane in &mut self.lanes {
-            if self.failure.is_none() {
+            let rows = lane.rows.table().time_ns.len() as u64;
+            if self.failure.is_none() && rows > 0 {
                 self.failure = lane.stream.append(lane.rows.table()).err();
+                lane.written += if self.failure.is_none() { rows } else { 0 };
             }
             lane.rows.clear();
         }
     }
 
     fn finish(mut self) -> Outcome {
-        self.round(Depth::Whole);
+        self.round(Depth::Whole, true);
         self.flush();
         self.cost.wall_s = (monotonic_ns() - self.began_ns) as f64 / 1e9;
         self.cost.cpu_s = (thread_cpu_ns() - self.cpu_began_ns) as f64 / 1e9;
-        let mut by_source = BTreeMap::new();
+        let mut not_available = BTreeMap::new();
         for lane in self.lanes {
-            by_source.insert(lane.source.name().to_owned(), lane.cost_ns as f64 / 1e9);
+            let (name, cpu_s) = (lane.source.name().to_owned(), lane.cost_ns as f64 / 1e9);
+            let period_s = (lane.period_ns.max(self.interval_ns)) as f64 / 1e9;
+            let cost = SourceCost { period_s, rounds: lane.rounds, rows: lane.written, cpu_s };
+            self.cost.sources.insert(name.clone(), cost);
+            self.cost.by_source_s.insert(name, cpu_s);
+            not_available.extend(lane.source.reasons());
             if let Err(error) = lane.stream.finish() {
                 self.failure.get_or_insert(error);
             }
         }
-        self.cost.by_source_s = by_source;
-        Outcome { cost: self.cost, failure: self.failure }
+        Outcome { cost: self.cost, not_available, failure: self.failure }
     }
 }

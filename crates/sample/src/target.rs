@@ -65,6 +65,30 @@ pub struct DiskTarget {
     pub device: String,
 }
 
+/// Processes to follow, with all that they fork.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessTarget {
+    /// Stands before the names of its threads and processes: a group's name, without a colon.
+    pub name: String,
+    /// Which they are.
+    pub of: Processes,
+}
+
+/// Where the processes to follow are found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Processes {
+    /// In a control group and all groups inside it: its directories, one in each hierarchy that
+    /// is to be asked.
+    Group(Vec<PathBuf>),
+    /// Below a process.
+    Tree {
+        /// The process.
+        pid: u32,
+        /// Whether it belongs to them.
+        itself: bool,
+    },
+}
+
 /// Everything to sample in one repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Targets {
@@ -74,11 +98,14 @@ pub struct Targets {
     pub disks: Vec<DiskTarget>,
     /// Groups with a CPU quota, or around one; the reason if the controller `cpu` is not used.
     pub throttles: Result<Vec<ThrottleTarget>, String>,
+    /// Whose threads and pages are followed; the reason if nobody's are.
+    pub processes: Result<Vec<ProcessTarget>, String>,
 }
 
 impl Default for Targets {
     fn default() -> Self {
         let none = Err("no group has a CPU quota".to_owned());
-        Self { groups: Vec::new(), disks: Vec::new(), throttles: none }
+        let nobody = Err("no group or process is followed".to_owned());
+        Self { groups: Vec::new(), disks: Vec::new(), throttles: none, processes: nobody }
     }
 }

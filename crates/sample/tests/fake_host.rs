@@ -53,6 +53,7 @@ fn targets() -> Targets {
         }],
         disks: vec![DiskTarget { device: "loop0".to_owned() }],
         throttles: Ok(vec![ThrottleTarget { name: "task1".to_owned(), path: file("cpu.stat") }]),
+        ..Targets::default()
     }
 }
 

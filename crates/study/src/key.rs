@@ -62,18 +62,32 @@ pub(crate) enum Shape {
 }
 
 pub(crate) const ORDERS: &[&str] = &["random", "given"];
+pub(crate) const STOPS: &[&str] = &["at_most", "decided"];
 pub(crate) const DISK_SOURCES: &[&str] = &["loop", "block", "directory", "null_blk"];
 pub(crate) const FORMATS: &[&str] = &["none", "ext4", "xfs"];
 pub(crate) const ENDS: &[&str] = &["first", "all", "time"];
-pub(crate) const MEASURES: &[&str] =
-    &["io.bytes", "io.ios", "cpu.time", "memory.current", "memory.dirty", "memory.refaults"];
-pub(crate) const RELATIONS: &[&str] = &["proportional", "equal", "at_most", "at_least", "ratio"];
+pub(crate) const MEASURES: &[&str] = &[
+    "io.bytes",
+    "io.ios",
+    "cpu.time",
+    "memory.current",
+    "memory.dirty",
+    "memory.refaults",
+    "threads",
+    "pages",
+];
+pub(crate) const RELATIONS: &[&str] =
+    &["proportional", "equal", "at_most", "at_least", "ratio", "placed"];
+
+/// What `placed` is said of, and nothing else is.
+pub(crate) const PLACED_MEASURES: &[&str] = &["threads", "pages"];
 
 /// Which levels of a factor are compared.
 pub(crate) const PAIRS: &[&str] = &["all", "first"];
 
-/// Relations of the design that this version does not judge yet.
-pub(crate) const LATER_RELATIONS: &[&str] = &["placed"];
+/// Sources that a study may ask for besides those of every run (docs/sampling.md).
+pub(crate) const SAMPLED: &[&str] =
+    &["threads", "pages", "group_nodes", "pagetypeinfo", "perf", "resctrl"];
 
 const fn required(name: &'static str, shape: Shape, about: &'static str) -> Key {
     Key { name, shape, required: true, about }
@@ -88,6 +102,7 @@ pub(crate) static STUDY: &[Key] = &[
     optional("question", Shape::Text, "what the study is meant to find out"),
     optional("factors", Shape::Factors, "what varies; every combination is a trial"),
     optional("design", Shape::Table(DESIGN), "how trials are arranged"),
+    optional("sampling", Shape::Table(SAMPLING), "what is sampled besides the usual"),
     optional("disks", Shape::Named(DISK), "where I/O goes"),
     optional("groups", Shape::List(&GROUP), "the control groups that share the machine"),
     optional("workloads", Shape::Named(WORKLOAD), "what runs in the groups"),
@@ -104,6 +119,12 @@ pub(crate) static DESIGN: &[Key] = &[
     optional("warm_up", Shape::Duration, "what is cut at the beginning: `auto` or a duration"),
     optional("at_most", Shape::Duration, "how long one repeat may take; `60 s` by default"),
     optional("ends", Shape::Words(ENDS), "which workload's end ends a repeat; `first` by default"),
+    optional("stop", Shape::Words(STOPS), "when a repeat ends; `at_most` by default"),
+];
+
+pub(crate) static SAMPLING: &[Key] = &[
+    optional("sources", Shape::Texts, "sources that only some runs have"),
+    optional("interval", Shape::Duration, "time between two rounds; `100 ms` by default"),
 ];
 
 pub(crate) static DISK: &[Key] = &[

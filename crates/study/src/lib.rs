@@ -9,6 +9,7 @@ mod choice;
 mod code;
 mod combination;
 mod footprint;
+mod intervene;
 mod key;
 mod level;
 mod metric;
@@ -26,12 +27,13 @@ mod value;
 pub use choice::{DiskChoice, choose_disk, choose_scheduler, disk_size};
 pub use combination::{combinations, parse_scalar, set_factor};
 pub use footprint::footprint_part;
+pub use intervene::Intervention;
 pub use level::level_of;
 pub use metric::fio_metrics;
 pub use model::{
     After, Bindings, Bound, Design, Disk, DiskSource, DropCaches, Ends, Factor, Format, Group,
     HUGE_PAGE_MODES, HostSettings, NullBlk, Order, Pairs, Place, Promise, Reference, Relation,
-    Scalar, Study, Tool, WarmUp, Workload,
+    Sampling, Scalar, Stop, Study, Tool, WarmUp, Workload,
 };
 pub use parse::parse;
 pub use rate::rate;

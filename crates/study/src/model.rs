@@ -46,6 +46,8 @@ pub struct Study {
     pub design: Design,
     /// What is set on the whole machine while a trial runs.
     pub settings: HostSettings,
+    /// What is sampled besides what every run samples.
+    pub sampling: Sampling,
     /// Disks by name.
     pub disks: BTreeMap<String, Disk>,
     /// Control groups, in the order of the file.
@@ -108,6 +110,17 @@ pub enum WarmUp {
     Fixed(Duration),
 }
 
+/// When a repeat ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// When its time is up.
+    #[default]
+    AtMost,
+    /// As soon as every promise is decided, at the latest when its time is up.
+    Decided,
+}
+
 /// How trials are arranged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Design {
@@ -121,6 +134,8 @@ pub struct Design {
     pub at_most: Duration,
     /// What ends a repeat before that.
     pub ends: Ends,
+    /// Whether it may end before.
+    pub stop: Stop,
 }
 
 /// What ends a repeat before its time is up.
@@ -164,6 +179,23 @@ impl DropCaches {
             "2" => Some(Self::Write(2)),
             _ => None,
         }
+    }
+}
+
+/// What is sampled, and how often.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sampling {
+    /// Sources besides those of every run, each once.
+    pub sources: Vec<String>,
+    /// Time between two rounds.
+    pub interval: Duration,
+}
+
+impl Default for Sampling {
+    /// Ten samples a second: finer than a service round of BFQ with a handful of groups, and under
+    /// a hundredth of a core with 128 of them (docs/performance.md).
+    fn default() -> Self {
+        Self { sources: Vec::new(), interval: Duration::from_millis(100) }
     }
 }
 
@@ -380,6 +412,8 @@ pub enum Relation {
     },
     /// All groups get the same.
     Equal,
+    /// Threads run on the CPUs, or pages lie on the nodes, that places give them.
+    Placed,
     /// Each group gets no more than this.
     AtMost {
         /// The limit.

@@ -12,6 +12,7 @@ mod names;
 mod place;
 mod promises;
 mod references;
+mod sampling;
 mod settings;
 mod workloads;
 
@@ -54,6 +55,7 @@ pub(crate) fn study(reader: &mut Reader<'_>, name: &str, root: &DeValue<'_>) -> 
         factors,
         design: design::read(reader, section.get("design")),
         settings: settings::read(reader, &section),
+        sampling: sampling::read(reader, section.get("sampling")),
         disks: section.get("disks").map_or_else(BTreeMap::new, |at| disks::read(reader, at)),
         groups: section.get("groups").map(|at| groups::read(reader, at)).unwrap_or_default(),
         workloads: section

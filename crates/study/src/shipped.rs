@@ -20,11 +20,18 @@ static STUDIES: &[Shipped] = &[
         text: include_str!("../../../studies/io-weight-scaling.toml"),
     },
     Shipped { name: "io-weight-ycsb", text: include_str!("../../../studies/io-weight-ycsb.toml") },
+    Shipped { name: "memory-limit", text: include_str!("../../../studies/memory-limit.toml") },
     Shipped {
         name: "memory-protection",
         text: include_str!("../../../studies/memory-protection.toml"),
     },
     Shipped { name: "page-cache", text: include_str!("../../../studies/page-cache.toml") },
+    Shipped {
+        name: "numa-local-remote",
+        text: include_str!("../../../studies/numa-local-remote.toml"),
+    },
+    Shipped { name: "numa-placement", text: include_str!("../../../studies/numa-placement.toml") },
+    Shipped { name: "smt", text: include_str!("../../../studies/smt.toml") },
     Shipped { name: "writeback", text: include_str!("../../../studies/writeback.toml") },
 ];
 

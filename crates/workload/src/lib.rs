@@ -4,6 +4,7 @@
 //! returns texts; the engine owns the processes. `registry` lists what may run; fio, with its job
 //! files, has a module of its own.
 
+pub mod amounts;
 mod arguments;
 mod call;
 pub mod fio;

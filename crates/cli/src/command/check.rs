@@ -174,6 +174,7 @@ fn describe_promise(promise: &PromiseRecord) -> String {
     let relation = match &promise.is {
         RelationRecord::Proportional(knob) => format!("proportional to {knob}"),
         RelationRecord::Equal => "equal".to_owned(),
+        RelationRecord::Placed => "placed".to_owned(),
         RelationRecord::AtMost(bound) => format!("at most {}", amount(&promise.measure, *bound)),
         RelationRecord::AtLeast(bound) => format!("at least {}", amount(&promise.measure, *bound)),
         RelationRecord::AtMostKnob(knob) => format!("at most {knob}"),

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod conform;
 pub(crate) mod exec;
+pub(crate) mod explain;
 pub(crate) mod groups;
 pub(crate) mod host;
 pub(crate) mod judge;
@@ -10,5 +11,6 @@ pub(crate) mod lab;
 pub(crate) mod report;
 pub(crate) mod restore;
 pub(crate) mod run;
+pub(crate) mod sample;
 pub(crate) mod schema;
 pub(crate) mod studies;

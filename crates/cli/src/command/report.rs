@@ -2,6 +2,7 @@
 
 use crate::args::ReportArguments;
 use crate::command::run::{judge_run, open_run};
+use crate::command::sample;
 use crate::exit::Code;
 use crate::talk;
 
@@ -11,8 +12,13 @@ pub(crate) fn run(arguments: &ReportArguments) -> Code {
         Ok(opened) => opened,
         Err(code) => return code,
     };
-    match judge_run(&folder, &run) {
-        Ok(_) => {
+    let written = if run.manifest.recording.is_some() {
+        sample::write(&folder, &run)
+    } else {
+        judge_run(&folder, &run).map(|_| ())
+    };
+    match written {
+        Ok(()) => {
             talk::data(&folder.file("report.html").display().to_string());
             Code::Kept
         }

@@ -17,6 +17,7 @@ use crate::command::check::check;
 use crate::exit::Code;
 use crate::load::{Loaded, load};
 use crate::progress::Progress;
+use crate::stop::Stop;
 use crate::talk;
 
 /// Runs a study from its file to its verdict.
@@ -42,27 +43,25 @@ fn prepare(arguments: &RunArguments) -> Result<Request, Code> {
         talk::say("nothing was touched");
         return Err(Code::Host);
     }
-    refuse_over_unfinished()?;
-    let now = Timestamp::now();
-    let stamp = now.strftime("%Y%m%dT%H%M%SZ").to_string();
-    let path = arguments
-        .out
-        .clone()
-        .unwrap_or_else(|| PathBuf::from("runs").join(format!("{stamp}-{}", loaded.study.name)));
-    let folder = RunFolder::create(&path).map_err(|error| refuse(&error))?;
-    Ok(request(loaded, plan, facts, folder, arguments, now, &stamp))
+    let name = loaded.study.name.clone();
+    request(loaded, plan, facts, arguments.out.clone(), &name, arguments.study.seed)
 }
 
-fn request(
+/// What the engine needs for a plan, with a new run folder: `out`, or one of this name.
+pub(crate) fn request(
     loaded: Loaded,
     plan: Plan,
     facts: HostFacts,
-    folder: RunFolder,
-    arguments: &RunArguments,
-    now: Timestamp,
-    stamp: &str,
-) -> Request {
-    Request {
+    out: Option<PathBuf>,
+    name: &str,
+    seed: u64,
+) -> Result<Request, Code> {
+    refuse_over_unfinished()?;
+    let now = Timestamp::now();
+    let stamp = now.strftime("%Y%m%dT%H%M%SZ").to_string();
+    let path = out.unwrap_or_else(|| PathBuf::from("runs").join(format!("{stamp}-{name}")));
+    let folder = RunFolder::create(&path).map_err(|error| refuse(&error))?;
+    Ok(Request {
         plan,
         study: loaded.study.name,
         title: loaded.study.title,
@@ -71,12 +70,12 @@ fn request(
         command: std::env::args().collect(),
         started_at: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         run_id: format!("{stamp}-{}", std::process::id()),
-        seed: arguments.study.seed,
+        seed,
         facts,
         guest: std::env::var(Guest::VARIABLE).ok().and_then(|text| Guest::parse(&text)),
         folder,
         state_dir: state_dir(),
-    }
+    })
 }
 
 /// The facts of this host, with the programs that the study starts.
@@ -99,7 +98,7 @@ pub(crate) fn plan_for(study: &Study, facts: &HostFacts, seed: u64) -> Plan {
     plan_with(study, facts, &predictions, seed)
 }
 
-fn refuse(error: &dyn std::fmt::Display) -> Code {
+pub(crate) fn refuse(error: &dyn std::fmt::Display) -> Code {
     talk::error(error);
     Code::Host
 }
@@ -125,34 +124,27 @@ fn refuse_over_unfinished() -> Result<(), Code> {
 }
 
 fn carry_out(request: &Request, as_json: bool) -> Code {
-    signal::note_interruptions();
-    let mut progress = Progress::new(&request.plan);
-    let finished = assay_engine::run(request, &mut progress);
-    progress.finish();
-    let finished = match finished {
+    let finished = match execute(request) {
         Ok(finished) => finished,
-        Err(failure) => return refuse(&failure),
+        Err(code) => return code,
     };
     let verdict = conclude(request, &finished, as_json);
     code(&finished, verdict)
 }
 
+/// Runs a request with progress on stderr, looking at the data where trials stop once decided.
+pub(crate) fn execute(request: &Request) -> Result<Finished, Code> {
+    signal::note_interruptions();
+    let mut progress = Progress::new(&request.plan);
+    let finished = assay_engine::run(request, &mut progress, &mut Stop::default());
+    progress.finish();
+    finished.map_err(|failure| refuse(&failure))
+}
+
 /// Judges and shows what there is, also of a run that ended early. `None` when nothing can be
 /// judged or written.
 fn conclude(request: &Request, finished: &Finished, as_json: bool) -> Option<Verdict> {
-    for error in &finished.not_restored {
-        talk::error(&format!("not put back: {error}"));
-    }
-    if let (None, Some(failure)) = (finished.interrupted, &finished.failure) {
-        talk::error(failure);
-    }
-    tell_faults(&finished.manifest);
-    let judged = Run::load(request.folder.path()).and_then(|run| {
-        // What was recorded last counts, also when the disk was too full to write it down.
-        let run = Run { manifest: finished.manifest.clone(), ..run };
-        judge_run(&request.folder, &run)
-    });
-    match judged {
+    match judge_finished(request, finished) {
         Ok(judgement) => {
             show(&request.folder, &finished.manifest, &judgement, as_json);
             Some(judgement.verdict)
@@ -164,6 +156,25 @@ fn conclude(request: &Request, finished: &Finished, as_json: bool) -> Option<Ver
     }
 }
 
+/// Says what went wrong with a run, and judges what there is of it.
+pub(crate) fn judge_finished(
+    request: &Request,
+    finished: &Finished,
+) -> Result<Judgement, assay_record::Error> {
+    for error in &finished.not_restored {
+        talk::error(&format!("not put back: {error}"));
+    }
+    if let (None, Some(failure)) = (finished.interrupted, &finished.failure) {
+        talk::error(failure);
+    }
+    tell_faults(&finished.manifest);
+    Run::load(request.folder.path()).and_then(|run| {
+        // What was recorded last counts, also when the disk was too full to write it down.
+        let run = Run { manifest: finished.manifest.clone(), ..run };
+        judge_run(&request.folder, &run)
+    })
+}
+
 fn tell_faults(manifest: &Manifest) {
     for repeat in manifest.trials.iter().flat_map(|trial| &trial.repeats) {
         if let Some(fault) = &repeat.fault {
@@ -172,7 +183,8 @@ fn tell_faults(manifest: &Manifest) {
     }
 }
 
-fn code(finished: &Finished, verdict: Option<Verdict>) -> Code {
+/// How a run ends the program, before its verdict is looked at.
+pub(crate) fn code(finished: &Finished, verdict: Option<Verdict>) -> Code {
     if !finished.not_restored.is_empty() {
         return Code::RestoreIncomplete;
     }

@@ -6,7 +6,7 @@
 //! far as load balancing spreads every group evenly. Known since group scheduling exists
 //! (6b2d770026, 2.6.28: 58 : 24 : 18 for three equal groups of 8, 4 and 3 threads).
 
-use super::Suspicion;
+use super::{Strength, Suspicion};
 use crate::cpus::Shared;
 use crate::judgement::Cause;
 use crate::promise::Numbers;
@@ -52,7 +52,7 @@ pub(super) fn suspect(repeat: &Repeat<'_>, shared: &Shared, numbers: &Numbers) -
             percent(most)
         ));
     }
-    Suspicion::Fits(cause(shared, numbers, &seen))
+    Suspicion::Fits(cause(shared, numbers, &seen), Strength::Strong)
 }
 
 /// By how much the largest part of a group's time on one CPU exceeds an even part, the mean over

@@ -6,7 +6,7 @@
 //! against any weight, and the lucky queue tends to stay the same one. `strict_guarantees`
 //! switches it off, at the price of one request at a time.
 
-use super::Suspicion;
+use super::{Strength, Suspicion};
 use crate::judgement::Cause;
 use crate::promise::Numbers;
 use crate::queue::{self, Queue};
@@ -31,7 +31,7 @@ pub(super) fn suspect(
     match read.map(|value| value.trim()) {
         None => Suspicion::NotSeen(format!("{CODE}: `iosched/strict_guarantees` was not recorded")),
         Some("0") => match Fingerprint::of(numbers, within) {
-            Some(fingerprint) => Suspicion::Fits(fingerprint.cause(numbers, queue)),
+            Some(fingerprint) => Suspicion::Fits(fingerprint.cause(numbers, queue), Strength::Fair),
             None => Suspicion::Open(format!(
                 "{CODE}: `iosched/strict_guarantees` reads 0, but no small number of groups stands \
                  out above others that keep their proportions; a run with 1 would tell"

@@ -6,7 +6,7 @@
 //! group sleeps in tag allocation). BFQ's remedy caps a group at its weight's part of the pool,
 //! which rounds to nothing for light groups among many.
 
-use super::Suspicion;
+use super::{Strength, Suspicion};
 use crate::judgement::Cause;
 use crate::promise::Numbers;
 use crate::queue::Queue;
@@ -45,22 +45,29 @@ pub(super) fn suspect(queue: &Queue, numbers: &Numbers) -> Suspicion {
         ),
         format!("{filled:.1} of them were in use on average, {}", percent(filled / pool)),
     ];
-    evidence.extend(fingerprint(numbers));
+    let shape = fingerprint(numbers);
+    let strength = match &shape {
+        Some((true, _)) => Strength::Strong,
+        Some((false, _)) => Strength::Weak,
+        None => Strength::Fair,
+    };
+    evidence.extend(shape.map(|(_, text)| text));
     if queue.scheduler.as_deref() == Some("bfq") {
         evidence.extend(cap(pool, numbers));
     }
-    Suspicion::Fits(Cause {
+    let cause = Cause {
         code: code.to_owned(),
         summary: "suspected: the scheduler's pool of requests is exhausted, and requests are \
                   handed out first come, first served, whatever the weights"
             .to_owned(),
         evidence,
-    })
+    };
+    Suspicion::Fits(cause, strength)
 }
 
 /// What the lightest and the heaviest groups got of what was promised to them. An exhausted
 /// pool takes from the heavy and gives to the light.
-fn fingerprint(numbers: &Numbers) -> Option<String> {
+fn fingerprint(numbers: &Numbers) -> Option<(bool, String)> {
     let shares = || numbers.expected.iter().map(|expected| expected.share);
     let (least, most) = (shares().reduce(f64::min)?, shares().reduce(f64::max)?);
     if most <= least * 1.001 {
@@ -77,15 +84,13 @@ fn fingerprint(numbers: &Numbers) -> Option<String> {
         class.iter().sum::<f64>() / class.len().max(1) as f64
     };
     let (light, heavy) = (served(least), served(most));
-    let fits = if heavy < 1.0 && light > 1.0 {
-        "as this cause predicts"
-    } else {
-        "which this cause does not explain"
-    };
-    Some(format!(
+    let fits = heavy < 1.0 && light > 1.0;
+    let says = if fits { "as this cause predicts" } else { "which this cause does not explain" };
+    let text = format!(
         "the heaviest groups got {heavy:.2} times and the lightest {light:.2} times what was \
-         promised, {fits}"
-    ))
+         promised, {says}"
+    );
+    Some((fits, text))
 }
 
 /// BFQ's cap, where it can be told from the promise: each group's part of the pool.

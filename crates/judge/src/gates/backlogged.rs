@@ -124,7 +124,7 @@ fn by_littles_law(results: &[WorkloadResult]) -> Option<String> {
 }
 
 /// Requests that a workload kept outstanding, by Little's law.
-pub(super) fn outstanding(result: &WorkloadResult) -> Option<f64> {
+pub(crate) fn outstanding(result: &WorkloadResult) -> Option<f64> {
     let mut sum = None;
     for direction in ["read", "write"] {
         let rate = result.metrics.get(&format!("{direction}_iops"));

@@ -8,11 +8,31 @@
 /// Autocorrelations in a row that must be insignificant before the rest is taken for noise.
 const QUIET_LAGS: usize = 5;
 
-/// The optimal length in steps, at least 1 and at most `min(3 sqrt(n), n / 3)`.
+/// How long a series remembers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Memory {
+    /// The optimal length of a block in steps, at least 1 and at most `min(3 sqrt(n), n / 3)`.
+    pub(crate) block: f64,
+    /// `g / sum R(k)` in steps: blocks of `b` steps miss about `1 / b` of it of the variance of a
+    /// mean (Kuensch 1989), or exceed it where neighbours are unlike.
+    pub(crate) missed: f64,
+}
+
+impl Memory {
+    const NONE: Self = Self { block: 1.0, missed: 0.0 };
+}
+
+/// The optimal length alone.
+#[cfg(test)]
 pub(crate) fn optimal(series: &[f64]) -> f64 {
+    memory(series).block
+}
+
+/// Measures how long a series remembers.
+pub(crate) fn memory(series: &[f64]) -> Memory {
     let n = series.len();
     if n < 4 * QUIET_LAGS {
-        return 1.0;
+        return Memory::NONE;
     }
     let length = n as f64;
     let mean = series.iter().sum::<f64>() / length;
@@ -20,7 +40,7 @@ pub(crate) fn optimal(series: &[f64]) -> f64 {
     let scale = covariance(&centred, 0);
     // A constant series, but for rounding, needs no blocks.
     if scale <= 1e-20 * mean * mean {
-        return 1.0;
+        return Memory::NONE;
     }
     let covariances = significant(&centred);
     let m = covariances.len() - 1;
@@ -34,9 +54,10 @@ pub(crate) fn optimal(series: &[f64]) -> f64 {
     let longest = (3.0 * length.sqrt()).min(length / 3.0).ceil();
     let d = 4.0 / 3.0 * spectrum * spectrum;
     if d <= 0.0 {
-        return longest;
+        return Memory { block: longest, missed: 0.0 };
     }
-    (2.0 * g * g / d * length).cbrt().clamp(1.0, longest)
+    let block = (2.0 * g * g / d * length).cbrt().clamp(1.0, longest);
+    Memory { block, missed: if spectrum > 0.0 { g / spectrum } else { 0.0 } }
 }
 
 /// Autocovariances at lags 0 to `m`, where `m` is found on the way: most series are quiet after

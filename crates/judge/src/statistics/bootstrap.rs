@@ -8,7 +8,7 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-use super::block_length;
+use super::block_length::{self, Memory};
 use crate::grid::Grid;
 
 /// Draws of each repeat.
@@ -28,6 +28,10 @@ pub(crate) const ENOUGH_BLOCKS: usize = 10;
 /// Neighbouring blocks count as alike above this correlation. That of ten independent blocks is
 /// -0.1 on average, because the mean is taken from the blocks themselves.
 const NOT_ALIKE: f64 = 0.05;
+
+/// Bounds of the correction of a variance for the length of its blocks.
+const LEAST_CORRECTION: f64 = 0.8;
+const MOST_CORRECTION: f64 = 2.0;
 
 /// What is estimated for each group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,13 +68,22 @@ pub(crate) struct Stream {
 
 /// Steps of a block for these groups: the longest that any group needs, so that no group's
 /// interval is too narrow.
-fn block_steps(grid: &Grid, quantity: Quantity) -> usize {
+///
+/// With it the factor by which each group's scatter is corrected for what blocks of this length
+/// miss: to first order, and within bounds, since it is estimated from the same data.
+fn blocks(grid: &Grid, quantity: Quantity) -> (usize, Vec<f64>) {
     let influences = influences(grid, quantity);
-    let needed = influences.iter().map(|influence| block_length::optimal(influence));
-    let longest = needed.fold(1.0, f64::max).ceil() as usize;
+    let memories: Vec<Memory> =
+        influences.iter().map(|influence| block_length::memory(influence)).collect();
+    let longest = memories.iter().map(|memory| memory.block).fold(1.0, f64::max).ceil() as usize;
     let at_least = SHORTEST_BLOCK.max(grid.steps.div_ceil(MOST_BLOCKS));
     let block = longest.max(at_least).clamp(1, grid.steps.max(1));
-    shortened(&influences, grid.steps, block, at_least)
+    let block = shortened(&influences, grid.steps, block, at_least);
+    let mut corrected = memories.iter().map(|memory| {
+        (1.0 + memory.missed / block as f64).clamp(LEAST_CORRECTION, MOST_CORRECTION).sqrt()
+    });
+    let of_group = |amount: &f64| if *amount > 0.0 { corrected.next().unwrap_or(1.0) } else { 1.0 };
+    (block, grid.totals().iter().map(of_group).collect())
 }
 
 /// Where fewer than ten blocks would be left, shorter ones are tried that give ten. A length is
@@ -135,7 +148,7 @@ pub(crate) fn resample(
     if overall <= 0.0 || grid.steps == 0 {
         return None;
     }
-    let block = block_steps(grid, quantity);
+    let (block, corrected) = blocks(grid, quantity);
     let blocks = grid.steps as f64 / block as f64;
     let divisor = match quantity {
         Quantity::Share => overall,
@@ -147,7 +160,9 @@ pub(crate) fn resample(
     for draw in deviations.chunks_exact_mut(grid.width) {
         draw.iter_mut().zip(&seen).for_each(|(value, seen)| *value = floored_log(*value, *seen));
     }
-    centre(&mut deviations, grid.width, spread_correction(grid.steps, block));
+    let scale = spread_correction(grid.steps, block);
+    let scales: Vec<f64> = corrected.iter().map(|corrected| corrected * scale).collect();
+    centre(&mut deviations, &scales);
     Some(Resampled {
         logs: seen.iter().map(|value| log_or_half(*value, quantum)).collect(),
         deviations,
@@ -232,8 +247,9 @@ fn spread_correction(steps: usize, block: usize) -> f64 {
     if n <= b { 1.0 } else { (drawn / n / (1.0 - b / n)).sqrt() }
 }
 
-/// Takes each group's mean over the draws away and scales what is left.
-fn centre(values: &mut [f64], width: usize, scale: f64) {
+/// Takes each group's mean over the draws away and scales what is left by the group's own factor.
+fn centre(values: &mut [f64], scales: &[f64]) {
+    let width = scales.len();
     if width == 0 || values.is_empty() {
         return;
     }
@@ -243,6 +259,7 @@ fn centre(values: &mut [f64], width: usize, scale: f64) {
         means.iter_mut().zip(draw).for_each(|(mean, value)| *mean += value / draws);
     }
     for draw in values.chunks_exact_mut(width) {
-        draw.iter_mut().zip(&means).for_each(|(value, mean)| *value = (*value - mean) * scale);
+        let each = draw.iter_mut().zip(&means).zip(scales);
+        each.for_each(|((value, mean), scale)| *value = (*value - mean) * scale);
     }
 }

@@ -50,7 +50,8 @@ fn a_sound_run_passes_every_gate_in_a_fixed_order() {
             "buffered-writes",
             "page-cache",
             "start",
-            "window"
+            "window",
+            "steady"
         ]
     );
     for check in &trial.validity {

@@ -19,7 +19,13 @@ mod memory;
 #[cfg(test)]
 mod metrics;
 #[cfg(test)]
+mod outside;
+#[cfg(test)]
+mod placed;
+#[cfg(test)]
 mod repeats;
+#[cfg(test)]
+mod simulation;
 #[cfg(test)]
 mod synthetic;
 #[cfg(test)]

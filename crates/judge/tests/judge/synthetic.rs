@@ -30,6 +30,15 @@ pub(crate) enum Server {
     /// One group after the other has the whole disk, for a time in proportion to its share; a
     /// round takes this many seconds on average and starts anywhere.
     Turns { round_s: f64, jitter: f64 },
+    /// Each group's rate is its share times a heavy-tailed factor (Pareto with this exponent, mean
+    /// 1) that holds for half a second on average.
+    Heavy { tail: f64 },
+    /// Each group alternates between a fast and a slow state, for this many seconds on average,
+    /// exponentially distributed; the fast one is three times as fast.
+    Bursts { mean_s: f64 },
+    /// The first group's share moves from this many times its real share to two less than that,
+    /// linearly over the run; the others keep their proportions. Some noise as well.
+    Drift { from: f64 },
 }
 
 /// A trial to be made up.
@@ -115,6 +124,7 @@ impl Scenario {
             promises: vec![self.promise.clone()],
             warm_up: self.warm_up,
             at_most_s: self.seconds,
+            stop: Default::default(),
             repeats,
         };
         Run { manifest: manifest(trial), samples: vec![samples] }
@@ -129,6 +139,20 @@ impl Scenario {
         match self.server {
             Server::Noise { deviation, correlation } => self.noisy(random, deviation, correlation),
             Server::Turns { round_s, jitter } => self.turns(random, round_s, jitter),
+            Server::Heavy { tail } => self.held(random, |random, held| {
+                if random.random::<f64>() < 0.2 {
+                    let uniform = 1.0 - random.random::<f64>();
+                    *held = uniform.powf(-1.0 / tail) * (tail - 1.0) / tail;
+                }
+            }),
+            Server::Bursts { mean_s } => self.held(random, |random, held| {
+                if random.random::<f64>() < 0.1 / mean_s {
+                    *held = if *held > 1.0 { 0.5 } else { 1.5 };
+                } else if (*held - 1.0).abs() < 1e-9 {
+                    *held = if random.random::<bool>() { 0.5 } else { 1.5 };
+                }
+            }),
+            Server::Drift { from } => self.drifting(random, from),
         }
     }
 
@@ -142,6 +166,48 @@ impl Scenario {
             for group in 0..width {
                 noise[group] = correlation * noise[group] + fresh * normal(random);
                 sums[group] += 0.1 * self.shares[group] * (1.0 + noise[group]).max(0.0);
+            }
+            rows.push(sums.clone());
+        }
+        rows
+    }
+
+    /// Every group's rate is its share times a state of its own that `change` moves on.
+    fn held(
+        &self,
+        random: &mut ChaCha8Rng,
+        change: impl Fn(&mut ChaCha8Rng, &mut f64),
+    ) -> Vec<Vec<f64>> {
+        let width = self.shares.len();
+        let mut held = vec![1.0; width];
+        // Long enough for the states to forget where they began.
+        for _ in 0..100 {
+            held.iter_mut().for_each(|state| change(random, state));
+        }
+        let mut sums = vec![0.0; width];
+        let mut rows = vec![sums.clone()];
+        for _ in 0..self.steps() + 4 {
+            for ((sum, state), share) in sums.iter_mut().zip(&mut held).zip(&self.shares) {
+                change(random, state);
+                *sum += 0.1 * share * *state;
+            }
+            rows.push(sums.clone());
+        }
+        rows
+    }
+
+    fn drifting(&self, random: &mut ChaCha8Rng, from: f64) -> Vec<Vec<f64>> {
+        let width = self.shares.len();
+        let mut sums = vec![0.0; width];
+        let mut rows = vec![sums.clone()];
+        let steps = self.steps() + 4;
+        for step in 0..steps {
+            let passed = step as f64 / steps as f64;
+            let first = self.shares[0] * (from + (2.0 - 2.0 * from) * passed);
+            let rest = (1.0 - first) / (1.0 - self.shares[0]);
+            for (group, (sum, share)) in sums.iter_mut().zip(&self.shares).enumerate() {
+                let share = if group == 0 { first } else { share * rest };
+                *sum += 0.1 * share * (1.0 + 0.1 * normal(random)).max(0.0);
             }
             rows.push(sums.clone());
         }
@@ -285,6 +351,7 @@ impl Scenario {
             placements: Vec::new(),
             nodes: None,
             watch: None,
+            looks: None,
             workloads: totals
                 .iter()
                 .enumerate()
@@ -445,6 +512,7 @@ fn manifest(trial: TrialRecord) -> Manifest {
         changes: Vec::new(),
         restored: Some(true),
         ended_early: None,
+        recording: None,
         guest: None,
     }
 }

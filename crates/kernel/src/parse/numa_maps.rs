@@ -34,6 +34,65 @@ pub fn anonymous_by_policy(text: &str) -> BTreeMap<String, u64> {
     policies
 }
 
+/// How memory is placed, as far as shares of it are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// That of the thread which touches it first.
+    Default,
+    /// The node of the CPU that touches it (MPOL_LOCAL).
+    Local,
+    /// Some nodes before others.
+    Preferred,
+    /// These nodes and no others.
+    Bind,
+    /// These nodes in turn, by weights or evenly.
+    Interleave,
+}
+
+/// One area of a process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Area {
+    /// Its policy; `None` for a name that this does not know.
+    pub policy: Option<Policy>,
+    /// Whether its pages are anonymous and not those of a file.
+    pub anonymous: bool,
+    /// Bytes on each node.
+    pub on: Vec<(u16, u64)>,
+}
+
+/// All areas that have pages, each with its policy and its bytes by node. A private mapping of a
+/// file counts as anonymous when most of its pages have been written, and so copied.
+pub fn areas(text: &str) -> impl Iterator<Item = Area> {
+    text.lines().filter_map(area)
+}
+
+fn area(line: &str) -> Option<Area> {
+    let number = |key: &str| -> Option<u64> {
+        line.split(' ').find_map(|word| word.strip_prefix(key)?.parse().ok())
+    };
+    let page = number("kernelpagesize_kB=").unwrap_or(4) * 1024;
+    let on: Vec<(u16, u64)> =
+        line.split(' ').filter_map(on_node).map(|(node, pages)| (node, pages * page)).collect();
+    if on.is_empty() {
+        return None;
+    }
+    let anonymous = number("anon=").unwrap_or(0) * 2 > number("mapped=").unwrap_or(0);
+    Some(Area { policy: policy(line.split_once(' ')?.1), anonymous, on })
+}
+
+/// Two of the names hold a blank, and flags may stand before the colon (`bind=static:0`).
+fn policy(rest: &str) -> Option<Policy> {
+    let known = [
+        ("default", Policy::Default),
+        ("local", Policy::Local),
+        ("prefer", Policy::Preferred),
+        ("bind", Policy::Bind),
+        ("interleave", Policy::Interleave),
+        ("weighted interleave", Policy::Interleave),
+    ];
+    known.into_iter().find(|(name, _)| rest.starts_with(name)).map(|(_, policy)| policy)
+}
+
 /// `N0=17`.
 fn on_node(word: &str) -> Option<(u16, u64)> {
     let (node, pages) = word.strip_prefix('N')?.split_once('=')?;
@@ -64,5 +123,20 @@ mod tests {
             found,
             [("bind:0", 4096), ("prefer (many):0", 4096), ("weighted interleave:0-1", 20_480)]
         );
+    }
+
+    #[test]
+    fn every_area_has_its_policy_and_its_bytes() {
+        let text = "7f01 weighted interleave:0-1 anon=5 dirty=5 N0=2 N1=3 kernelpagesize_kB=4\n\
+                    7f02 bind=static:0 file=/usr/bin/N0=7\\040x mapped=9 N0=9 kernelpagesize_kB=4\n\
+                    7f03 prefer (many):0-1 heap anon=1 dirty=1 N1=1 kernelpagesize_kB=2048\n\
+                    7f04 default\n";
+        let found: Vec<Area> = areas(text).collect();
+        assert_eq!(found.len(), 3, "an area without pages is none: {found:?}");
+        assert_eq!(found[0].policy, Some(Policy::Interleave));
+        assert_eq!(found[0].on, [(0, 8192), (1, 12_288)]);
+        assert_eq!((found[1].policy, found[1].anonymous), (Some(Policy::Bind), false));
+        assert_eq!((found[2].policy, found[2].anonymous), (Some(Policy::Preferred), true));
+        assert_eq!(found[2].on, [(1, 2 << 20)]);
     }
 }

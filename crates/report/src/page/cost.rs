@@ -10,7 +10,7 @@ use crate::wording;
 
 /// The cost of sampling over the whole run.
 #[derive(Serialize)]
-pub(super) struct Cost {
+pub(crate) struct Cost {
     rows: Vec<Row>,
     sources: Vec<Source>,
 }
@@ -36,7 +36,7 @@ struct Source {
 }
 
 impl Cost {
-    pub(super) fn of(trials: &[Trial<'_>]) -> Self {
+    pub(crate) fn of(trials: &[Trial<'_>]) -> Self {
         let mut rows = Vec::new();
         let mut by_source: BTreeMap<&str, f64> = BTreeMap::new();
         for trial in trials {

@@ -7,7 +7,7 @@ use super::Fact;
 
 /// The machine.
 #[derive(Serialize)]
-pub(super) struct Host {
+pub(crate) struct Host {
     facts: Vec<Fact>,
     disks: Vec<DiskRow>,
     tools: Vec<Fact>,
@@ -23,7 +23,7 @@ struct DiskRow {
 }
 
 impl Host {
-    pub(super) fn of(host: &HostFacts) -> Self {
+    pub(crate) fn of(host: &HostFacts) -> Self {
         let tools = host.tools.iter().map(|(name, tool)| Fact::new(name, available(&tool.found)));
         Self {
             facts: facts(host),

@@ -19,6 +19,24 @@ pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String
         lines.extend(wrap(&format!("  {reason}"), width, "  "));
         return lines;
     };
+    let mut lines = judged_lines(&factors, judged, said::lines(trial, width, paint), width, paint);
+    for (index, repeat) in trial.record.repeats.iter().enumerate() {
+        if let Some(fault) = &repeat.fault {
+            let text = format!("  repeat {} ({}): {}", index + 1, fault.kind, fault.message);
+            lines.extend(wrap(&text, width, "    "));
+        }
+    }
+    lines
+}
+
+/// All lines of a judgement under a heading; `said` are those of what workloads said themselves.
+pub(super) fn judged_lines(
+    title: &str,
+    judged: &TrialJudgement,
+    said: Vec<String>,
+    width: usize,
+    paint: Paint,
+) -> Vec<String> {
     let word = match judged.promises.is_empty() {
         true => "no promise of its own".to_owned(),
         false => {
@@ -26,7 +44,7 @@ pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String
         }
     };
     let painted = paint.verdict(judged.verdict, &word);
-    let mut lines = vec![heading(&factors, &word, &painted, width, paint)];
+    let mut lines = vec![heading(title, &word, &painted, width, paint)];
     for promise in &judged.promises {
         lines.extend(promise_lines(judged, promise, width, paint));
     }
@@ -36,14 +54,8 @@ pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String
     if let Some(limit) = wording::limit_on_memory(judged) {
         lines.extend(wrap(&format!("  memory limit: {limit}"), width, "    "));
     }
-    lines.extend(said::lines(trial, width, paint));
+    lines.extend(said);
     lines.extend(checks(judged, width, paint));
-    for (index, repeat) in trial.record.repeats.iter().enumerate() {
-        if let Some(fault) = &repeat.fault {
-            let text = format!("  repeat {} ({}): {}", index + 1, fault.kind, fault.message);
-            lines.extend(wrap(&text, width, "    "));
-        }
-    }
     lines
 }
 

@@ -236,6 +236,7 @@ fn trial(shape: &Shape) -> TrialRecord {
         }],
         warm_up: WarmUpRecord::Auto,
         at_most_s: shape.seconds as f64,
+        stop: Default::default(),
         repeats: (0..shape.repeats).map(|repeat| repeat_record(shape, repeat)).collect(),
     }
 }
@@ -314,6 +315,7 @@ fn repeat_record(shape: &Shape, repeat: usize) -> RepeatRecord {
         placements: Vec::new(),
         nodes: None,
         watch: None,
+        looks: None,
         workloads: (0..shape.groups).map(|index| result(shape, repeat, index)).collect(),
         sampler: SamplerCost {
             interval_s: 0.1,
@@ -322,6 +324,7 @@ fn repeat_record(shape: &Shape, repeat: usize) -> RepeatRecord {
             latest_s: 0.0021,
             cpu_s: shape.seconds as f64 * 0.0041,
             wall_s: shape.seconds as f64,
+            sources: BTreeMap::new(),
             by_source_s: BTreeMap::from([
                 ("io".to_owned(), shape.seconds as f64 * 0.003),
                 ("disk".to_owned(), shape.seconds as f64 * 0.0007),
@@ -503,6 +506,7 @@ fn manifest(trials: Vec<TrialRecord>) -> Manifest {
         ],
         restored: Some(true),
         ended_early: None,
+        recording: None,
         guest: None,
     }
 }

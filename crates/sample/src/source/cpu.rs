@@ -30,7 +30,7 @@ impl GroupCpu {
             groups.push((group.name.clone(), file));
         }
         if groups.is_empty() {
-            return Err("the study has no groups with workloads".to_owned());
+            return Err("no group is sampled".to_owned());
         }
         Ok(Self { groups, columns: names(&["usage_ns"]), buffer: Vec::new() })
     }

@@ -4,15 +4,13 @@
 //! Weights are divided on every CPU by itself, among the threads that are there: where threads
 //! stand decides what weights do.
 
+use std::time::Duration;
+
 use assay_kernel::counters::number;
 use assay_kernel::{KeptFile, Root};
 
-use super::{Depth, Rows, Source};
+use super::{Depth, Rows, SECOND, Source};
 use crate::target::{CpuFile, Targets};
-
-/// Rounds from one reading to the next: threads are moved between CPUs many times a second, and
-/// a second of it shows whether a group was spread evenly.
-const EVERY: u64 = 10;
 
 /// With more CPUs a row would be longer than it is worth.
 const MOST_CPUS: usize = 64;
@@ -23,7 +21,6 @@ pub(super) struct CpuSplit {
     columns: Vec<String>,
     buffer: Vec<u8>,
     values: Vec<Option<u64>>,
-    rounds: u64,
 }
 
 impl CpuSplit {
@@ -38,7 +35,7 @@ impl CpuSplit {
             let path = usage.with_file_name("cpuacct.usage_percpu");
             groups.push((group.name.clone(), root.keep(path).map_err(|error| error.to_string())?));
         }
-        let (_, first) = groups.first().ok_or("the study has no groups with workloads")?;
+        let (_, first) = groups.first().ok_or("no group is sampled")?;
         let mut buffer = Vec::new();
         let text = first.read_record(&mut buffer).map_err(|cause| cause.to_string())?;
         let cpus = words(text).count();
@@ -46,7 +43,7 @@ impl CpuSplit {
             return Err(format!("{cpus} CPUs are more than the {MOST_CPUS} that are told apart"));
         }
         let columns = (0..cpus).map(|cpu| format!("cpu{cpu}_ns")).collect();
-        Ok(Self { groups, columns, buffer, values: vec![None; cpus], rounds: 0 })
+        Ok(Self { groups, columns, buffer, values: vec![None; cpus] })
     }
 }
 
@@ -67,16 +64,17 @@ impl Source for CpuSplit {
         self.groups.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    /// As many as a round reads on average.
     fn files(&self) -> usize {
-        self.groups.len() / EVERY as usize
+        self.groups.len()
+    }
+
+    /// Threads are moved between CPUs many times a second, and a second of it shows whether a
+    /// group was spread evenly.
+    fn period(&self) -> Duration {
+        SECOND
     }
 
     fn read(&mut self, rows: &mut Rows, _: Depth) {
-        self.rounds += 1;
-        if self.rounds % EVERY != 1 {
-            return;
-        }
         for (index, (_, file)) in self.groups.iter().enumerate() {
             self.values.fill(None);
             if let Ok(text) = file.read_record(&mut self.buffer) {

@@ -2,15 +2,17 @@
 //!
 //! Groups that may use some of the CPUs only compete for those, whatever the others do.
 
+use std::time::Duration;
+
 use assay_kernel::counters::fields;
 use assay_kernel::{KeptFile, Root};
 
 use super::host_cpu::{COLUMNS, TICK_NS};
 use super::{Depth, Rows, Source, names};
 
-/// A row for each CPU in every so-many-th round: the counters are cumulative, so that only the
-/// two ends of a window matter, and a machine may have hundreds of CPUs.
-const EVERY: u64 = 5;
+/// The counters are cumulative, so that only the two ends of a window matter, and a machine may
+/// have hundreds of CPUs.
+const PERIOD: Duration = Duration::from_millis(500);
 
 /// CPU time of each CPU.
 pub(super) struct Cpus {
@@ -18,7 +20,6 @@ pub(super) struct Cpus {
     labels: Vec<String>,
     columns: Vec<String>,
     buffer: Vec<u8>,
-    rounds: u64,
 }
 
 impl Cpus {
@@ -36,7 +37,7 @@ impl Cpus {
         if labels.is_empty() {
             return Err("/proc/stat has no line for a single CPU".to_owned());
         }
-        Ok(Self { file, labels, columns: names(&COLUMNS), buffer, rounds: 0 })
+        Ok(Self { file, labels, columns: names(&COLUMNS), buffer })
     }
 }
 
@@ -57,11 +58,11 @@ impl Source for Cpus {
         1
     }
 
+    fn period(&self) -> Duration {
+        PERIOD
+    }
+
     fn read(&mut self, rows: &mut Rows, _: Depth) {
-        self.rounds += 1;
-        if self.rounds % EVERY != 1 {
-            return;
-        }
         let Ok(text) = self.file.read_record(&mut self.buffer) else { return };
         for (index, label) in self.labels.iter().enumerate() {
             let ticks = fields::<8>(text, &format!("{label} "));

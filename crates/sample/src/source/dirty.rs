@@ -3,6 +3,8 @@
 //! `vm.dirty_*` and the memory that may be dirty (`nr_dirty*` of /proc/vmstat;
 //! `global_dirty_limits` in mm/page-writeback.c).
 
+use std::time::Duration;
+
 use assay_kernel::counters::keyed;
 use assay_kernel::pages::page_size;
 use assay_kernel::{KeptFile, Root};
@@ -11,7 +13,7 @@ use super::{Depth, Rows, Source, names};
 
 /// The file has some two hundred lines, all of which the kernel writes out: twice a second shows
 /// how dirty pages come and go, whose age is counted in seconds.
-const EVERY: u64 = 5;
+const PERIOD: Duration = Duration::from_millis(500);
 
 const KEYS: [&str; 4] =
     ["nr_dirty", "nr_writeback", "nr_dirty_background_threshold", "nr_dirty_threshold"];
@@ -21,7 +23,6 @@ pub(super) struct Dirty {
     file: KeptFile,
     columns: Vec<String>,
     buffer: Vec<u8>,
-    rounds: u64,
 }
 
 impl Dirty {
@@ -38,7 +39,7 @@ impl Dirty {
             "background_threshold_bytes",
             "threshold_bytes",
         ]);
-        Ok(Self { file, columns, buffer, rounds: 0 })
+        Ok(Self { file, columns, buffer })
     }
 }
 
@@ -59,11 +60,11 @@ impl Source for Dirty {
         1
     }
 
+    fn period(&self) -> Duration {
+        PERIOD
+    }
+
     fn read(&mut self, rows: &mut Rows, _: Depth) {
-        self.rounds += 1;
-        if self.rounds % EVERY != 1 {
-            return;
-        }
         // Many records, so that one read may end before the file does.
         let text = self.file.read(&mut self.buffer).ok();
         let page = page_size() as u64;

@@ -29,9 +29,12 @@ const COLUMNS: [&str; WIDTH] = [
     "writeback_bytes",
     "peak_bytes",
     "anon_huge_bytes",
+    "faults",
+    "major_faults",
+    "swap_bytes",
 ];
 
-const WIDTH: usize = 15;
+const WIDTH: usize = 18;
 
 /// Files of the counters of limits that were met, since versions differ in them.
 enum Met {
@@ -48,6 +51,8 @@ struct Files {
     met: Met,
     /// The most that the group ever held; on cgroup v2 since 5.19.
     peak: Option<KeptFile>,
+    /// cgroup v2 with swap; v1 has the amount in `memory.stat`.
+    swap: Option<KeptFile>,
 }
 
 /// Memory of all groups.
@@ -66,7 +71,7 @@ impl Memory {
             groups.push((group.name.clone(), open(root, files)?));
         }
         if groups.is_empty() {
-            return Err("the study has no groups".to_owned());
+            return Err("no group is sampled".to_owned());
         }
         Ok(Self { groups, columns: names(&COLUMNS), buffer: Vec::new(), rounds: 0 })
     }
@@ -77,6 +82,7 @@ fn open(root: &Root, files: &MemoryFiles) -> Result<Files, String> {
         |name: &str| root.keep(files.directory.join(name)).map_err(|error| error.to_string());
     let current = keep(if files.is_v2 { "memory.current" } else { "memory.usage_in_bytes" })?;
     let peak = keep(if files.is_v2 { "memory.peak" } else { "memory.max_usage_in_bytes" }).ok();
+    let swap = if files.is_v2 { keep("memory.swap.current").ok() } else { None };
     let met = match files.is_v2 {
         true => Met::Events(keep("memory.events")?),
         false => Met::Failures {
@@ -84,7 +90,7 @@ fn open(root: &Root, files: &MemoryFiles) -> Result<Files, String> {
             killed: keep("memory.oom_control").ok(),
         },
     };
-    Ok(Files { current, stat: keep("memory.stat")?, met, peak })
+    Ok(Files { current, stat: keep("memory.stat")?, met, peak, swap })
 }
 
 impl Files {
@@ -96,12 +102,14 @@ impl Files {
         }
         if let Ok(text) = self.stat.read_record(buffer) {
             values[1..6].copy_from_slice(&stat(text));
-            values[11..13].copy_from_slice(&dirty(text));
-            // Of v1 `total_rss_huge`: the group and those below it, as everything else here.
-            values[14] = keyed(text, "total_rss_huge").or_else(|| keyed(text, "anon_thp"));
+            let [huge, dirty, writeback, faults, major, swap] = more(text);
+            values[11..].copy_from_slice(&[dirty, writeback, None, huge, faults, major, swap]);
         }
         self.met.read(&mut values[6..11], buffer);
         values[13] = self.peak.as_ref().and_then(|file| number(file.read_record(buffer).ok()?));
+        if let Some(file) = &self.swap {
+            values[17] = file.read_record(buffer).ok().and_then(number);
+        }
         values
     }
 }
@@ -140,10 +148,18 @@ fn stat(text: &[u8]) -> [Option<u64>; 5] {
     ]
 }
 
-/// What waits to be written back, and what is being written. v1 has both since 4.2.
-fn dirty(text: &[u8]) -> [Option<u64>; 2] {
-    let first = |keys: [&str; 2]| keys.iter().find_map(|key| keyed(text, key));
-    [first(["total_dirty", "file_dirty"]), first(["total_writeback", "file_writeback"])]
+/// Huge pages, memory that waits to be written or is being written, faults, and v1's swap. v1
+/// counts faults of the group alone under the plain names.
+fn more(text: &[u8]) -> [Option<u64>; 6] {
+    let first = |keys: &[&str]| keys.iter().find_map(|key| keyed(text, key));
+    [
+        first(&["total_rss_huge", "anon_thp"]),
+        first(&["total_dirty", "file_dirty"]),
+        first(&["total_writeback", "file_writeback"]),
+        first(&["total_pgfault", "pgfault"]),
+        first(&["total_pgmajfault", "pgmajfault"]),
+        first(&["total_swap"]),
+    ]
 }
 
 impl Source for Memory {
@@ -177,12 +193,12 @@ impl Source for Memory {
 
 #[cfg(test)]
 mod tests {
-    use super::{dirty, stat};
+    use super::{more, stat};
 
     #[test]
     fn dirty_pages_are_those_of_the_whole_subtree_on_both_versions() {
-        assert_eq!(dirty(b"file_dirty 1\nfile_writeback 2\n"), [Some(1), Some(2)]);
-        assert_eq!(dirty(b"dirty 9\nwriteback 9\ntotal_dirty 1\n"), [Some(1), None]);
+        assert_eq!(more(b"file_dirty 1\nfile_writeback 2\n")[1..3], [Some(1), Some(2)]);
+        assert_eq!(more(b"dirty 9\nwriteback 9\ntotal_dirty 1\n")[1..3], [Some(1), None]);
     }
 
     #[test]
@@ -193,5 +209,14 @@ mod tests {
         let v1 = b"cache 9\nrss 9\nworkingset_refault_anon 9\ntotal_cache 2\ntotal_rss 1\n\
                    total_workingset_refault_anon 3\ntotal_workingset_refault_file 4\n";
         assert_eq!(stat(v1), [Some(1), Some(2), Some(3), Some(4), None]);
+    }
+
+    #[test]
+    fn huge_pages_and_faults_are_read_from_both_versions() {
+        let v2 = b"file_dirty 2\nfile_writeback 3\nanon_thp 1\npgfault 4\npgmajfault 5\n";
+        assert_eq!(more(v2), [Some(1), Some(2), Some(3), Some(4), Some(5), None]);
+        let v1 = b"rss_huge 9\npgfault 9\ntotal_rss_huge 1\ntotal_dirty 2\ntotal_writeback 3\n\
+                   total_pgfault 4\ntotal_pgmajfault 5\ntotal_swap 6\n";
+        assert_eq!(more(v1), [Some(1), Some(2), Some(3), Some(4), Some(5), Some(6)]);
     }
 }

@@ -1,22 +1,34 @@
 //! Sources: each knows its files, its columns and how to read one round.
 
+mod buddy;
 mod cpu;
 mod cpu_split;
 mod cpus;
 mod dirty;
 mod disk;
+mod group_nodes;
 mod host_cpu;
 mod io;
+mod keyed_file;
 mod memory;
+mod nodes;
+mod pages;
 mod pressure;
+mod threads;
 mod throttle;
+mod vmstat;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use assay_kernel::Root;
+use assay_kernel::{Root, hardware_counters};
 use assay_record::{Column, Table};
 
+use crate::about::{Choice, SOURCES};
 use crate::target::Targets;
+
+/// The pace of sources that are dear, or whose counters move slowly.
+const SECOND: Duration = Duration::from_secs(1);
 
 /// How much of a source a round reads.
 ///
@@ -46,6 +58,18 @@ pub trait Source: Send {
     /// costs.
     fn files(&self) -> usize;
 
+    /// The least time between two reads. Zero is every round; the first and the last round read
+    /// everything.
+    fn period(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// What of it this host lacks, as `source.column` with the reason: asked for before the first
+    /// round and after the last.
+    fn reasons(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// Reads every subject once and adds a row for each that has something to tell at this depth;
     /// a counter that was not read is `None`.
     fn read(&mut self, rows: &mut Rows, depth: Depth);
@@ -72,9 +96,27 @@ impl Rows {
         Self { table, now }
     }
 
+    /// The time that a row added now would bear.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        (self.now)()
+    }
+
+    /// A new subject, for sources that learn of theirs as they go. The caller sees to it that no
+    /// two have the same name.
+    pub fn subject(&mut self, name: String) -> usize {
+        self.table.subjects.push(name);
+        self.table.subjects.len() - 1
+    }
+
     /// Adds a row about `subject`, stamped now. A counter without a value is `None`.
     pub fn add(&mut self, subject: usize, values: &[Option<u64>]) {
-        self.table.time_ns.push((self.now)());
+        self.add_at((self.now)(), subject, values);
+    }
+
+    /// Adds a row that was read at this time, for files that tell of many subjects at once.
+    pub fn add_at(&mut self, time_ns: u64, subject: usize, values: &[Option<u64>]) {
+        self.table.time_ns.push(time_ns);
         self.table.subject.push(u32::try_from(subject).unwrap_or(u32::MAX));
         for (column, value) in self.table.columns.iter_mut().zip(values) {
             column.values.push(*value);
@@ -105,31 +147,70 @@ pub struct Prepared {
     pub not_available: BTreeMap<String, String>,
 }
 
-/// Opens every file that the targets need, once.
+/// Opens every file that the targets need, once: the sources that every run has.
 #[must_use]
 pub fn prepare(root: &Root, targets: &Targets) -> Prepared {
+    prepare_chosen(root, targets, &Choice::Usual)
+}
+
+/// The same with the sources that are chosen.
+#[must_use]
+pub fn prepare_chosen(root: &Root, targets: &Targets, choice: &Choice) -> Prepared {
     let mut prepared = Prepared { sources: Vec::new(), not_available: BTreeMap::new() };
-    prepared.take("io", io::GroupIo::open(root, targets));
-    prepared.take("disk", disk::Disks::open(root, targets));
-    prepared.take("cpu", cpu::GroupCpu::open(root, targets));
-    prepared.take("cpu_split", cpu_split::CpuSplit::open(root, targets));
-    prepared.take("throttle", throttle::Throttle::open(root, targets));
-    prepared.take("memory", memory::Memory::open(root, targets));
-    prepared.take("dirty", dirty::Dirty::open(root));
-    prepared.take("host_cpu", host_cpu::HostCpu::open(root));
-    prepared.take("cpus", cpus::Cpus::open(root));
-    prepared.take("pressure", pressure::Pressure::open(root, targets));
+    for source in SOURCES {
+        if choice.takes(source.name) {
+            prepared.open(source.name, root, targets);
+        } else {
+            let why = "not asked for; a study names it in [sampling] sources".to_owned();
+            prepared.not_available.insert(source.name.to_owned(), why);
+        }
+    }
     prepared
 }
 
 impl Prepared {
+    fn open(&mut self, name: &str, root: &Root, targets: &Targets) {
+        match name {
+            "io" => self.take(name, io::GroupIo::open(root, targets)),
+            "disk" => self.take(name, disk::Disks::open(root, targets)),
+            "cpu" => self.take(name, cpu::GroupCpu::open(root, targets)),
+            "cpu_split" => self.take(name, cpu_split::CpuSplit::open(root, targets)),
+            "throttle" => self.take(name, throttle::Throttle::open(root, targets)),
+            "memory" => self.take(name, memory::Memory::open(root, targets)),
+            "dirty" => self.take(name, dirty::Dirty::open(root)),
+            "host_cpu" => self.take(name, host_cpu::HostCpu::open(root)),
+            "cpus" => self.take(name, cpus::Cpus::open(root)),
+            "pressure" => self.take(name, pressure::Pressure::open(root, targets)),
+            "vmstat" => self.take(name, vmstat::HostMemory::vmstat(root)),
+            "meminfo" => self.take(name, vmstat::HostMemory::meminfo(root)),
+            "nodes" => self.take(name, nodes::NodeMemory::open(root)),
+            "buddyinfo" => self.take(name, buddy::Buddy::buddyinfo(root)),
+            "pagetypeinfo" => self.take(name, buddy::Buddy::pagetypeinfo(root)),
+            "group_nodes" => self.take(name, group_nodes::GroupNodes::open(root, targets)),
+            "threads" => self.take(name, threads::Threads::open(root, targets)),
+            "pages" => self.take(name, pages::Pages::open(root, targets)),
+            "perf" => self.refuse(name, hardware_counters::pmu()),
+            "resctrl" => self.refuse(name, hardware_counters::resctrl(root)),
+            _ => {}
+        }
+    }
+
     fn take<S: Source + 'static>(&mut self, name: &str, opened: Result<S, String>) {
         match opened {
-            Ok(source) => self.sources.push(Box::new(source)),
+            Ok(source) => {
+                self.not_available.extend(source.reasons());
+                self.sources.push(Box::new(source));
+            }
             Err(reason) => {
                 self.not_available.insert(name.to_owned(), reason);
             }
         }
+    }
+
+    /// A source that this version does not read even where the machine has it.
+    fn refuse(&mut self, name: &str, found: Result<(), String>) {
+        let later = || "this machine has it, and this version does not read it".to_owned();
+        self.not_available.insert(name.to_owned(), found.err().unwrap_or_else(later));
     }
 }
 

@@ -5,6 +5,7 @@ use assay_knob::Unit;
 
 use super::{Check, Complaint, across, measures};
 use crate::code;
+use crate::key;
 use crate::model::{Bound, Group, Promise, Relation, Scalar};
 use crate::rate::rate;
 use crate::template::Templated;
@@ -57,6 +58,11 @@ fn nothing_measured(check: &mut Check<'_>, path: &str) {
 }
 
 fn relation(check: &mut Check<'_>, promise: &Promise, measured: &[&Group], path: &str) {
+    let of_places = key::PLACED_MEASURES.contains(&promise.measure.as_str());
+    if of_places || promise.is == Relation::Placed {
+        placed(check, promise, of_places, measured, path);
+        return;
+    }
     match &promise.is {
         Relation::Proportional { .. } if measures::is_metric(check, &promise.measure) => {
             not_divided(check, &promise.measure, path);
@@ -80,7 +86,43 @@ fn relation(check: &mut Check<'_>, promise: &Promise, measured: &[&Group], path:
             }
         }
         // Across trials, and looked at before.
-        Relation::Equal | Relation::Ratio { .. } | Relation::EqualOver { .. } => {}
+        Relation::Equal
+        | Relation::Placed
+        | Relation::Ratio { .. }
+        | Relation::EqualOver { .. } => {}
+    }
+}
+
+/// `placed` is said of threads and pages, nothing else is said of these, and something must have a
+/// place.
+fn placed(
+    check: &mut Check<'_>,
+    promise: &Promise,
+    of_places: bool,
+    measured: &[&Group],
+    path: &str,
+) {
+    if !of_places || promise.is != Relation::Placed {
+        let finding = Diagnostic::error(
+            code::PLACED_WHAT,
+            "`placed` is said of `threads` and of `pages`, and nothing else is said of these",
+        )
+        .hint("write `measure = \"threads\"` or `measure = \"pages\"` with `is = \"placed\"`");
+        check.add_at(&format!("{path}.measure"), "expected a measure of the relation", finding);
+        return;
+    }
+    let places = &check.study.workload_places;
+    let has_place = |group: &&Group| {
+        group.place.is_some() || group.run.iter().any(|name| places.contains_key(name))
+    };
+    let outer = |group: &Group| group.place.is_some() && !group.groups.is_empty();
+    if !measured.iter().any(has_place) && !check.study.groups.iter().any(outer) {
+        let finding = Diagnostic::error(
+            code::PLACED_WHAT,
+            "no measured group and none of its workloads has a `place`",
+        )
+        .hint("add `place = { cpus = \"0-1\" }` to the group or to the workload");
+        check.add_at(&format!("{path}.is"), "expected a place in this study", finding);
     }
 }
 

@@ -7,7 +7,7 @@ use assay_units::parse_duration;
 
 use crate::code;
 use crate::key;
-use crate::model::{Design, Ends, Order, Scalar, WarmUp};
+use crate::model::{Design, Ends, Order, Scalar, Stop, WarmUp};
 use crate::reader::{At, Reader, not_a_quantity};
 use crate::section::Section;
 
@@ -26,6 +26,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, at: Option<&At<'_>>) -> Design {
         warm_up: WarmUp::default(),
         at_most: DEFAULT_AT_MOST,
         ends: Ends::default(),
+        stop: Stop::default(),
     };
     let Some(at) = at else { return design };
     let section = Section::open(reader, at.clone(), "[design]".to_owned(), key::DESIGN);
@@ -40,6 +41,9 @@ pub(crate) fn read(reader: &mut Reader<'_>, at: Option<&At<'_>>) -> Design {
         Some("time") => Ends::Time,
         _ => Ends::First,
     };
+    if section.word(reader, "stop", key::STOPS) == Some("decided") {
+        design.stop = Stop::Decided;
+    }
     if let Some(at_most) = duration(reader, &section, "at_most") {
         design.at_most = at_most.max(SHORTEST_TRIAL);
         check_length(reader, &section, at_most);

@@ -8,7 +8,7 @@ use super::groups::unknown_knob;
 use crate::code;
 use crate::key;
 use crate::model::{Bound, Promise, Relation, Scalar};
-use crate::reader::{At, Reader, not_a_quantity, quoted};
+use crate::reader::{At, Reader, not_a_quantity};
 use crate::section::{Section, unknown_word};
 use crate::template::Templated;
 use crate::value::kind;
@@ -59,6 +59,11 @@ fn relation(reader: &mut Reader<'_>, section: &Section<'_>) -> Relation {
         }
         "at_most" => Relation::AtMost { bound: bound(reader, section) },
         "at_least" => Relation::AtLeast { bound: bound(reader, section) },
+        "placed" => {
+            misplaced(reader, section, "to", word);
+            misplaced(reader, section, "value", word);
+            Relation::Placed
+        }
         "equal" => {
             misplaced(reader, section, "to", word);
             misplaced(reader, section, "value", word);
@@ -66,26 +71,13 @@ fn relation(reader: &mut Reader<'_>, section: &Section<'_>) -> Relation {
         }
         _ => {
             if let Some(at) = section.get("is") {
-                let finding = match key::LATER_RELATIONS.contains(&word) {
-                    true => later_relation(word, at),
-                    false => {
-                        unknown_word(&section.subject("is"), word, key::RELATIONS, at.span.clone())
-                    }
-                };
+                let finding =
+                    unknown_word(&section.subject("is"), word, key::RELATIONS, at.span.clone());
                 reader.add(finding);
             }
             Relation::Equal
         }
     }
-}
-
-fn later_relation(word: &str, at: &At<'_>) -> Diagnostic {
-    Diagnostic::error(
-        code::LATER_RELATION,
-        format!("promises of the kind `{word}` are not judged by this version yet"),
-    )
-    .at(at.span.clone(), format!("expected one of {}", quoted(key::RELATIONS)))
-    .hint("remove the promise, or write one of the others")
 }
 
 fn misplaced(reader: &mut Reader<'_>, section: &Section<'_>, name: &str, word: &str) {

@@ -4,10 +4,14 @@ mod class;
 mod gate;
 mod job;
 mod job_file;
+mod log;
 mod output;
+mod totals;
 
 pub use class::{io_class, threads};
 pub use gate::{GATE_FILE, gate_line, parse_gate_line};
 pub use job::{Job, Place, size_of};
 pub use job_file::{JobFileError, Section, sections};
+pub use log::parse_bandwidth_log;
 pub use output::{Output, OutputError, parse_output};
+pub use totals::{Spread, Totals, names, parse_totals, together};

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use assay_kernel::signal;
 use assay_lab::{Back, Cache, Errand, Shown, WORK, Word};
 use assay_record::RunFolder;
-use assay_study::{DiskChoice, DiskSource};
+use assay_study::{DiskChoice, DiskSource, Stop};
 use assay_units::{Bytes, format_duration};
 use jiff::Timestamp;
 
@@ -132,7 +132,7 @@ fn study_in_guest(study: &str) -> (String, Option<Shown>) {
 /// The arguments of `assay run` that say the same as these.
 fn words(arguments: &StudyArguments) -> Vec<Word> {
     // Every field is named, so that a new one is not forgotten here.
-    let StudyArguments { study, set, repeats, at_most, disk, scheduler, seed } = arguments;
+    let StudyArguments { study, set, repeats, at_most, stop, disk, scheduler, seed } = arguments;
     let mut words = vec![study.clone()];
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     for setting in set {
@@ -140,6 +140,10 @@ fn words(arguments: &StudyArguments) -> Vec<Word> {
     }
     if let Some(repeats) = repeats {
         option("--repeats", repeats.to_string());
+    }
+    if let Some(stop) = stop {
+        let word = if *stop == Stop::Decided { "decided" } else { "at_most" };
+        option("--stop", word.to_owned());
     }
     if let Some(at_most) = at_most {
         option("--at-most", format_duration(*at_most));

@@ -1,0 +1,215 @@
+//! What the sampler costs with 1000 threads that all run and 256 groups, ten rounds a second, and
+//! what `pidstat` costs for the same threads.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use assay_cgroup::Tree;
+use assay_host::Ledger;
+use assay_kernel::child::children_usage;
+use assay_kernel::{Root, signal};
+use assay_record::SamplerCost;
+use assay_sample::{
+    Choice, CpuFile, GroupTarget, MemoryFiles, ProcessTarget, Processes, Sampler, Targets,
+    prepare_chosen,
+};
+
+use crate::figure::{Figure, Shown};
+use crate::quiet;
+use crate::statistics::Estimate;
+use crate::trouble::Trouble;
+
+/// What is followed.
+const THREADS: usize = 1000;
+const GROUPS: usize = 256;
+
+/// How long each round of the bench lasts, seconds.
+const SECONDS: u64 = 5;
+
+/// The part of one core that sampling may take.
+const TARGET: f64 = 0.005;
+
+/// The part of the peer's CPU time for a reading of a thread that ours may take.
+const OF_PEER: f64 = 0.1;
+
+const CONFIDENCE: f64 = 0.95;
+
+const PERCENT: Shown = Shown { factor: 100.0, unit: "% of one core", decimals: 3 };
+const PART: Shown = Shown { factor: 1.0, unit: "of pidstat's", decimals: 3 };
+
+/// Threads that each wake up more than ten times a second: every reading finds
+/// all of them changed, which is the worst case.
+struct Crowd {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Crowd {
+    fn start() -> Result<Self, Trouble> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut crowd = Self { stop: Arc::clone(&stop), threads: Vec::with_capacity(THREADS) };
+        for _ in 0..THREADS {
+            let stop = Arc::clone(&stop);
+            let body = move || {
+                while !stop.load(Ordering::Relaxed) {
+                    std::thread::sleep(Duration::from_millis(90));
+                }
+            };
+            let thread = std::thread::Builder::new().stack_size(64 * 1024).spawn(body);
+            crowd.threads.push(
+                thread
+                    .map_err(|cause| Trouble::Failed(format!("cannot start a thread: {cause}")))?,
+            );
+        }
+        Ok(crowd)
+    }
+}
+
+impl Drop for Crowd {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Measures `rounds` rounds. The host is put back whatever happens; after SIGKILL the ledger in
+/// `folder` does it.
+pub(crate) fn measure(folder: &Path, rounds: usize) -> Result<Vec<Figure>, Trouble> {
+    let root = Root::real();
+    let id = format!("bench-sampling-{}", std::process::id());
+    let mut ledger = Ledger::begin(&folder.join("sampling-state"), &id)?;
+    let measured = with_groups(folder, rounds, &root, &mut ledger);
+    if let Some(error) = ledger.restore(&root).into_iter().next() {
+        return Err(Trouble::Failed(format!("not put back: {error}")));
+    }
+    ledger.finish()?;
+    measured
+}
+
+fn with_groups(
+    folder: &Path,
+    rounds: usize,
+    root: &Root,
+    ledger: &mut Ledger,
+) -> Result<Vec<Figure>, Trouble> {
+    let facts = assay_host::gather(root)?;
+    let counts = if facts.cgroup.is_on_v2("cpu") { "cpu" } else { "cpuacct" };
+    let (homes, absent) = facts.cgroup.homes([counts, "memory"]);
+    if let Some((name, why)) = absent.into_iter().next() {
+        return Err(Trouble::Failed(format!("the controller `{name}` is not available: {why}")));
+    }
+    let top = format!("assay-bench-sampling-{}", std::process::id());
+    let tree = Tree::create(root, ledger, &homes, &top)?;
+    let names: Vec<String> = (1..=GROUPS).map(|number| format!("g{number}")).collect();
+    for name in &names {
+        tree.make(name, false)?;
+    }
+    let is_v2 = facts.cgroup.is_on_v2("memory");
+    let targets = targets(&tree, &names, counts, is_v2);
+    let _crowd = Crowd::start()?;
+    let mut own = Vec::new();
+    let mut pairs = Vec::new();
+    let mut busiest: f64 = 0.0;
+    for round in 0..rounds {
+        busiest = busiest.max(quiet::wait()?);
+        let place = folder.join(format!("sampling-{round}"));
+        std::fs::create_dir_all(&place)
+            .map_err(|cause| Trouble::Failed(format!("{}: {cause}", place.display())))?;
+        let cost = ours(root, &targets, &place)?;
+        own.push(cost.cpu_s / cost.wall_s);
+        if let (Some(source), Some(theirs)) = (cost.sources.get("threads"), pidstat()?) {
+            pairs.push((theirs, source.cpu_s / source.rounds.max(1) as f64));
+        }
+        if let Some(signal) = signal::interrupted_by() {
+            return Err(Trouble::Interrupted(signal));
+        }
+    }
+    figures(&own, &pairs, busiest)
+}
+
+fn targets(tree: &Tree, names: &[String], counts: &str, is_v2: bool) -> Targets {
+    let group = |name: &String| {
+        let directory = |controller: &str| {
+            tree.directory(name, controller).ok_or_else(|| "no such hierarchy".to_owned())
+        };
+        GroupTarget {
+            name: name.clone(),
+            io: Err("not part of this figure".to_owned()),
+            cpu: directory(counts).map(|directory| match counts {
+                "cpu" => CpuFile::CpuStat(directory.join("cpu.stat")),
+                _ => CpuFile::Cpuacct(directory.join("cpuacct.usage")),
+            }),
+            pressure: None,
+            memory: directory("memory").map(|directory| MemoryFiles { directory, is_v2 }),
+        }
+    };
+    let of = Processes::Tree { pid: std::process::id(), itself: true };
+    Targets {
+        groups: names.iter().map(group).collect(),
+        processes: Ok(vec![ProcessTarget { name: "crowd".to_owned(), of }]),
+        ..Targets::default()
+    }
+}
+
+fn ours(root: &Root, targets: &Targets, place: &Path) -> Result<SamplerCost, Trouble> {
+    let choice = Choice::Also(vec!["threads".to_owned()]);
+    let prepared = prepare_chosen(root, targets, &choice);
+    let sampler = Sampler::start(prepared, place, Duration::from_millis(100))
+        .map_err(|error| Trouble::Failed(error.to_string()))?;
+    let waited = quiet::pause(Duration::from_secs(SECONDS));
+    let outcome = sampler.stop();
+    waited?;
+    match outcome.failure {
+        Some(error) => Err(Trouble::Failed(error.to_string())),
+        None => Ok(outcome.cost),
+    }
+}
+
+/// CPU seconds of `pidstat` for one reading of all threads; `None` where it is not installed.
+fn pidstat() -> Result<Option<f64>, Trouble> {
+    let own = std::process::id().to_string();
+    let readings = SECONDS.to_string();
+    let used = |usage: assay_kernel::child::ChildrenUsage| usage.user_us + usage.system_us;
+    let before = used(children_usage());
+    let status = Command::new("pidstat")
+        .args(["-t", "-u", "-w", "-p", &own, "1", &readings])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    match status {
+        Ok(status) if status.success() => {
+            let micros = used(children_usage()).saturating_sub(before);
+            // One reading more than there are lines: rates need two.
+            Ok(Some(micros as f64 / 1e6 / (SECONDS + 1) as f64))
+        }
+        Ok(status) => Err(Trouble::Failed(format!("pidstat ended with {status}"))),
+        Err(_) => Ok(None),
+    }
+}
+
+fn figures(own: &[f64], pairs: &[(f64, f64)], busiest: f64) -> Result<Vec<Figure>, Trouble> {
+    let few = || Trouble::Failed("too few rounds for an interval".to_owned());
+    let cost = Estimate::mean(own, CONFIDENCE).ok_or_else(few)?;
+    let name = format!("sampling {THREADS} threads and {GROUPS} groups");
+    let mut figure = Figure::bound(&name, cost, TARGET, &PERCENT);
+    figure.remarks.push(format!(
+        "{} rounds of {SECONDS} s at 10 Hz; every thread has run between two readings",
+        own.len()
+    ));
+    figure.remarks.extend(quiet::remark(busiest));
+    let mut figures = vec![figure];
+    if let Some(ratio) = Estimate::ratio(pairs, CONFIDENCE) {
+        let name = format!("a reading of {THREADS} threads: CPU time by pidstat -t");
+        let mut figure = Figure::bound(&name, ratio, OF_PEER, &PART);
+        figure.remarks.push("pidstat -t -u -w, once a second; ours ten times a second".to_owned());
+        figures.push(figure);
+    }
+    Ok(figures)
+}

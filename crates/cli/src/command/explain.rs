@@ -1,0 +1,100 @@
+//! `assay explain`
+
+mod arms;
+mod target;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use assay_judge::{Arm, Explanation, Finding, explain};
+use assay_plan::take_turns;
+use clap::Args;
+
+use crate::args::duration;
+use crate::command::run::{code, execute, facts_for, judge_finished, open_run, refuse, request};
+use crate::exit::Code;
+use crate::load::Loaded;
+use crate::talk;
+use target::Target;
+
+/// What `assay explain` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArguments {
+    /// The folder of a run
+    run: PathBuf,
+    /// How long each repeat runs at most; 10 s by default, or what the run had if that is less
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    at_most: Option<Duration>,
+    /// Rounds: how often each change is tried, in turns with the unchanged trial
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Test only this cause, or try only this change; may be repeated
+    #[arg(long, value_name = "CAUSE")]
+    only: Vec<String>,
+    /// The folder of the interventions; `runs/<time>-<study>-explain` by default
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print explain.json instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Repeats the smallest trial that failed with one thing changed at a time, in turns with the
+/// unchanged one, and says which change moved the error.
+pub(crate) fn run(arguments: &ExplainArguments) -> Code {
+    match carry_out(arguments) {
+        Ok(code) | Err(code) => code,
+    }
+}
+
+fn carry_out(arguments: &ExplainArguments) -> Result<Code, Code> {
+    let (_, recorded) = open_run(&arguments.run)?;
+    let judgement = assay_judge::judge(&recorded.manifest, &recorded.samples);
+    let target = Target::of(&recorded.manifest, &judgement)?;
+    let facts = facts_for(&target.study).map_err(|error| refuse(&error))?;
+    let tried = arms::choose(&target, &facts, arguments)?;
+    talk::say(&format!(
+        "trial {} with {} changes in {} rounds, at most {} s each",
+        target.number + 1,
+        tried.trials.len().saturating_sub(1),
+        arguments.rounds,
+        tried.trials.first().map_or(0, |(_, trial)| trial.at_most.as_secs())
+    ));
+    let arms::Chosen { arms, trials } = tried;
+    let plan = take_turns(trials, arguments.rounds);
+    let name = format!("{}-explain", target.study.name);
+    let loaded = Loaded { study: target.study.clone(), text: recorded.manifest.study_text.clone() };
+    let out = arguments.out.clone();
+    let request = request(loaded, plan, facts, out, &name, recorded.manifest.seed)?;
+    let finished = execute(&request)?;
+    let again = judge_finished(&request, &finished).map_err(|error| refuse(&error))?;
+    if finished.interrupted.is_some() || finished.failure.is_some() {
+        return Ok(code(&finished, None));
+    }
+    let Some(found) = explain(&again, target.promise, &arms, &target.suspects) else {
+        return Err(refuse(&"the unchanged trial could not be judged"));
+    };
+    request.folder.write_json("explain.json", &found).map_err(|error| refuse(&error))?;
+    show(&found, &arms, &request.folder.file("explain.json"), arguments.json);
+    let known = found
+        .causes
+        .iter()
+        .any(|cause| matches!(cause.finding, Finding::Proven | Finding::Confirmed));
+    Ok(match code(&finished, Some(assay_judge::Verdict::Kept)) {
+        Code::Kept if !known => Code::Undecided,
+        other => other,
+    })
+}
+
+fn show(found: &Explanation, arms: &[Arm], file: &std::path::Path, as_json: bool) {
+    if as_json {
+        match serde_json::to_string_pretty(found) {
+            Ok(text) => talk::data(&text),
+            Err(cause) => talk::error(&cause),
+        }
+        return;
+    }
+    debug_assert!(arms.len() > found.arms.len(), "the first arm is the unchanged one");
+    talk::data(&assay_report::explanation_text(found, talk::width()));
+    talk::data(&format!("details: {}", file.display()));
+}

@@ -1,0 +1,224 @@
+//! Which changes are tried, in which order, and what of them this host cannot do.
+
+use std::time::Duration;
+
+use assay_facts::HostFacts;
+use assay_judge::{Arm, catalogue, cause_entry};
+use assay_plan::Trial;
+use assay_study::Intervention;
+
+use super::ExplainArguments;
+use super::target::Target;
+use crate::command::run::plan_for;
+use crate::exit::Code;
+use crate::talk;
+
+/// Repeats of this length are enough to tell errors that matter from those that do not.
+const USUAL: Duration = Duration::from_secs(10);
+
+/// More requests than this the kernel does not give a scheduler (MAX_SCHED_RQ, block/blk-mq.h).
+const MOST_REQUESTS: u32 = 2048;
+
+/// The changes, and the trials of those that can be tried.
+pub(crate) struct Chosen {
+    /// The unchanged trial first.
+    pub(crate) arms: Vec<Arm>,
+    /// Name and trial, in the order of the trial numbers in `arms`.
+    pub(crate) trials: Vec<(String, Trial)>,
+}
+
+/// Chooses what suspects ask for, then what every broken share is tested with.
+pub(crate) fn choose(
+    target: &Target,
+    facts: &HostFacts,
+    arguments: &ExplainArguments,
+) -> Result<Chosen, Code> {
+    let at_most = arguments
+        .at_most
+        .unwrap_or_else(|| USUAL.min(Duration::from_secs_f64(target.at_most_s.max(1.0))));
+    let mut chosen = Chosen { arms: Vec::new(), trials: Vec::new() };
+    let unchanged = trial(target, facts, at_most, None);
+    match unchanged {
+        Ok(trial) => chosen.add("unchanged", "unchanged", None, Vec::new(), Ok(trial)),
+        Err(why) => {
+            talk::error(&format!("the trial cannot be repeated on this host: {why}"));
+            talk::say("nothing was touched");
+            return Err(Code::Host);
+        }
+    }
+    for (name, tests) in wanted(target, &arguments.only)? {
+        match intervention(name, target, facts, at_most) {
+            Ok(change) => {
+                let found = trial(target, facts, at_most, Some(&change));
+                chosen.add(name, &change.to_string(), change.remedy(), tests, found);
+            }
+            Err(why) => chosen.add(name, name, None, tests, Err(why)),
+        }
+    }
+    Ok(chosen)
+}
+
+impl Chosen {
+    fn add(
+        &mut self,
+        name: &str,
+        change: &str,
+        remedy: Option<String>,
+        tests: Vec<String>,
+        trial: Result<Trial, String>,
+    ) {
+        let trial = trial.map(|trial| {
+            self.trials.push((name.to_owned(), trial));
+            self.trials.len() - 1
+        });
+        let (name, change) = (name.to_owned(), change.to_owned());
+        self.arms.push(Arm { name, change, remedy, tests, trial });
+    }
+}
+
+/// Names of interventions with the causes that they test, suspects first. A cause that was ruled
+/// out is tested all the same by what every broken share is tested with.
+fn wanted(target: &Target, only: &[String]) -> Result<Vec<(&'static str, Vec<String>)>, Code> {
+    let mut found: Vec<(&'static str, Vec<String>)> = Vec::new();
+    let mut add =
+        |name: &'static str, code: &str| match found.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, codes)) if !codes.iter().any(|known| known == code) => {
+                codes.push(code.to_owned());
+            }
+            Some(_) => {}
+            None => found.push((name, vec![code.to_owned()])),
+        };
+    let suspects: Vec<&str> = target.suspects.iter().map(|cause| cause.code.as_str()).collect();
+    if only.is_empty() {
+        for entry in suspects.iter().filter_map(|code| cause_entry(code)) {
+            entry.tests.iter().for_each(|name| add(name, entry.code));
+        }
+        // A gate that failed is proof enough; its own remedy is all that is left to try.
+        let proven = suspects.iter().any(|code| {
+            cause_entry(code)
+                .is_some_and(|entry| matches!(entry.found_by, assay_judge::FoundBy::Gate(_)))
+        });
+        if !proven {
+            let rest = cause_entry("C-UNKNOWN").map_or(&[][..], |entry| entry.tests);
+            for (name, entry) in rest
+                .iter()
+                .flat_map(|name| catalogue().into_iter().map(move |entry| (*name, entry)))
+            {
+                if entry.code != "C-UNKNOWN"
+                    && entry.found_by == assay_judge::FoundBy::Suspicion
+                    && entry.tests.contains(&name)
+                {
+                    add(name, entry.code);
+                }
+            }
+        }
+    } else {
+        for wanted in only {
+            let all = catalogue();
+            let mut matching = all
+                .iter()
+                .filter(|entry| entry.code == wanted || entry.tests.contains(&wanted.as_str()))
+                .peekable();
+            if matching.peek().is_none() {
+                talk::error(&format!(
+                    "`{wanted}` is neither a cause nor a change\n  hint: docs/reference/causes.md \
+                     lists both"
+                ));
+                return Err(Code::Usage);
+            }
+            for entry in matching {
+                let names = entry
+                    .tests
+                    .iter()
+                    .filter(|name| entry.code == wanted || **name == wanted.as_str());
+                names.for_each(|name| add(name, entry.code));
+            }
+        }
+    }
+    // What a cause needs that was proven to be something else stays out.
+    found.retain(|(_, codes)| codes.iter().any(|code| code != "C-UNKNOWN"));
+    Ok(found)
+}
+
+/// The change of this name in the circumstances of the trial; or why there is none to make.
+fn intervention(
+    name: &'static str,
+    target: &Target,
+    facts: &HostFacts,
+    at_most: Duration,
+) -> Result<Intervention, String> {
+    let queue = |attribute: &str, value: u32| Intervention::Queue {
+        name,
+        attribute: attribute.to_owned(),
+        value: value.to_string(),
+    };
+    let now = |attribute: &str| {
+        target.repeat.queues.first()?.at_start.get(attribute).map(|text| text.trim().to_owned())
+    };
+    let unless = |attribute: &str, wanted: u32| match now(attribute) {
+        Some(value) if value == wanted.to_string() => {
+            Err(format!("`{attribute}` is {wanted} already"))
+        }
+        Some(_) => Ok(queue(attribute, wanted)),
+        None => Err(format!("the disk has no `{attribute}`")),
+    };
+    match name {
+        "requests" => {
+            let pool: u32 = now("nr_requests")
+                .and_then(|text| text.parse().ok())
+                .ok_or("`nr_requests` was not recorded")?;
+            let enough = (4 * pool).max(2 * target.outstanding.unwrap_or(0)).min(MOST_REQUESTS);
+            match enough > pool {
+                true => Ok(queue("nr_requests", enough)),
+                false => Err(format!("`nr_requests` is {pool} already")),
+            }
+        }
+        "iodepth" => Ok(Intervention::Depth { name, times: 1, by: 4 }),
+        "deeper" => Ok(Intervention::Depth { name, times: 4, by: 1 }),
+        "longer" => Ok(Intervention::Longer(2 * at_most)),
+        "one-cpu" => {
+            let mut allowed = facts.cpus.allowed.iter();
+            let first = allowed.next().ok_or("no CPU is known")?;
+            match allowed.next() {
+                Some(_) => Ok(Intervention::Cpus(first.to_string())),
+                None => Err("there is one CPU already".to_owned()),
+            }
+        }
+        "strict" => unless("iosched/strict_guarantees", 1),
+        "low-latency" => unless("iosched/low_latency", 0),
+        "slice-idle" => match now("iosched/slice_idle").as_deref() {
+            Some("0") => Ok(queue("iosched/slice_idle", 8)),
+            Some(value) => Err(format!("`iosched/slice_idle` is {value} already")),
+            None => Err("the disk has no `iosched/slice_idle`".to_owned()),
+        },
+        "rotational" => unless("rotational", 0),
+        "scheduler" => Ok(Intervention::Scheduler("bfq".to_owned())),
+        "direct" => Ok(Intervention::Direct),
+        "repeat" => Ok(Intervention::Repeat),
+        other => Err(format!("this version has no change `{other}`")),
+    }
+}
+
+/// The trial with one thing changed, as planned for this host.
+fn trial(
+    target: &Target,
+    facts: &HostFacts,
+    at_most: Duration,
+    change: Option<&Intervention>,
+) -> Result<Trial, String> {
+    let mut study = target.study.clone();
+    study.design.at_most = at_most;
+    // All arms run equally long, so that their intervals can be compared.
+    study.design.stop = assay_study::Stop::AtMost;
+    if let Some(change) = change {
+        change.apply(&mut study, &target.factors)?;
+    }
+    let mut plan = plan_for(&study, facts, 0);
+    if let Some(refusal) = plan.refusals.first() {
+        return Err(refusal.to_string());
+    }
+    match plan.trials.len() {
+        1 => Ok(plan.trials.remove(0)),
+        count => Err(format!("it became {count} trials")),
+    }
+}

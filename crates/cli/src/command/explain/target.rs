@@ -1,0 +1,130 @@
+//! What is to be explained: the smallest trial of a run that failed, as a study of its own.
+
+use assay_judge::{Cause, Judgement, Verdict};
+use assay_record::{Manifest, RepeatRecord, TrialRecord};
+use assay_study::{Bindings, Scalar, Study, set_factor};
+use clap::Parser;
+
+use crate::args::{Arguments, Command};
+use crate::exit::Code;
+use crate::load::reload;
+use crate::talk;
+
+/// A trial, and the promise in it that is to be explained.
+pub(crate) struct Target {
+    /// Its place in the run.
+    pub(crate) number: usize,
+    /// The study with this trial's value of each factor alone.
+    pub(crate) study: Study,
+    /// The value of each factor.
+    pub(crate) factors: Bindings,
+    /// The promise's place in the trial.
+    pub(crate) promise: usize,
+    /// Its causes as judged.
+    pub(crate) suspects: Vec<Cause>,
+    /// What its first repeat recorded of the queues.
+    pub(crate) repeat: RepeatRecord,
+    /// How long its repeats were to run, seconds.
+    pub(crate) at_most_s: f64,
+    /// Requests that all workloads keep outstanding, where they say.
+    pub(crate) outstanding: Option<u32>,
+}
+
+impl Target {
+    /// Finds it. What stands against it is said.
+    pub(crate) fn of(manifest: &Manifest, judgement: &Judgement) -> Result<Self, Code> {
+        let Some((number, promise)) = smallest(manifest, judgement) else {
+            talk::error(&format!(
+                "no promise of this run is broken or void (its verdict: {:?})\n  hint: an undecided \
+                 run needs more time, see `needs_s` in verdict.json",
+                judgement.verdict
+            ));
+            return Err(Code::Usage);
+        };
+        let trial = &manifest.trials[number];
+        let Some(repeat) = trial.repeats.first() else {
+            talk::error(&"the trial that failed never ran");
+            return Err(Code::Usage);
+        };
+        let mut study = again(manifest)?;
+        let factors = bind(&mut study, trial)?;
+        Ok(Self {
+            number,
+            study,
+            factors,
+            promise,
+            suspects: judgement.trials[number].promises[promise].causes.clone(),
+            repeat: repeat.clone(),
+            at_most_s: trial.at_most_s,
+            outstanding: outstanding(trial),
+        })
+    }
+}
+
+/// A broken trial before a void one, and of those the one with the fewest groups.
+fn smallest(manifest: &Manifest, judgement: &Judgement) -> Option<(usize, usize)> {
+    let failing = |wanted: Verdict| {
+        let trials = judgement.trials.iter().enumerate();
+        let found = trials.filter_map(|(number, trial)| {
+            let promise = trial.promises.iter().position(|one| one.verdict == wanted)?;
+            Some((manifest.trials.get(number)?.groups.len(), number, promise))
+        });
+        found.min()
+    };
+    failing(Verdict::Broken)
+        .or_else(|| failing(Verdict::Void))
+        .map(|(_, number, promise)| (number, promise))
+}
+
+/// The study as the run had it.
+fn again(manifest: &Manifest) -> Result<Study, Code> {
+    if let Some(guest) = &manifest.guest {
+        talk::error(&format!(
+            "the run took place in a guest ({})\n  hint: run `assay explain` in such a guest \
+             (`assay lab exec`)",
+            guest.line()
+        ));
+        return Err(Code::Usage);
+    }
+    match Arguments::try_parse_from(&manifest.command).map(|found| found.command) {
+        Ok(Command::Run(arguments)) => {
+            reload(&manifest.study, &manifest.study_text, &arguments.study)
+        }
+        _ => {
+            talk::error(&format!(
+                "the run was not made by `assay run` of this version (`{}`)\n  hint: run the study \
+                 again with `assay run`",
+                manifest.command.join(" ")
+            ));
+            Err(Code::Usage)
+        }
+    }
+}
+
+/// Leaves each factor the one value that it had in the trial.
+fn bind(study: &mut Study, trial: &TrialRecord) -> Result<Bindings, Code> {
+    let mut factors = Bindings::new();
+    for (name, value) in &trial.factors {
+        let scalar = match value {
+            serde_json::Value::Bool(value) => Scalar::Boolean(*value),
+            serde_json::Value::Number(number) => match number.as_i64() {
+                Some(whole) => Scalar::Integer(whole),
+                None => Scalar::Float(number.as_f64().unwrap_or(f64::NAN)),
+            },
+            serde_json::Value::String(text) => Scalar::Text(text.clone()),
+            _ => continue,
+        };
+        if let Err(findings) = set_factor(study, name, vec![scalar.clone()]) {
+            let why = findings.first().map(|finding| finding.message.clone()).unwrap_or_default();
+            talk::error(&format!("the factor `{name}` cannot be set to `{scalar}`: {why}"));
+            return Err(Code::Usage);
+        }
+        factors.insert(name.clone(), scalar);
+    }
+    Ok(factors)
+}
+
+fn outstanding(trial: &TrialRecord) -> Option<u32> {
+    let workloads = trial.groups.iter().flat_map(|group| &group.workloads);
+    workloads.map(|workload| workload.io.outstanding).sum()
+}

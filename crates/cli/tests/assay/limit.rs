@@ -1,0 +1,108 @@
+//! Limits on memory: the check that says whether they bound, and promises across their levels.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::bench::Bench;
+use crate::running::json;
+use assay_testbed::Need;
+
+/// A file of 48 MiB that is read over and over, under a limit below and one far above it.
+const STUDY: &str = r#"
+title = "A limit on the page cache in a test"
+
+[factors]
+limit = ["24 MiB", "300 MiB"]
+
+[design]
+repeats = 2
+warm_up = "100 ms"
+at_most = "2 s"
+
+[disks.scratch]
+use = "loop"
+size = "96 MiB"
+format = "ext4"
+
+[[groups]]
+name = "box"
+knobs = { "memory.max" = "{limit}" }
+run = "reader"
+
+[workloads.reader]
+use = "command"
+command = ["sh", "-c", "echo 40 apples; while :; do cat {directory}/file >/dev/null; done"]
+metrics = { apples = { pattern = "([0-9]+) apples" } }
+prepare = "writer"
+
+[workloads.writer]
+use = "command"
+command = ["dd", "if=/dev/zero", "of={directory}/file", "bs=1M", "count=48", "conv=fsync"]
+
+[[promises]]
+measure = "reader.apples"
+is = "equal"
+over = "limit"
+within = "1 %"
+
+[[promises]]
+measure = "memory.current"
+is = "ratio"
+of = { limit = "300 MiB" }
+to = { limit = "24 MiB" }
+at_least = 1.2
+
+[[references]]
+what = "apples of somebody else"
+value = 41
+unit = "apples"
+source = "hearsay"
+measure = "reader.apples"
+under = { limit = "24 MiB" }
+"#;
+
+#[test]
+fn a_limit_says_whether_it_bound_and_its_levels_are_compared() {
+    let needs = [Need::Loop, Need::Tool("mkfs.ext4"), Need::Controller("memory")];
+    let Some(bench) = Bench::with("a limit that binds", &needs) else { return };
+    let ended = bench.run(&bench.write("study.toml", STUDY), &[]);
+    bench.assert_host_is_as_before("after the run");
+    let verdict: Value = json(&bench.out().join("verdict.json"));
+
+    let said = |trial: usize| -> String {
+        let checks = verdict["trials"][trial]["validity"].as_array().unwrap();
+        let check = checks.iter().find(|check| check["check"] == "limit").unwrap();
+        check["evidence"].as_str().unwrap().to_owned()
+    };
+    assert!(said(0).starts_with("`box` bound: limit 24.0 MiB"), "{}", said(0));
+    assert!(said(1).starts_with("`box` did not bind: limit 300.0 MiB"), "{}", said(1));
+
+    // The same number in every repeat is equal beyond doubt.
+    let equal = &verdict["comparisons"][0];
+    assert_eq!(equal["verdict"], "kept", "{equal:#}");
+    assert_eq!((&equal["is"], &equal["pairs"][0]["repeats"]), (&"equal".into(), &2.into()));
+    assert_eq!(equal["levels"][0]["value"].as_f64().map(f64::round), Some(40.0), "{equal:#}");
+    // How much is held under each is the kernel's business; that both are known is ours.
+    let ratio = &verdict["comparisons"][1];
+    assert!(ratio["pairs"][0]["ratio"].as_f64().is_some_and(|ratio| ratio > 1.2), "{ratio:#}");
+    let ours = &verdict["references"][0]["ours"];
+    assert_eq!(ours[0]["factors"]["limit"], "24 MiB", "{ours:#}");
+
+    for text in ["memory limit: `box` bound", "reader.apples over limit", "theirs: 41 apples"] {
+        assert!(ended.stdout.contains(text), "{text}\n{}", ended.stdout);
+    }
+    let html = fs::read_to_string(bench.out().join("report.html")).unwrap();
+    assert!(html.contains("comparison-1-levels-spec") && html.contains("Limits on memory"));
+}
+
+#[test]
+fn a_part_of_a_footprint_that_nobody_can_say_is_refused_before_anything_is_touched() {
+    let bench = Bench::aside();
+    let text = STUDY.replace("\"{limit}\" }", "\"0.5 footprint\" }");
+    let text = text.replace("count=48", "count={limit}");
+    let ended = bench.run(&bench.write("study.toml", &text), &[]);
+    ended.assert_code(4);
+    ended.assert_says(&["`reader` predicts no footprint", "in bytes", "nothing was touched"]);
+    assert!(!bench.out().exists());
+}

@@ -1,0 +1,100 @@
+//! `assay judge` on numbers that no run of Assay stands behind.
+
+use serde_json::Value;
+
+use crate::bench::Bench;
+
+/// fio's result of a job of 60 s, as far as it is looked at.
+fn fio(mib: u32) -> String {
+    let rate = f64::from(mib) / 60.0 * 1024.0;
+    format!(
+        r#"{{"fio version":"fio-3.33","timestamp_ms":1700000060000,"jobs":[{{"jobname":"reader","error":0,
+        "job options":{{"direct":"1","iodepth":"8","rw":"randread"}},
+        "read":{{"io_bytes":{},"total_ios":{},"runtime":60000,"iops":100.0,"bw_mean":{rate},"bw_dev":{},"bw_samples":119,
+        "iops_mean":100.0,"iops_stddev":1.0,"iops_samples":119,"clat_ns":{{"mean":80000000.0}}}},
+        "write":{{"io_bytes":0,"total_ios":0,"runtime":0,"iops":0.0,"bw_mean":0.0,"bw_dev":0.0,"bw_samples":0,
+        "iops_mean":0.0,"iops_stddev":0.0,"iops_samples":0}}}}]}}"#,
+        mib * 1_048_576,
+        mib * 256,
+        rate / 20.0
+    )
+}
+
+#[test]
+fn totals_of_fio_are_judged_against_weights() {
+    let bench = Bench::aside();
+    let (a, b) = (bench.write("a.json", &fio(100)), bench.write("b.json", &fio(200)));
+    let judge = |weights: &str, more: &[&str]| {
+        let mut words = vec!["judge".as_ref(), "--fio".as_ref(), a.as_os_str(), b.as_os_str()];
+        words.extend(["--weights".as_ref(), std::ffi::OsStr::new(weights)]);
+        words.extend(more.iter().map(std::ffi::OsStr::new));
+        bench.assay(words)
+    };
+    let kept = judge("100,200", &[]);
+    kept.assert_code(0);
+    assert!(
+        kept.stdout.contains("kept") && kept.stdout.contains("measured elsewhere"),
+        "{}",
+        kept.stdout
+    );
+    let broken = judge("100,400", &["--json"]);
+    broken.assert_code(1);
+    let verdict: Value = serde_json::from_str(&broken.stdout).unwrap();
+    assert_eq!(verdict["schema"], 1);
+    let share = verdict["trials"][0]["promises"][0]["groups"][0]["share"].as_f64().unwrap();
+    assert!((share - 1.0 / 3.0).abs() < 1e-9, "{share}");
+    let refused = judge("100", &[]);
+    refused.assert_code(2);
+    refused.assert_says(&["2 groups (`a`, `b`) and 1 weights", "hint: "]);
+}
+
+#[test]
+fn a_table_over_time_is_judged_and_a_bad_one_named_with_its_line() {
+    let bench = Bench::aside();
+    let mut text = String::from("group,time,amount\n");
+    for second in 0..400 {
+        let ripple = f64::from([3, 0, 2, 1, 4, 2, 2][second % 7]) / 20.0;
+        text.push_str(&format!(
+            "light,{second},{}\nheavy,{second},{}\n",
+            1.0 + ripple,
+            3.0 - ripple
+        ));
+    }
+    let csv = bench.write("rates.csv", &text);
+    let judge = |weights: &str| {
+        bench.assay([
+            "judge".as_ref(),
+            "--csv".as_ref(),
+            csv.as_os_str(),
+            "--weights".as_ref(),
+            weights.as_ref(),
+        ])
+    };
+    judge("2,5").assert_code(0);
+    judge("5,2").assert_code(1);
+    let bad = bench.write("bad.csv", "group,time,amount\nlight,1,fast\n");
+    let refused = bench.assay([
+        "judge".as_ref(),
+        "--csv".as_ref(),
+        bad.as_os_str(),
+        "--weights".as_ref(),
+        "1,2".as_ref(),
+    ]);
+    refused.assert_code(2);
+    refused.assert_says(&["bad.csv", "line 2", "`fast`"]);
+}
+
+#[test]
+fn what_is_missing_or_wrong_on_the_command_line_is_said() {
+    let bench = Bench::aside();
+    let refused = |words: &[&str], says: &[&str]| {
+        let ended = bench.assay(words);
+        ended.assert_code(2);
+        ended.assert_says(says);
+    };
+    refused(&["judge"], &["<RUN"]);
+    refused(&["judge", "--fio", "a.json"], &["--weights"]);
+    refused(&["judge", "--fio", "absent.json", "--weights", "1"], &["cannot read absent.json"]);
+    refused(&["judge", "--csv", "a.csv", "--weights", "1,0"], &["above 0"]);
+    refused(&["judge", "--csv", "a.csv", "--weights", "1,2", "--within", "0%"], &["above 0 %"]);
+}

@@ -1,0 +1,121 @@
+//! `assay sample`: a recording without a study, of a command, of a process and of a group.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::bench::Bench;
+
+/// Exit code, stdout, stderr.
+fn sample(bench: &Bench, arguments: &[&str]) -> (i32, String, String) {
+    let output = bench.program().arg("sample").args(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap()
+}
+
+const WORK: &str = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; sleep 0.3; echo done";
+
+#[test]
+fn a_command_is_recorded_from_its_beginning_to_its_end_and_nothing_else_changes() {
+    let bench = Bench::aside();
+    let out = bench.path("run");
+    let place = out.to_str().unwrap();
+    let arguments = ["--for", "60s", "--json", "--out", place, "--", "sh", "-c", WORK];
+    let (code, stdout, stderr) = sample(&bench, &arguments);
+    assert_eq!(code, 0, "{stderr}");
+    let document: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(document["schema"], 1);
+    assert_eq!(document["recording"]["ended"], "the command ended: exit status: 0");
+    // `sh` and the `sleep` that it forks.
+    let threads = &document["summary"]["threads"];
+    assert!(threads["threads"].as_f64() >= Some(2.0), "{threads}");
+    assert!(threads["run_s"].as_f64() > Some(0.0), "{threads}");
+    assert!(document["summary"]["paging"]["fault_s"].as_f64() > Some(0.0), "{document:#}");
+    assert!(document["summary"]["memory"]["cached_bytes"].as_f64() > Some(0.0));
+    for (name, why) in document["not_available"].as_object().unwrap() {
+        assert!(why.as_str().is_some_and(|why| why.len() > 10), "{name} has no reason");
+    }
+    assert!(document["not_available"]["pagetypeinfo"].is_string(), "it disturbs the host");
+    assert_eq!(read(&out.join("logs/command/stdout")), "done\n");
+    for table in ["threads", "vmstat", "meminfo", "host_cpu"] {
+        assert!(
+            out.join(format!("samples/trial-00-repeat-00/{table}.parquet")).is_file(),
+            "{table}"
+        );
+    }
+    let page = read(&out.join("report.html"));
+    assert!(page.contains("id=\"trial-1-threads-spec\""), "threads are drawn");
+    assert!(!page.contains("The machine was divided as promised"), "nothing was promised");
+    bench.assert_host_is_as_before("assay sample");
+}
+
+#[test]
+fn a_recording_is_not_judged_and_its_page_is_written_again() {
+    let bench = Bench::aside();
+    let out = bench.path("run");
+    let (code, text, stderr) =
+        sample(&bench, &["--out", out.to_str().unwrap(), "--", "sleep", "0.2"]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(text.contains("Threads") && text.contains("pgpgin/s"), "{text}");
+    let run = |command: &str| bench.program().arg(command).arg(&out).output().unwrap();
+    let judged = run("judge");
+    assert_eq!(judged.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&judged.stderr).contains("promises nothing"));
+    let page = read(&out.join("report.html"));
+    std::fs::remove_file(out.join("report.html")).unwrap();
+    assert_eq!(run("report").status.code(), Some(0));
+    assert_eq!(read(&out.join("report.html")), page, "the same page from the same samples");
+}
+
+#[test]
+fn a_process_is_followed_until_it_ends() {
+    let bench = Bench::aside();
+    let mut child = Command::new("sh").args(["-c", "sleep 1.5"]).spawn().unwrap();
+    let (out, pid) = (bench.path("run"), child.id().to_string());
+    let waiter = std::thread::spawn(move || child.wait());
+    let arguments = ["--pid", &pid, "--json", "--out", out.to_str().unwrap()];
+    let (code, stdout, stderr) = sample(&bench, &arguments);
+    waiter.join().unwrap().unwrap();
+    assert_eq!(code, 0, "{stderr}");
+    let document: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(document["recording"]["ended"], "the process ended");
+    assert!(document["summary"]["threads"]["threads"].as_f64() >= Some(1.0), "{document:#}");
+}
+
+#[test]
+fn a_command_that_does_not_end_is_stopped_and_one_that_fails_is_a_workload_that_failed() {
+    let bench = Bench::aside();
+    let long = bench.path("long");
+    let arguments = ["--for", "500ms", "--out", long.to_str().unwrap(), "--", "sleep", "600"];
+    let (code, text, stderr) = sample(&bench, &arguments);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(text.contains("stopped when the time was up"), "{text}");
+
+    let failing = bench.path("failing");
+    let arguments = ["--out", failing.to_str().unwrap(), "--", "sh", "-c", "echo no >&2; exit 7"];
+    let (code, _, stderr) = sample(&bench, &arguments);
+    assert_eq!(code, 5, "{stderr}");
+    assert!(stderr.contains("exit code 7"), "{stderr}");
+    assert_eq!(read(&failing.join("logs/command/stderr")), "no\n");
+}
+
+#[test]
+fn whom_there_is_not_is_said() {
+    let bench = Bench::aside();
+    let (code, _, stderr) = sample(&bench, &[]);
+    assert_eq!(code, 2, "{stderr}");
+    assert!(stderr.contains("--group") && stderr.contains("COMMAND"), "{stderr}");
+    let out = bench.path("run");
+    let place = ["--out", out.to_str().unwrap()];
+    let (code, _, stderr) = sample(&bench, &[&place[..], &["--group", "/no/such/group"]].concat());
+    assert_eq!(code, 4, "{stderr}");
+    assert!(stderr.contains("assay groups"), "{stderr}");
+    let (code, _, stderr) = sample(&bench, &["--also", "pagetype", "--pid", "1"]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("pagetypeinfo"), "{stderr}");
+}

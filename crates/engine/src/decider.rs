@@ -1,0 +1,51 @@
+//! Someone who may say that a repeat has shown enough. The engine knows no statistics: it shows
+//! what was recorded so far, and asks.
+
+use std::path::Path;
+use std::time::Duration;
+
+use assay_plan::Slot;
+use assay_record::{LooksRecord, Manifest, RepeatRecord};
+
+/// What there is of a repeat that is still running.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress<'r> {
+    /// The run so far, without this repeat.
+    pub manifest: &'r Manifest,
+    /// Which repeat it is.
+    pub slot: Slot,
+    /// The repeat as it would be recorded if it ended now, without what is only known at the end:
+    /// the last readings of its knobs and queues, and what its workloads say.
+    pub record: &'r RepeatRecord,
+    /// The folder that its samples are written to, once a second.
+    pub samples: &'r Path,
+    /// Time since the common start.
+    pub elapsed: Duration,
+}
+
+/// Ends repeats of trials that are to stop once decided.
+pub trait Decider {
+    /// A repeat has begun that lasts at most so long.
+    fn begin(&mut self, at_most: Duration);
+    /// Whether it may end. Asked about twenty times a second, so that it must be quick unless
+    /// there is reason to look.
+    fn is_enough(&mut self, progress: Progress<'_>) -> bool;
+    /// What to record of the looks, once the repeat is over.
+    fn looks(&mut self) -> LooksRecord;
+}
+
+/// Lets every repeat run to its end.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ToTheEnd;
+
+impl Decider for ToTheEnd {
+    fn begin(&mut self, _: Duration) {}
+
+    fn is_enough(&mut self, _: Progress<'_>) -> bool {
+        false
+    }
+
+    fn looks(&mut self) -> LooksRecord {
+        LooksRecord { part: 1.0, ..LooksRecord::default() }
+    }
+}

@@ -1,0 +1,51 @@
+//! C-SCHEDULER-CEILING: BFQ's lock is the bottleneck on a device that is faster than it.
+
+use super::{Strength, Suspicion};
+use crate::judgement::Cause;
+use crate::promise::Subject;
+use crate::queue::Queue;
+use crate::repeat::Repeat;
+use crate::series::growth;
+
+const CODE: &str = "C-SCHEDULER-CEILING";
+
+/// Half of what BFQ's document gives for the fastest CPU it was measured on.
+const MANY: f64 = 200_000.0;
+
+/// Looks at all requests a second; nothing under another scheduler.
+pub(super) fn suspect(
+    subject: &Subject<'_>,
+    queue: &Queue,
+    repeat: &Repeat<'_>,
+) -> Option<Suspicion> {
+    if queue.scheduler.as_deref() != Some("bfq") {
+        return None;
+    }
+    let rate = requests(subject, repeat);
+    Some(match rate {
+        Err(why) => Suspicion::NotSeen(format!("{CODE}: {why}")),
+        Ok(rate) if rate < MANY => {
+            Suspicion::RuledOut(format!("{CODE}: {rate:.0} requests a second, in all"))
+        }
+        Ok(rate) => Suspicion::Fits(
+            Cause {
+                code: CODE.to_owned(),
+                summary: "suspected: the disk is faster than the scheduler's lock".to_owned(),
+                evidence: vec![format!("{rate:.0} requests a second, in all, under BFQ")],
+            },
+            Strength::Fair,
+        ),
+    })
+}
+
+fn requests(subject: &Subject<'_>, repeat: &Repeat<'_>) -> Result<f64, String> {
+    let table = repeat.table("io")?;
+    let mut rate = 0.0;
+    for group in subject.groups {
+        let series = table.sum(group, &["read_ios", "write_ios"])?;
+        let (grown, seconds) = growth(&series, repeat.start_ns, repeat.end_ns)
+            .ok_or("the samples of `io` do not cover the window")?;
+        rate += grown / seconds;
+    }
+    Ok(rate)
+}

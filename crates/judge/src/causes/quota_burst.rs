@@ -1,0 +1,67 @@
+//! C-QUOTA-BURST: what a CPU did not use of its slice of a quota by the end of a period it may use
+//! in the next, up to a millisecond (Documentation/scheduler/sched-bwc.rst), so that a group may
+//! use that much more than its quota for each CPU and period.
+
+use assay_facts::Available;
+
+use super::{Strength, Suspicion};
+use crate::cpus::Shared;
+use crate::judgement::Cause;
+use crate::promise::{Numbers, Subject};
+use crate::reading;
+use crate::repeat::Repeat;
+
+const CODE: &str = "C-QUOTA-BURST";
+
+/// What a CPU may carry over the end of a period, seconds (min_cfs_rq_runtime).
+const CARRIED_S: f64 = 0.001;
+
+/// The kernel's period where none is set, seconds.
+const USUAL_PERIOD_S: f64 = 0.1;
+
+/// Looks at the group that is furthest above its quota.
+pub(super) fn suspect(
+    subject: &Subject<'_>,
+    repeat: &Repeat<'_>,
+    knob: &str,
+    numbers: &Numbers,
+) -> Suspicion {
+    let above = |index: &usize| numbers.seen[*index].value - numbers.expected[*index].share;
+    let most = (0..numbers.names.len()).max_by(|a, b| above(a).total_cmp(&above(b)));
+    let shared = Shared::of(subject.host, subject.trial, repeat.record).ok().flatten();
+    let (Some(most), Some(shared)) = (most, shared) else {
+        return Suspicion::NotSeen(format!("{CODE}: the CPUs of the groups are not known"));
+    };
+    let period = period_s(repeat, &numbers.names[most], knob).unwrap_or(USUAL_PERIOD_S);
+    let carried = shared.count() * CARRIED_S / period;
+    let text = format!(
+        "`{}` used {:.4} CPUs more than its quota; {} may carry {carried:.4} over the end of each \
+         period of {:.0} ms",
+        numbers.names[most],
+        above(&most),
+        shared.label(),
+        period * 1e3
+    );
+    if above(&most) > 1.1 * carried {
+        return Suspicion::RuledOut(format!("{CODE}: {text}"));
+    }
+    Suspicion::Fits(
+        Cause {
+            code: CODE.to_owned(),
+            summary: "suspected: each CPU carries unused quota over the end of a period".to_owned(),
+            evidence: vec![text],
+        },
+        Strength::Fair,
+    )
+}
+
+/// The period of a group's quota, from its own file on v1 and the second word on v2.
+fn period_s(repeat: &Repeat<'_>, group: &str, knob: &str) -> Option<f64> {
+    let reading = reading::find(repeat.record, group, knob)?;
+    let text = match (reading.also.get("cpu.cfs_period_us"), &reading.at_start) {
+        (Some(Available::Value(period)), _) => period.trim(),
+        (_, Available::Value(both)) => both.split_whitespace().nth(1)?,
+        _ => return None,
+    };
+    text.parse::<f64>().ok().filter(|us| *us > 0.0).map(|us| us * 1e-6)
+}

@@ -1,0 +1,36 @@
+//! Amounts over time: the same window, grid, warm-up and bootstrap as for Assay's own samples.
+
+use super::{Amounts, Found, Outside, assemble};
+use crate::grid::Grid;
+use crate::series::{Series, monotone};
+use crate::statistics::bootstrap::{self, DRAWS, Quantity, Stream};
+use crate::statistics::estimate::combine;
+use crate::warm_up;
+
+/// Estimates on the time that all groups have in common. The error says what is missing.
+pub(super) fn numbers(outside: &Outside) -> Result<Found, String> {
+    let mut all: Vec<Series> = Vec::with_capacity(outside.groups.len());
+    for group in &outside.groups {
+        let Amounts::Series(series) = &group.amounts else { continue };
+        if series.len() < 2 {
+            return Err(format!("`{}` has fewer than two readings", group.name));
+        }
+        all.push(monotone(&group.name, series.clone())?);
+    }
+    let whole = Grid::of_series(&all, 1.0, 0, u64::MAX)
+        .map_err(|_| "the groups have no time in common that holds two readings".to_owned())?;
+    let cut = warm_up::find(&whole);
+    let grid = whole.cut(cut.steps);
+    let stream = Stream { seed: outside.seed, number: 0 };
+    let draws = bootstrap::resample(&grid, Quantity::Share, DRAWS, stream)
+        .ok_or("no group got anything")?;
+    let combined = combine(&[draws], outside.confidence).ok_or("there is no group")?;
+    let rates = grid.totals().iter().map(|total| total / grid.seconds()).collect();
+    let assumption =
+        (!cut.settled).then(|| "no steady state was found, the second half is judged".to_owned());
+    Ok(Found {
+        numbers: assemble(outside, combined.groups, rates, combined.blocks, grid.seconds()),
+        warm_up_s: cut.steps as f64 * grid.step_s(),
+        assumption,
+    })
+}

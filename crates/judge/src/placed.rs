@@ -1,0 +1,300 @@
+//! Promises that threads are on their CPUs and pages on their nodes.
+//!
+//! Nothing is divided here: each workload with a place stands for itself. Of threads the engine has
+//! looked several times a second which CPU each ran on last; threads of one look are seen at the
+//! same moment and count as one observation, so that the interval is that of Wilson over looks. Pages
+//! were counted, all of them, at the end of each repeat: within one repeat the share is exact, and
+//! over several the interval is Student's t over repeats.
+
+mod causes;
+
+use std::collections::BTreeMap;
+
+use assay_facts::Available;
+use assay_record::{NodeCounts, PlacementReading, PlacementRecord, PromiseRecord};
+use assay_units::MemoryPolicy;
+
+use crate::gates::{Gate, Scope};
+use crate::judgement::{GroupJudgement, Interval, PromiseJudgement, Verdict};
+use crate::promise::Subject;
+use crate::reason;
+use crate::statistics::student::{normal_quantile, t_quantile};
+use crate::wording::{count, margin, percent};
+
+/// What is said to be in its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum What {
+    /// Samples of threads.
+    Threads,
+    /// Bytes of anonymous memory.
+    Pages,
+}
+
+impl What {
+    /// The measure of that name in a study.
+    pub(crate) fn parse(measure: &str) -> Option<Self> {
+        match measure {
+            "threads" => Some(Self::Threads),
+            "pages" => Some(Self::Pages),
+            _ => None,
+        }
+    }
+}
+
+/// One workload with a place, as all repeats saw it.
+pub(crate) struct Seen<'r> {
+    /// What was asked.
+    pub(crate) asked: &'r PlacementRecord,
+    /// What was seen, one entry a repeat, with what the host counted meanwhile.
+    pub(crate) readings: Vec<(&'r PlacementReading, Option<&'r NodeCounts>)>,
+    /// The share in its place.
+    pub(crate) share: Interval,
+}
+
+/// Judges a promise of the relation `placed`.
+pub(crate) fn judge(
+    subject: &Subject<'_>,
+    promise: &PromiseRecord,
+    document: PromiseJudgement,
+) -> PromiseJudgement {
+    let void =
+        |reason: String| PromiseJudgement { verdict: Verdict::Void, reason, ..document.clone() };
+    let Some(what) = What::parse(&promise.measure) else {
+        return void(format!("`{}` has no place", promise.measure));
+    };
+    let failed: Vec<&Gate> =
+        subject.gates.iter().filter(|gate| !gate.check.ok && gate.scope == Scope::All).collect();
+    if !failed.is_empty() {
+        let causes = failed.iter().filter_map(|gate| gate.cause()).collect();
+        return PromiseJudgement { causes, ..void(reason::of_gates(&failed)) };
+    }
+    let seen = match look(subject, promise, what) {
+        Ok(seen) => seen,
+        Err(why) => return void(why),
+    };
+    let verdicts = seen.iter().map(|one| verdict(one.share, promise.within));
+    let worst = Verdict::worst(verdicts);
+    let mut judged = PromiseJudgement {
+        verdict: worst,
+        reason: sentence(&seen, what, promise, worst),
+        worst_error: worst_error(&seen),
+        groups: seen.iter().map(|one| row(one, promise.within)).collect(),
+        ..document
+    };
+    if worst == Verdict::Broken {
+        let broken = |one: &&Seen<'_>| verdict(one.share, promise.within) == Verdict::Broken;
+        judged.causes = causes::find(seen.iter().find(broken), what);
+    }
+    judged
+}
+
+/// Every placed workload of a measured group; the error says why nothing can be shown.
+fn look<'r>(
+    subject: &Subject<'r>,
+    promise: &PromiseRecord,
+    what: What,
+) -> Result<Vec<Seen<'r>>, String> {
+    if subject.repeats.is_empty() {
+        return Err("no repeat can be judged".to_owned());
+    }
+    let placed = subject.trial.placements.iter();
+    let measured = placed.filter(|record| subject.groups.contains(&record.group.as_str()));
+    let seen: Vec<Seen<'r>> =
+        measured.map(|asked| one(subject, promise, what, asked)).collect::<Result<_, _>>()?;
+    match seen.is_empty() {
+        true => Err("no workload of a measured group has a place".to_owned()),
+        false => Ok(seen),
+    }
+}
+
+fn one<'r>(
+    subject: &Subject<'r>,
+    promise: &PromiseRecord,
+    what: What,
+    asked: &'r PlacementRecord,
+) -> Result<Seen<'r>, String> {
+    possible(subject, what, asked)?;
+    let mut readings = Vec::new();
+    for repeat in subject.repeats {
+        let record = repeat.record;
+        let reading = record.placements.iter().find(|one| one.workload == asked.workload);
+        let reading = reading.ok_or_else(|| {
+            format!("`{}` was not looked at in repeat {}", asked.workload, repeat.number)
+        })?;
+        readings.push((reading, record.nodes.as_ref()));
+    }
+    let share = match what {
+        What::Threads => threads(&readings, promise.confidence),
+        What::Pages => pages(asked, &readings, promise.confidence),
+    };
+    let share = share.map_err(|why| format!("`{}`: {why}", asked.workload))?;
+    Ok(Seen { asked, readings, share })
+}
+
+/// A place that is the whole machine proves nothing.
+fn possible(subject: &Subject<'_>, what: What, asked: &PlacementRecord) -> Result<(), String> {
+    let name = &asked.workload;
+    match (what, &asked.cpus) {
+        (What::Threads, None) => Err(format!("the place of `{name}` names no CPUs")),
+        (What::Threads, Some(cpus)) if subject.host.cpus.allowed.is_subset(cpus) => Err(format!(
+            "`{name}` may run on all CPUs there are: its threads could be nowhere else"
+        )),
+        (What::Pages, _) if subject.host.memory_nodes.len() < 2 => {
+            Err("the host has one node with memory: pages could be nowhere else".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Wilson's interval (1927) over looks.
+fn threads(
+    readings: &[(&PlacementReading, Option<&NodeCounts>)],
+    confidence: f64,
+) -> Result<Interval, String> {
+    let sum = |part: fn(&PlacementReading) -> u64| -> f64 {
+        readings.iter().map(|(reading, _)| part(reading) as f64).sum()
+    };
+    let (samples, looks) = (sum(|reading| reading.samples), sum(|reading| reading.looks));
+    if samples <= 0.0 {
+        return Err("none of its threads was seen".to_owned());
+    }
+    let share = sum(|reading| reading.on_cpus) / samples;
+    let z = normal_quantile(confidence);
+    let n = looks.min(samples);
+    let (middle, half) = (
+        (share + z * z / (2.0 * n)) / (1.0 + z * z / n),
+        z / (1.0 + z * z / n) * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt(),
+    );
+    Ok(Interval {
+        value: share,
+        low: (middle - half).max(0.0),
+        // Rounding must not put the whole beyond itself.
+        high: (middle + half).min(1.0).max(share),
+    })
+}
+
+/// The part of all bytes that lies where the policy has it: of each node no more than its part.
+fn pages(
+    asked: &PlacementRecord,
+    readings: &[(&PlacementReading, Option<&NodeCounts>)],
+    confidence: f64,
+) -> Result<Interval, String> {
+    let mut shares = Vec::new();
+    for (reading, counts) in readings {
+        let found = match &reading.pages {
+            Some(Available::Value(found)) => found,
+            Some(Available::NotAvailable(why)) => return Err(format!("not available: {why}")),
+            None => return Err("its pages were not counted".to_owned()),
+        };
+        let total: u64 = found.values().sum();
+        if total == 0 {
+            return Err("it had no anonymous memory at the end of the window".to_owned());
+        }
+        let expected = expected(asked, *counts)?;
+        let part = |node: &u16| found.get(node).copied().unwrap_or(0) as f64 / total as f64;
+        shares.push(match &asked.memory {
+            // Any of its nodes is its place.
+            Some(MemoryPolicy::Bind(nodes) | MemoryPolicy::PreferredMany(nodes))
+                if expected.is_empty() =>
+            {
+                nodes.iter().map(|node| part(&node)).sum()
+            }
+            _ => expected.iter().map(|(node, most)| part(node).min(*most)).sum::<f64>(),
+        });
+    }
+    Ok(over_repeats(&shares, confidence))
+}
+
+/// The part of each node; empty where any of several nodes will do.
+fn expected(
+    asked: &PlacementRecord,
+    counts: Option<&NodeCounts>,
+) -> Result<BTreeMap<u16, f64>, String> {
+    match &asked.memory {
+        Some(MemoryPolicy::WeightedInterleave(nodes)) => {
+            let weights =
+                counts.map(|counts| &counts.weights).ok_or("the weights were not read")?;
+            let weight = |node| weights.get(&node).copied().unwrap_or(1) as f64;
+            let sum: f64 = nodes.iter().map(weight).sum();
+            Ok(nodes.iter().map(|node| (node, weight(node) / sum)).collect())
+        }
+        Some(MemoryPolicy::Bind(_) | MemoryPolicy::PreferredMany(_)) => Ok(asked.pages.clone()),
+        _ if asked.pages.is_empty() => {
+            let policy = asked.memory.as_ref().map_or("no policy".to_owned(), ToString::to_string);
+            Err(format!("`{policy}` on these CPUs promises nothing of single nodes"))
+        }
+        _ => Ok(asked.pages.clone()),
+    }
+}
+
+fn over_repeats(shares: &[f64], confidence: f64) -> Interval {
+    let n = shares.len() as f64;
+    let value = shares.iter().sum::<f64>() / n;
+    if shares.len() < 2 {
+        return Interval { value, low: value, high: value };
+    }
+    let variance = shares.iter().map(|share| (share - value).powi(2)).sum::<f64>() / (n - 1.0);
+    let half = t_quantile(confidence, n - 1.0) * (variance / n).sqrt();
+    Interval { value, low: (value - half).max(0.0), high: (value + half).min(1.0) }
+}
+
+fn verdict(share: Interval, within: f64) -> Verdict {
+    let least = 1.0 - within;
+    if share.low >= least {
+        Verdict::Kept
+    } else if share.high < least {
+        Verdict::Broken
+    } else {
+        Verdict::Undecided
+    }
+}
+
+fn worst_error(seen: &[Seen<'_>]) -> Option<Interval> {
+    let worst = seen.iter().min_by(|a, b| a.share.value.total_cmp(&b.share.value))?.share;
+    Some(Interval { value: 1.0 - worst.value, low: 1.0 - worst.high, high: 1.0 - worst.low })
+}
+
+fn row(seen: &Seen<'_>, within: f64) -> GroupJudgement {
+    GroupJudgement {
+        name: seen.asked.workload.clone(),
+        knob: None,
+        expected_share: 1.0,
+        share_by_weight: None,
+        share: seen.share.value,
+        low: seen.share.low,
+        high: seen.share.high,
+        rate: seen.share.value,
+        verdict: verdict(seen.share, within),
+    }
+}
+
+fn sentence(seen: &[Seen<'_>], what: What, promise: &PromiseRecord, worst: Verdict) -> String {
+    let deciding = seen
+        .iter()
+        .filter(|one| verdict(one.share, promise.within) == worst)
+        .min_by(|a, b| a.share.low.total_cmp(&b.share.low));
+    let Some(one) = deciding else { return String::new() };
+    let Interval { value, low, high } = one.share;
+    let (name, sure) = (&one.asked.workload, percent(promise.confidence));
+    let (subject, place) = match what {
+        What::Threads => {
+            let looks: u64 = one.readings.iter().map(|(reading, _)| reading.looks).sum();
+            let cpus = one.asked.cpus.as_ref().map(ToString::to_string).unwrap_or_default();
+            let looks = count(usize::try_from(looks).unwrap_or(usize::MAX), "look");
+            (format!("samples of threads of `{name}` ({looks})"), format!("on the CPUs {cpus}"))
+        }
+        What::Pages => {
+            let policy = one.asked.memory.as_ref().map(ToString::to_string);
+            let policy = policy.unwrap_or_else(|| "first touch on its CPUs".to_owned());
+            (format!("anonymous pages of `{name}`"), format!("where `{policy}` puts them"))
+        }
+    };
+    format!(
+        "{} of the {subject} were {place} ({} to {} with {sure} confidence), where at least {} was \
+         promised",
+        percent(value),
+        percent(low),
+        percent(high),
+        margin(1.0 - promise.within)
+    )
+}

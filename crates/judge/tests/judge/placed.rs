@@ -1,0 +1,153 @@
+//! Threads and pages that are in their place, or not, and why.
+
+use std::collections::BTreeMap;
+
+use assay_facts::Available;
+use assay_judge::{PromiseJudgement, Verdict};
+use assay_record::{NodeCounts, PlacementReading, PlacementRecord, RelationRecord};
+
+use crate::synthetic::{Run, Scenario};
+
+/// One workload on CPUs 0-1 of four, its memory interleaved over two nodes; 200 looks at two
+/// threads, all in place.
+fn run(measure: &str) -> Run {
+    let mut run = Scenario::new(&[100, 200]).run();
+    run.manifest.host.cpus.allowed = "0-3".parse().unwrap();
+    run.manifest.host.memory_nodes = "0-1".parse().unwrap();
+    let trial = run.trial();
+    trial.promises[0].measure = measure.to_owned();
+    trial.promises[0].is = RelationRecord::Placed;
+    trial.promises[0].within = 0.05;
+    trial.placements = vec![PlacementRecord {
+        workload: "task1.reader".to_owned(),
+        group: "task1".to_owned(),
+        asked_cpus: Some("0-1".to_owned()),
+        cpus: Some("0-1".parse().unwrap()),
+        memory: Some("interleave:0-1".parse().unwrap()),
+        huge_pages: None,
+        pages: BTreeMap::from([(0, 0.5), (1, 0.5)]),
+    }];
+    let counted = |text: &str, count| BTreeMap::from([(text.to_owned(), count)]);
+    run.repeat().placements = vec![PlacementReading {
+        workload: "task1.reader".to_owned(),
+        looks: 200,
+        threads: 2,
+        samples: 400,
+        on_cpus: 400,
+        by_cpu: BTreeMap::from([(0, 200), (1, 200)]),
+        allowed_cpus: counted("0-1", 40),
+        allowed_nodes: counted("0-1", 40),
+        huge_pages: BTreeMap::new(),
+        pages: Some(Available::Value(BTreeMap::from([(0, 49 << 20), (1, 51 << 20)]))),
+        policies: counted("interleave:0-1", 100 << 20),
+    }];
+    run.repeat().nodes = Some(NodeCounts {
+        missed_pages: BTreeMap::from([(0, 0), (1, 0)]),
+        moved_pages: Available::Value(0),
+        balancing: Available::Value("0".to_owned()),
+        weights: BTreeMap::from([(0, 1), (1, 1)]),
+    });
+    run
+}
+
+fn reading(run: &mut Run) -> &mut PlacementReading {
+    &mut run.repeat().placements[0]
+}
+
+fn codes(promise: &PromiseJudgement) -> Vec<&str> {
+    promise.causes.iter().map(|cause| cause.code.as_str()).collect()
+}
+
+#[test]
+fn threads_on_their_cpus_keep_the_promise_with_wilson_s_interval() {
+    let promise = run("threads").promise();
+    assert_eq!(promise.verdict, Verdict::Kept, "{}", promise.reason);
+    let row = &promise.groups[0];
+    assert_eq!((row.name.as_str(), row.share, row.high), ("task1.reader", 1.0, 1.0));
+    // n / (n + z^2) with z = 1.96.
+    assert!((row.low - 200.0 / (200.0 + 3.8415)).abs() < 1e-4, "{}", row.low);
+    assert!(promise.reason.contains("200 looks"), "{}", promise.reason);
+}
+
+#[test]
+fn a_few_looks_leave_it_open() {
+    let mut run = run("threads");
+    let reading = reading(&mut run);
+    (reading.looks, reading.samples, reading.on_cpus) = (20, 40, 40);
+    assert_eq!(run.promise().verdict, Verdict::Undecided);
+}
+
+#[test]
+fn threads_that_a_program_places_by_itself_are_told_from_those_that_were_never_placed() {
+    let mut run = run("threads");
+    reading(&mut run).on_cpus = 200;
+    reading(&mut run).allowed_cpus.insert("2".to_owned(), 40);
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Broken, "{}", promise.reason);
+    assert_eq!(codes(&promise), ["C-PLACE-TOOL"]);
+    assert!(promise.causes[0].evidence[0].contains("50.0 %"), "{:?}", promise.causes);
+
+    reading(&mut run).on_cpus = 0;
+    reading(&mut run).allowed_cpus = BTreeMap::from([("0-3".to_owned(), 80)]);
+    assert_eq!(codes(&run.promise()), ["C-PLACE-NOT-APPLIED"]);
+}
+
+#[test]
+fn pages_that_are_halved_are_in_their_place_and_pages_on_one_node_are_not() {
+    let promise = run("pages").promise();
+    assert_eq!(promise.verdict, Verdict::Kept, "{}", promise.reason);
+    assert!((promise.groups[0].share - 0.99).abs() < 1e-9);
+
+    let mut run = run("pages");
+    reading(&mut run).pages = Some(Available::Value(BTreeMap::from([(0, 100 << 20)])));
+    reading(&mut run).policies = BTreeMap::from([("bind:0".to_owned(), 100 << 20)]);
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Broken, "{}", promise.reason);
+    assert!((promise.groups[0].share - 0.5).abs() < 1e-9);
+    assert_eq!(codes(&promise), ["C-PLACE-NOT-APPLIED"]);
+}
+
+#[test]
+fn full_nodes_balancing_and_cpusets_are_causes() {
+    let mut run = run("pages");
+    reading(&mut run).pages = Some(Available::Value(BTreeMap::from([(0, 90), (1, 10)])));
+    let counts = run.repeat().nodes.as_mut().unwrap();
+    counts.missed_pages.insert(0, 5000);
+    counts.moved_pages = Available::Value(700);
+    counts.balancing = Available::Value("1".to_owned());
+    reading(&mut run).allowed_nodes = BTreeMap::from([("0".to_owned(), 40)]);
+    let promise = run.promise();
+    assert_eq!(codes(&promise), ["C-PLACE-CPUSET", "C-PLACE-NODE-FULL", "C-PLACE-BALANCED"]);
+}
+
+#[test]
+fn weights_that_were_read_decide_what_weighted_interleaving_promises() {
+    let mut run = run("pages");
+    run.trial().placements[0].memory = Some("weighted-interleave:0-1".parse().unwrap());
+    run.repeat().nodes.as_mut().unwrap().weights = BTreeMap::from([(0, 3), (1, 1)]);
+    reading(&mut run).pages = Some(Available::Value(BTreeMap::from([(0, 75), (1, 25)])));
+    assert_eq!(run.promise().verdict, Verdict::Kept);
+}
+
+#[test]
+fn what_could_not_be_elsewhere_is_void() {
+    let mut threads = run("threads");
+    threads.manifest.host.cpus.allowed = "0-1".parse().unwrap();
+    let mut pages = run("pages");
+    pages.manifest.host.memory_nodes = "0".parse().unwrap();
+    let mut nothing = run("pages");
+    nothing.trial().placements[0].memory = Some("first touch".parse().unwrap());
+    nothing.trial().placements[0].pages.clear();
+    let mut unseen = run("threads");
+    unseen.repeat().placements.clear();
+    for (run, said) in [
+        (threads, "could be nowhere else"),
+        (pages, "one node"),
+        (nothing, "promises nothing of single nodes"),
+        (unseen, "was not looked at"),
+    ] {
+        let promise = run.promise();
+        assert_eq!(promise.verdict, Verdict::Void);
+        assert!(promise.reason.contains(said), "no {said} in {}", promise.reason);
+    }
+}

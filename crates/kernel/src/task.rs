@@ -1,0 +1,132 @@
+//! What /proc/PID/task/TID says of one thread, for readers that ask many times a second
+//! (proc_pid_stat(5), Documentation/scheduler/sched-stats.rst). Nothing here allocates.
+
+use crate::counters::number;
+
+/// The fields of `stat` that a sampler follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat<'t> {
+    /// The command name, without its parentheses. It may hold blanks and parentheses itself.
+    pub name: &'t [u8],
+    /// The state letter: `R`, `S`, `D`, `T`, `Z` and others.
+    pub state: u8,
+    /// The parent of the process.
+    pub parent: u32,
+    /// Faults that needed no disk.
+    pub minor_faults: u64,
+    /// Faults that did.
+    pub major_faults: u64,
+    /// Threads of the process.
+    pub threads: u64,
+    /// When it was started, clock ticks after boot: with its id it names a thread for ever.
+    pub started: u64,
+    /// The CPU that it ran on last.
+    pub cpu: u16,
+}
+
+/// Fields of `stat` by the numbers of the manual page; the state is field 3 and comes first
+/// behind the name.
+const STATE: usize = 3;
+const PARENT: usize = 4;
+const MINOR_FAULTS: usize = 10;
+const MAJOR_FAULTS: usize = 12;
+const THREADS: usize = 20;
+const STARTED: usize = 22;
+const CPU: usize = 39;
+
+/// Reads a `stat` file; `None` when it is cut short or is none.
+#[must_use]
+pub fn stat(text: &[u8]) -> Option<Stat<'_>> {
+    let open = text.iter().position(|byte| *byte == b'(')?;
+    let close = text.iter().rposition(|byte| *byte == b')')?;
+    let name = text.get(open + 1..close)?;
+    let mut values = [0_u64; CPU + 1];
+    let mut state = 0;
+    let words = text.get(close + 1..)?.split(u8::is_ascii_whitespace);
+    for (field, word) in (STATE..).zip(words.filter(|word| !word.is_empty())) {
+        if field == STATE {
+            state = *word.first()?;
+        } else {
+            // Some fields are negative, such as tpgid; none of those that are wanted is.
+            values[field] = number(word).unwrap_or(0);
+        }
+        if field == CPU {
+            return Some(Stat {
+                name,
+                state,
+                parent: u32::try_from(values[PARENT]).ok()?,
+                minor_faults: values[MINOR_FAULTS],
+                major_faults: values[MAJOR_FAULTS],
+                threads: values[THREADS],
+                started: values[STARTED],
+                cpu: u16::try_from(values[CPU]).ok()?,
+            });
+        }
+    }
+    None
+}
+
+/// What `schedstat` counts of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SchedStat {
+    /// Nanoseconds on a CPU. What a running thread has used since the last tick may be missing.
+    pub run_ns: u64,
+    /// Nanoseconds for which it was ready to run and waited.
+    pub wait_ns: u64,
+    /// How often it was put on a CPU.
+    pub slices: u64,
+}
+
+/// Reads a `schedstat` file.
+#[must_use]
+pub fn schedstat(text: &[u8]) -> Option<SchedStat> {
+    let [run_ns, wait_ns, slices] = crate::counters::fields::<3>(text, "")?;
+    Some(SchedStat { run_ns, wait_ns, slices })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(name: &str) -> String {
+        let mut fields: Vec<String> = (4..=52).map(|field| field.to_string()).collect();
+        fields[8 - 4] = "-1".to_owned();
+        format!("7 ({name}) R {}\n", fields.join(" "))
+    }
+
+    #[test]
+    fn a_name_with_blanks_and_parentheses_hides_no_field() {
+        let text = line("a) R 1 (b)");
+        let stat = stat(text.as_bytes()).unwrap();
+        assert_eq!(stat.name, b"a) R 1 (b)");
+        assert_eq!((stat.state, stat.parent, stat.threads), (b'R', 4, 20));
+        assert_eq!((stat.minor_faults, stat.major_faults), (10, 12));
+        assert_eq!((stat.started, stat.cpu), (22, 39));
+    }
+
+    #[test]
+    fn a_line_that_is_cut_is_none() {
+        let text = line("x");
+        let end = text.find(" 39").unwrap();
+        for cut in 0..end {
+            assert_eq!(stat(&text.as_bytes()[..cut]), None, "{cut} bytes");
+        }
+        assert_eq!(stat(b") ("), None);
+    }
+
+    #[test]
+    fn schedstat_needs_all_three_numbers() {
+        let found = schedstat(b"119959 2360268 2\n").unwrap();
+        assert_eq!((found.run_ns, found.wait_ns, found.slices), (119_959, 2_360_268, 2));
+        assert_eq!(schedstat(b"1 2\n"), None);
+    }
+
+    #[test]
+    fn the_running_kernel_agrees_with_both_parsers() {
+        let root = crate::Root::real();
+        let text = root.read("/proc/thread-self/stat").unwrap();
+        let found = stat(text.as_bytes()).unwrap();
+        assert!(found.threads >= 1 && found.started > 0, "{found:?}");
+        assert_eq!(found.state, b'R');
+    }
+}

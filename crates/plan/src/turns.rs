@@ -1,0 +1,68 @@
+//! Several plans as one, whose repeats take turns: what is compared must share the host's weather.
+
+use assay_study::Scalar;
+
+use crate::order::Slot;
+use crate::trial::{Plan, Trial};
+
+/// The factor by which the trials of such a plan are told apart.
+pub const CHANGED: &str = "changed";
+
+/// Trials that differ in one thing each, named by the factor [`CHANGED`], in turns: forwards in
+/// one round and backwards in the next, so that a drift of the host does not favour any of them.
+#[must_use]
+pub fn take_turns(arms: Vec<(String, Trial)>, rounds: u32) -> Plan {
+    let count = arms.len();
+    let named = arms.into_iter().map(|(name, mut trial)| {
+        trial.factors.insert(CHANGED.to_owned(), Scalar::Text(name));
+        trial
+    });
+    let trials = named.collect();
+    let mut slots = Vec::with_capacity(count * rounds as usize);
+    for repeat in 0..rounds {
+        let round = (0..count).map(|trial| Slot { trial, repeat });
+        match repeat % 2 {
+            0 => slots.extend(round),
+            _ => slots.extend(round.rev()),
+        }
+    }
+    Plan { trials, slots, comparisons: Vec::new(), references: Vec::new(), refusals: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use assay_record::{StopRecord, WarmUpRecord};
+
+    use super::*;
+
+    fn trial() -> Trial {
+        Trial {
+            factors: BTreeMap::new(),
+            disks: Vec::new(),
+            groups: Vec::new(),
+            homes: Vec::new(),
+            absent: BTreeMap::new(),
+            promises: Vec::new(),
+            warm_up: WarmUpRecord::Auto,
+            at_most: Duration::from_secs(1),
+            ends: assay_study::Ends::First,
+            sampling: assay_study::Sampling::default(),
+            stop: StopRecord::AtMost,
+            settings: Vec::new(),
+            drop_caches: None,
+            placements: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn rounds_go_forwards_and_backwards_in_turn() {
+        let arms = ["unchanged", "requests", "strict"].map(|name| (name.to_owned(), trial()));
+        let plan = take_turns(arms.to_vec(), 2);
+        let order: Vec<usize> = plan.slots.iter().map(|slot| slot.trial).collect();
+        assert_eq!(order, [0, 1, 2, 2, 1, 0]);
+        assert_eq!(plan.trials[2].factors[CHANGED], Scalar::Text("strict".to_owned()));
+    }
+}

@@ -1,0 +1,114 @@
+//! On which nodes the pages of the followed processes lay over time.
+
+use std::collections::BTreeMap;
+
+use assay_record::{RepeatRecord, Table};
+use serde_json::{Value, json};
+
+use super::Drawing;
+use super::spec::{base, csv_number, only_chosen, repeat_choice};
+use super::threads::same_width;
+use crate::trial::Trial;
+
+/// The share of each node in the pages of all followed processes.
+pub(super) fn page_nodes(trial: &Trial<'_>) -> Drawing {
+    let (mut csv, mut repeats) = (String::from("repeat,seconds,node,percent,gib\n"), vec![]);
+    let mut length = 0.0_f64;
+    for (number, repeat, table) in trial.tables("pages") {
+        length = length.max(repeat.stopped_ns.saturating_sub(repeat.released_ns) as f64 / 1e9);
+        for (seconds, nodes) in held(repeat, table) {
+            let all: f64 = nodes.values().sum();
+            for (node, bytes) in nodes.iter().filter(|_| all > 0.0) {
+                let percent = csv_number(bytes / all * 100.0);
+                let gib = csv_number(bytes / f64::from(1 << 30));
+                csv.push_str(&format!("{number},{seconds:.2},{node},{percent},{gib}\n"));
+                repeats.push(number);
+            }
+        }
+    }
+    repeats.dedup();
+    let spec = if repeats.is_empty() {
+        Err(trial.why_missing("pages"))
+    } else {
+        Ok(spec(trial, &csv, &repeats, length))
+    };
+    Drawing {
+        part: "page-nodes",
+        title: "Pages on nodes".to_owned(),
+        reading: "The share of each NUMA node in the resident pages of all processes that are \
+                  followed; drawn at random within 2 points each, and exact now and then."
+            .to_owned(),
+        wide: true,
+        spec,
+    }
+}
+
+/// The nodes that a table has columns for, with those columns.
+pub(crate) fn node_columns(table: &Table) -> Vec<(u16, usize)> {
+    let columns = table.columns.iter().enumerate();
+    columns
+        .filter_map(|(at, column)| {
+            let number = column.name.strip_prefix("node")?.strip_suffix("_bytes")?;
+            Some((number.parse().ok()?, at))
+        })
+        .collect()
+}
+
+/// Seconds, and bytes by node.
+type Held = Vec<(f64, BTreeMap<u16, f64>)>;
+
+/// Bytes on each node at every time at which some process was looked at, all processes together:
+/// each counts with its latest row.
+fn held(repeat: &RepeatRecord, table: &Table) -> Held {
+    let columns = node_columns(table);
+    let mut latest: BTreeMap<u32, BTreeMap<u16, f64>> = BTreeMap::new();
+    let mut found: Held = Vec::new();
+    for (row, time) in table.time_ns.iter().enumerate() {
+        let nodes: BTreeMap<u16, f64> = columns
+            .iter()
+            .filter_map(|(node, at)| Some((*node, table.columns[*at].values[row]? as f64)))
+            .collect();
+        if nodes.is_empty() {
+            continue;
+        }
+        latest.insert(table.subject[row], nodes);
+        let seconds = time.saturating_sub(repeat.released_ns) as f64 / 1e9;
+        let mut sums: BTreeMap<u16, f64> = BTreeMap::new();
+        for (node, bytes) in latest.values().flatten() {
+            *sums.entry(*node).or_default() += bytes;
+        }
+        // Processes that are looked at in one round share their point.
+        match found.last_mut() {
+            Some((last, nodes)) if seconds - *last < 0.3 => *nodes = sums,
+            _ => found.push((seconds, sums)),
+        }
+    }
+    found
+}
+
+fn spec(trial: &Trial<'_>, csv: &str, repeats: &[usize], length: f64) -> Value {
+    let mut spec = base(&format!("Pages on nodes over time, trial {}", trial.number), 130, 1);
+    spec["data"] = json!({
+        "values": csv,
+        "format": {"type": "csv", "parse": {"repeat": "number", "seconds": "number",
+            "node": "string", "percent": "number", "gib": "number"}},
+    });
+    spec["params"] = repeat_choice(repeats);
+    spec["transform"] = only_chosen(repeats);
+    spec["mark"] =
+        json!({"type": "area", "tooltip": true, "opacity": 0.9, "interpolate": "step-after"});
+    spec["encoding"] = json!({
+        "x": {"field": "seconds", "type": "quantitative", "title": "seconds after the start",
+            "scale": {"domain": [0, length], "nice": false}, "axis": {"grid": false}},
+        "y": {"field": "percent", "type": "quantitative", "stack": "zero", "title": "pages, %",
+            "scale": {"domain": [0, 100]}, "axis": same_width()},
+        "color": {"field": "node", "type": "nominal", "legend": {"title": "node", "orient": "top"}},
+        "tooltip": [
+            {"field": "node"},
+            {"field": "seconds", "type": "quantitative", "format": ".1f"},
+            {"field": "percent", "type": "quantitative", "format": ".1f", "title": "share, %"},
+            {"field": "gib", "type": "quantitative", "format": ".3f", "title": "GiB"},
+        ],
+    });
+    spec
+}

@@ -1,0 +1,90 @@
+//! Curves of single counters over time, of the host or of the whole of a source.
+
+use serde_json::json;
+
+use super::Drawing;
+use super::spec::{base, csv_number, only_chosen, repeat_choice, seconds};
+use crate::counters::{Curve, curves};
+use crate::timeline::Bins;
+use crate::trial::Trial;
+
+/// Points of one curve in one repeat at the most.
+const POINTS: usize = 200;
+
+/// One curve.
+pub(super) struct Line {
+    /// Its name in the legend.
+    pub(super) label: &'static str,
+    /// The counters that are summed.
+    pub(super) columns: &'static [&'static str],
+    /// Whether they are amounts at an instant and not sums since boot.
+    pub(super) gauge: bool,
+    /// What one count is in the unit of the axis.
+    pub(super) scale: f64,
+}
+
+/// A figure of curves from one source.
+pub(super) struct Curves {
+    pub(super) part: &'static str,
+    pub(super) title: &'static str,
+    pub(super) reading: &'static str,
+    /// The axis with its unit.
+    pub(super) axis: &'static str,
+    pub(super) source: &'static str,
+    pub(super) lines: &'static [Line],
+}
+
+/// Draws the curves; those that this kernel does not count are left out, and named in the reading.
+pub(super) fn series(trial: &Trial<'_>, figure: &Curves) -> Drawing {
+    let (mut csv, mut repeats) = (String::from("repeat,seconds,what,value\n"), vec![]);
+    let mut seen: Vec<&str> = Vec::new();
+    for (number, repeat, table) in trial.tables(figure.source) {
+        for line in figure.lines {
+            // The subject of these tables is the host, which comes first.
+            let host = table.subjects.first().cloned().unwrap_or_default();
+            let Some(curve) = curves(table, line.columns).remove(&host) else { continue };
+            let Some(bins) = Bins::of(repeat, &curve, POINTS) else { continue };
+            for (seconds, from, to) in bins.iter() {
+                let value = if line.gauge { mean(&curve, from, to) } else { curve.rate(from, to) };
+                if let Some(value) = value {
+                    let value = csv_number(value * line.scale);
+                    csv.push_str(&format!("{number},{seconds:.2},{},{value}\n", line.label));
+                    repeats.push(number);
+                    seen.push(line.label);
+                }
+            }
+        }
+    }
+    repeats.dedup();
+    let absent: Vec<&str> =
+        figure.lines.iter().map(|line| line.label).filter(|label| !seen.contains(label)).collect();
+    let spec = if repeats.is_empty() {
+        Err(trial.why_missing(figure.source))
+    } else {
+        let mut spec = base(&format!("{}, trial {}", figure.title, trial.number), 180, 1);
+        spec["data"] = json!({"values": csv, "format": {"type": "csv", "parse": {
+            "repeat": "number", "seconds": "number", "what": "string", "value": "number"}}});
+        spec["params"] = repeat_choice(&repeats);
+        spec["transform"] = only_chosen(&repeats);
+        spec["mark"] = json!({"type": "line", "strokeWidth": 1.6, "tooltip": true});
+        let labels: Vec<&str> = figure.lines.iter().map(|line| line.label).collect();
+        spec["encoding"] = json!({
+            "x": seconds(),
+            "y": {"field": "value", "type": "quantitative", "title": figure.axis,
+                "axis": {"tickCount": 5}},
+            "color": {"field": "what", "type": "nominal", "scale": {"domain": labels},
+                "legend": {"title": null, "orient": "top", "columns": 3}},
+        });
+        Ok(spec)
+    };
+    let mut reading = figure.reading.to_owned();
+    if spec.is_ok() && !absent.is_empty() {
+        reading.push_str(&format!(" Not available on this kernel: {}.", absent.join(", ")));
+    }
+    Drawing { part: figure.part, title: figure.title.to_owned(), reading, wide: false, spec }
+}
+
+/// The mean of an amount; where no reading falls into the bin, what it is on the way between two.
+fn mean(curve: &Curve, from_ns: u64, to_ns: u64) -> Option<f64> {
+    curve.mean(from_ns, to_ns).or_else(|| curve.at(from_ns.midpoint(to_ns)))
+}

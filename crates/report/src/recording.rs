@@ -1,0 +1,111 @@
+//! A recording without a study: what was followed, what it did and where, and what the kernel did
+//! meanwhile. Nothing of it is promised or judged.
+
+mod memory;
+mod page;
+mod section;
+mod text;
+mod threads;
+
+use assay_record::{Manifest, RepeatRecord};
+use serde_json::{Map, Value, json};
+
+use crate::Samples;
+use crate::counters::{Curve, curves};
+use crate::error::Error;
+use crate::trial::Trial;
+use section::Section;
+
+/// A recording with its window.
+pub(crate) struct Recorded<'a> {
+    manifest: &'a Manifest,
+    trial: Trial<'a>,
+    repeat: &'a RepeatRecord,
+}
+
+impl<'a> Recorded<'a> {
+    /// `None` where the manifest records nothing.
+    pub(crate) fn of(manifest: &'a Manifest, samples: &'a Samples) -> Option<Self> {
+        let trial = Trial::recorded(manifest, samples)?;
+        let repeat = manifest.trials.first()?.repeats.first()?;
+        Some(Self { manifest, trial, repeat })
+    }
+
+    /// Seconds from the first round to the last.
+    fn seconds(&self) -> f64 {
+        self.repeat.stopped_ns.saturating_sub(self.repeat.released_ns) as f64 / 1e9
+    }
+
+    /// The curve of one counter of one subject.
+    fn curve(&self, source: &str, subject: &str, column: &str) -> Option<Curve> {
+        let (_, _, table) = self.trial.tables(source).into_iter().next()?;
+        curves(table, &[column]).remove(subject)
+    }
+
+    /// How much a counter grew over the window, and the seconds that this stands for.
+    fn growth(&self, source: &str, subject: &str, column: &str) -> Option<(f64, f64)> {
+        let curve = self.curve(source, subject, column)?;
+        let (from, to) = curve.clamp(self.repeat.released_ns, self.repeat.stopped_ns)?;
+        let seconds = (to - from) as f64 / 1e9;
+        Some((curve.rate(from, to)? * seconds, seconds))
+    }
+
+    /// Its mean rate a second.
+    fn rate(&self, source: &str, subject: &str, column: &str) -> Option<f64> {
+        self.growth(source, subject, column).map(|(grown, seconds)| grown / seconds)
+    }
+
+    /// The mean of an amount.
+    fn mean(&self, source: &str, subject: &str, column: &str) -> Option<f64> {
+        let curve = self.curve(source, subject, column)?;
+        curve.mean(self.repeat.released_ns, self.repeat.stopped_ns.saturating_add(1))
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let mut sections = vec![threads::threads(self), threads::pages(self)];
+        sections.extend(memory::sections(self));
+        sections
+    }
+}
+
+fn nothing() -> String {
+    "this run recorded nothing: its manifest has no repeat".to_owned()
+}
+
+/// The page of a recording.
+pub(crate) fn html(manifest: &Manifest, samples: &Samples) -> Result<String, Error> {
+    let recorded = Recorded::of(manifest, samples);
+    let recorded = recorded.ok_or_else(|| Error::new("write the page", nothing()))?;
+    page::render(&recorded)
+}
+
+/// The summary for a terminal.
+pub(crate) fn text(manifest: &Manifest, samples: &Samples, width: usize, color: bool) -> String {
+    match Recorded::of(manifest, samples) {
+        Some(recorded) => text::render(&recorded, width, color),
+        None => nothing(),
+    }
+}
+
+/// The summary for programs, schema 1.
+pub(crate) fn document(manifest: &Manifest, samples: &Samples) -> Value {
+    let Some(recorded) = Recorded::of(manifest, samples) else {
+        return json!({"schema": 1, "not_available": nothing()});
+    };
+    let sampler = &recorded.repeat.sampler;
+    let sections: Map<String, Value> = recorded
+        .sections()
+        .into_iter()
+        .map(|section| (section.id.to_owned(), section.json()))
+        .collect();
+    json!({
+        "schema": 1,
+        "recording": manifest.recording,
+        "started_at": manifest.started_at,
+        "window_s": recorded.seconds(),
+        "observer_cpu": if sampler.wall_s > 0.0 { sampler.cpu_s / sampler.wall_s } else { 0.0 },
+        "summary": sections,
+        "sources": sampler.sources,
+        "not_available": recorded.repeat.not_available,
+    })
+}

@@ -1,0 +1,229 @@
+//! What the kernel did meanwhile: the numbers of `sar -B`, `-W`, `-r` and `-d`, of numastat and of
+//! /proc/pressure, over the window of the recording.
+
+use super::Recorded;
+use super::section::Section;
+
+const HOST: &str = "host";
+
+pub(super) fn sections(recorded: &Recorded<'_>) -> Vec<Section> {
+    vec![
+        cpu(recorded),
+        paging(recorded),
+        memory(recorded),
+        huge_pages(recorded),
+        disks(recorded),
+        pressure(recorded),
+        nodes(recorded),
+        fragmentation(recorded),
+    ]
+}
+
+/// The numbers of a source, or why it has none.
+fn of(
+    recorded: &Recorded<'_>,
+    source: &str,
+    id: &'static str,
+    title: &'static str,
+    fill: impl FnOnce(&mut Section),
+) -> Section {
+    if recorded.trial.tables(source).is_empty() {
+        return Section::absent(id, title, recorded.trial.why_missing(source));
+    }
+    let mut section = Section::new(id, title);
+    fill(&mut section);
+    section
+}
+
+fn cpu(recorded: &Recorded<'_>) -> Section {
+    of(recorded, "host_cpu", "host_cpu", "CPUs of the host", |section| {
+        let rate = |column: &str| recorded.rate("host_cpu", HOST, column);
+        let columns = ["user_ns", "nice_ns", "system_ns", "irq_ns", "softirq_ns", "steal_ns"];
+        let busy: Option<f64> = columns.iter().map(|column| rate(column)).sum();
+        section.row("busy_cpus", "busy", busy.map(|ns| ns / 1e9), "CPUs", 2);
+        let user = rate("user_ns").zip(rate("nice_ns")).map(|(user, nice)| (user + nice) / 1e9);
+        section.row("user_cpus", "user", user, "CPUs", 2);
+        section.row("system_cpus", "system", rate("system_ns").map(|ns| ns / 1e9), "CPUs", 2);
+        section.row(
+            "iowait_cpus",
+            "waiting for I/O",
+            rate("iowait_ns").map(|ns| ns / 1e9),
+            "CPUs",
+            2,
+        );
+        section.row("steal_cpus", "stolen", rate("steal_ns").map(|ns| ns / 1e9), "CPUs", 2);
+    })
+}
+
+/// `sar -B`, with the pages that were taken counted once.
+fn paging(recorded: &Recorded<'_>) -> Section {
+    of(recorded, "vmstat", "paging", "Paging, as sar -B and -W", |section| {
+        let rate = |column: &str| recorded.rate("vmstat", HOST, column);
+        section.row("pgpgin_kib_s", "pgpgin/s", rate("pgpgin"), "KiB/s", 1);
+        section.row("pgpgout_kib_s", "pgpgout/s", rate("pgpgout"), "KiB/s", 1);
+        section.row("fault_s", "fault/s", rate("pgfault"), "", 1);
+        section.row("majflt_s", "majflt/s", rate("pgmajfault"), "", 2);
+        section.row("pgfree_s", "pgfree/s", rate("pgfree"), "", 1);
+        let scan_kswapd = rate("pgscan_kswapd");
+        let scan_direct = rate("pgscan_direct");
+        section.row("pgscank_s", "pgscank/s", scan_kswapd, "", 1);
+        section.row("pgscand_s", "pgscand/s", scan_direct, "", 1);
+        // Who reclaims, and not also what is reclaimed: sysstat before 12.7.9 adds both. Before
+        // 5.8 there was nothing to add twice.
+        let by_kind = rate("pgsteal_anon").zip(rate("pgsteal_file")).map(|(a, f)| a + f);
+        let by_whom = rate("pgsteal_kswapd").zip(rate("pgsteal_direct")).map(|(k, d)| k + d);
+        let steal = by_kind.or(by_whom);
+        section.row("pgsteal_s", "pgsteal/s", steal, "", 1);
+        let scanned = rate("pgscan_anon").zip(rate("pgscan_file")).map(|(a, f)| a + f);
+        let scanned = scanned.or(scan_kswapd.zip(scan_direct).map(|(k, d)| k + d));
+        let part = steal.zip(scanned).map(
+            |(taken, seen)| {
+                if seen > 0.0 { taken / seen * 100.0 } else { 0.0 }
+            },
+        );
+        section.row("vmeff_percent", "%vmeff", part, "%", 1);
+        section.row("pswpin_s", "pswpin/s", rate("pswpin"), "", 1);
+        section.row("pswpout_s", "pswpout/s", rate("pswpout"), "", 1);
+        section.row(
+            "refaults_file_s",
+            "refaults of files/s",
+            rate("workingset_refault_file"),
+            "",
+            1,
+        );
+    })
+}
+
+/// The means that `sar -r ALL` prints.
+fn memory(recorded: &Recorded<'_>) -> Section {
+    of(recorded, "meminfo", "memory", "Memory, as sar -r (means)", |section| {
+        let mean = |column: &str| recorded.mean("meminfo", HOST, column);
+        for (id, label) in [
+            ("free_bytes", "free"),
+            ("available_bytes", "available"),
+            ("buffers_bytes", "buffers"),
+            ("cached_bytes", "page cache"),
+            ("dirty_bytes", "dirty"),
+            ("writeback_bytes", "being written"),
+            ("anon_bytes", "anonymous"),
+            ("slab_bytes", "slab"),
+            ("committed_bytes", "committed"),
+        ] {
+            section.bytes(id, label, mean(id));
+        }
+        let grown = |column: &str| {
+            let curve = recorded.curve("meminfo", HOST, column)?;
+            let (from, to) =
+                curve.clamp(recorded.repeat.released_ns, recorded.repeat.stopped_ns)?;
+            Some(curve.at(to)? - curve.at(from)?)
+        };
+        section.bytes("cached_grown_bytes", "page cache grew by", grown("cached_bytes"));
+    })
+}
+
+fn huge_pages(recorded: &Recorded<'_>) -> Section {
+    of(recorded, "vmstat", "huge_pages", "Huge pages", |section| {
+        let grown = |column: &str| recorded.growth("vmstat", HOST, column).map(|(grown, _)| grown);
+        let mean = recorded.mean("meminfo", HOST, "anon_huge_bytes");
+        section.bytes("anon_huge_bytes", "AnonHugePages (mean)", mean);
+        section.row("thp_fault_alloc", "at a fault", grown("thp_fault_alloc"), "", 0);
+        section.row("thp_fault_fallback", "not to be had", grown("thp_fault_fallback"), "", 0);
+        section.row("thp_collapse_alloc", "collapsed", grown("thp_collapse_alloc"), "", 0);
+        section.row("thp_split_page", "split", grown("thp_split_page"), "", 0);
+        section.row("compact_stall", "stalls for compaction", grown("compact_stall"), "", 0);
+    })
+}
+
+/// `sar -d`, of the disks that did anything.
+fn disks(recorded: &Recorded<'_>) -> Section {
+    of(recorded, "disk", "disks", "Disks, as sar -d", |section| {
+        let tables = recorded.trial.tables("disk");
+        let names = tables.first().map_or(&[][..], |(_, _, table)| &table.subjects);
+        for disk in names {
+            let rate = |column: &str| recorded.rate("disk", disk, column);
+            let requests = rate("reads").zip(rate("writes")).map(|(reads, writes)| reads + writes);
+            if requests.is_none_or(|requests| requests == 0.0) {
+                continue;
+            }
+            // Sectors are 512 bytes, whatever the disk is made of.
+            let kib = |column: &str| rate(column).map(|sectors| sectors / 2.0);
+            section.row(&format!("{disk}_tps"), &format!("{disk} tps"), requests, "", 1);
+            section.row(
+                &format!("{disk}_rkib_s"),
+                &format!("{disk} read"),
+                kib("read_sectors"),
+                "KiB/s",
+                1,
+            );
+            section.row(
+                &format!("{disk}_wkib_s"),
+                &format!("{disk} written"),
+                kib("write_sectors"),
+                "KiB/s",
+                1,
+            );
+            let util = rate("io_ms").map(|ms| ms / 10.0);
+            section.row(&format!("{disk}_util_percent"), &format!("{disk} busy"), util, "%", 1);
+        }
+        if section.rows.is_empty() {
+            section.lines.push("no disk did anything".to_owned());
+        }
+    })
+}
+
+fn pressure(recorded: &Recorded<'_>) -> Section {
+    of(recorded, "pressure", "pressure", "Pressure, part of the time", |section| {
+        for (id, label) in [
+            ("cpu_some", "CPU, some"),
+            ("io_some", "I/O, some"),
+            ("io_full", "I/O, full"),
+            ("memory_some", "memory, some"),
+            ("memory_full", "memory, full"),
+        ] {
+            let part = recorded.rate("pressure", HOST, &format!("{id}_us")).map(|us| us / 1e4);
+            section.row(&format!("{id}_percent"), label, part, "%", 2);
+        }
+    })
+}
+
+/// numastat's counters, as they grew.
+fn nodes(recorded: &Recorded<'_>) -> Section {
+    of(recorded, "nodes", "nodes", "Nodes, pages as numastat counts them", |section| {
+        let tables = recorded.trial.tables("nodes");
+        let names = tables.first().map_or(&[][..], |(_, _, table)| &table.subjects);
+        for node in names {
+            for column in ["numa_hit", "numa_miss", "numa_foreign", "interleave_hit", "other_node"]
+            {
+                let grown = recorded.growth("nodes", node, column).map(|(grown, _)| grown);
+                section.row(&format!("{node}_{column}"), &format!("{node} {column}"), grown, "", 0);
+            }
+        }
+        let moved = recorded.growth("vmstat", HOST, "numa_pages_migrated").map(|(grown, _)| grown);
+        section.row("numa_pages_migrated", "moved by balancing", moved, "", 0);
+    })
+}
+
+fn fragmentation(recorded: &Recorded<'_>) -> Section {
+    of(
+        recorded,
+        "buddyinfo",
+        "fragmentation",
+        "Fragmentation, for a huge page, at the end",
+        |section| {
+            let tables = recorded.trial.tables("buddyinfo");
+            let Some((_, _, table)) = tables.first() else { return };
+            for zone in &table.subjects {
+                let last =
+                    |column: &str| table.series(zone, column).last().map(|(_, value)| value as f64);
+                let unusable = last("unusable_permille").map(|permille| permille / 10.0);
+                section.row(
+                    &format!("{zone}_unusable_percent"),
+                    &format!("{zone} unusable"),
+                    unusable,
+                    "%",
+                    1,
+                );
+            }
+        },
+    )
+}

@@ -1,0 +1,98 @@
+//! A part of the summary: rows of names and numbers, the same for page, terminal and program.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::number;
+
+/// One number with its name.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Row {
+    /// Its name for programs.
+    id: String,
+    /// Its name for people.
+    pub(super) label: String,
+    /// `None` where the kernel does not tell.
+    value: Option<f64>,
+    /// The number with its unit.
+    pub(super) shown: String,
+}
+
+/// Some numbers that belong together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Section {
+    /// Its name for programs.
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    pub(super) rows: Vec<Row>,
+    /// Lines below the numbers, for people.
+    pub(super) lines: Vec<String>,
+    /// Why there are no numbers.
+    pub(super) not_available: Option<String>,
+}
+
+impl Section {
+    pub(super) fn new(id: &'static str, title: &'static str) -> Self {
+        Self { id, title, rows: Vec::new(), lines: Vec::new(), not_available: None }
+    }
+
+    /// A part that this machine does not have.
+    pub(super) fn absent(id: &'static str, title: &'static str, why: String) -> Self {
+        Self { not_available: Some(why), ..Self::new(id, title) }
+    }
+
+    /// Adds a number with so many decimals; without a value it is said that there is none.
+    pub(super) fn row(
+        &mut self,
+        id: &str,
+        label: &str,
+        value: Option<f64>,
+        unit: &str,
+        decimals: usize,
+    ) {
+        let shown = match value {
+            Some(value) if unit.is_empty() => number::fixed(value, decimals),
+            Some(value) => format!("{} {unit}", number::fixed(value, decimals)),
+            None => "not available".to_owned(),
+        };
+        self.rows.push(Row { id: id.to_owned(), label: label.to_owned(), value, shown });
+    }
+
+    /// Adds an amount of bytes.
+    pub(super) fn bytes(&mut self, id: &str, label: &str, value: Option<f64>) {
+        let (unit, size, decimals) = match value {
+            Some(value) if value.abs() >= 1_073_741_824.0 => ("GiB", 1_073_741_824.0, 2),
+            _ => ("MiB", 1_048_576.0, 1),
+        };
+        self.row(id, label, value.map(|value| value / size), unit, decimals);
+        if let Some(row) = self.rows.last_mut() {
+            row.value = value;
+        }
+    }
+
+    pub(super) fn json(self) -> Value {
+        if let Some(why) = self.not_available {
+            return json!({"not_available": why});
+        }
+        let rows: Map<String, Value> =
+            self.rows.into_iter().map(|row| (row.id, json!(row.value))).collect();
+        Value::Object(rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_said_and_is_null_for_programs() {
+        let mut section = Section::new("x", "X");
+        section.row("a", "a", None, "pages/s", 1);
+        section.bytes("b", "b", Some(3.0 * 1_048_576.0));
+        assert_eq!(section.rows[0].shown, "not available");
+        assert_eq!(section.rows[1].shown, "3.0 MiB");
+        assert_eq!(section.json(), json!({"a": null, "b": 3_145_728.0}));
+        let absent = Section::absent("x", "X", "no PMU".to_owned());
+        assert_eq!(absent.json(), json!({"not_available": "no PMU"}));
+    }
+}

@@ -1,0 +1,52 @@
+//! An explanation for a terminal.
+
+use assay_judge::{Effect, Explanation, Finding};
+
+use super::layout::wrap;
+use crate::wording;
+
+/// The changes with their effects, the causes, and the sentence.
+pub(crate) fn render(found: &Explanation, width: usize) -> String {
+    let width = width.max(40);
+    let mut lines = Vec::new();
+    let unchanged =
+        found.unchanged.map_or_else(|| "not measured".to_owned(), wording::error_interval);
+    lines.extend(wrap(&format!("unchanged: {}, error {unchanged}", found.measure), width, "  "));
+    for arm in &found.arms {
+        let error = arm.error.map_or_else(|| arm.reason.clone(), wording::error_interval);
+        let line = format!("{}: {}, error {error}", arm.change, effect(arm.effect));
+        lines.extend(wrap(&line, width, "    "));
+    }
+    lines.push(String::new());
+    for cause in &found.causes {
+        lines.extend(wrap(&format!("{}: {}", cause.code, finding(cause.finding)), width, "  "));
+        for evidence in &cause.evidence {
+            lines.extend(wrap(&format!("  - {evidence}"), width, "    "));
+        }
+    }
+    lines.push(String::new());
+    lines.extend(wrap(&found.sentence, width, ""));
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn effect(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Cured => "cured",
+        Effect::Lessened => "lessened",
+        Effect::Unmoved => "unmoved",
+        Effect::Worsened => "worsened",
+        Effect::Open => "open",
+        Effect::Void => "void",
+        Effect::NotTried => "not tried",
+    }
+}
+
+fn finding(finding: Finding) -> &'static str {
+    match finding {
+        Finding::Proven => "proven",
+        Finding::Confirmed => "confirmed",
+        Finding::Refuted => "refuted",
+        Finding::Open => "open",
+    }
+}

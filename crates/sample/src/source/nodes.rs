@@ -1,0 +1,102 @@
+//! `nodes`: what each NUMA node holds and where allocations were meant to go, from
+//! /sys/devices/system/node/nodeN/{meminfo,numastat} (Documentation/admin-guide/numastat.rst).
+//!
+//! A node's counters are of allocations and not of accesses: that a thread reads memory of another
+//! node all day is not seen here.
+
+use std::time::Duration;
+
+use assay_kernel::Root;
+
+use super::keyed_file::{Key, KeyedFile, count, kib, reasons};
+use super::{Depth, Rows, SECOND, Source, names};
+use crate::place::Nodes;
+
+/// Amounts at an instant.
+pub(crate) const MEMORY: [Key; 9] = [
+    kib("total_bytes", "MemTotal"),
+    kib("free_bytes", "MemFree"),
+    kib("file_bytes", "FilePages"),
+    kib("anon_bytes", "AnonPages"),
+    kib("anon_huge_bytes", "AnonHugePages"),
+    kib("shmem_bytes", "Shmem"),
+    kib("slab_bytes", "Slab"),
+    kib("dirty_bytes", "Dirty"),
+    kib("writeback_bytes", "Writeback"),
+];
+
+/// Pages since boot.
+pub(crate) const PLACED: [Key; 6] = [
+    count("numa_hit", "numa_hit"),
+    count("numa_miss", "numa_miss"),
+    count("numa_foreign", "numa_foreign"),
+    count("interleave_hit", "interleave_hit"),
+    count("local_node", "local_node"),
+    count("other_node", "other_node"),
+];
+
+/// All nodes.
+pub(super) struct NodeMemory {
+    nodes: Vec<(String, KeyedFile, KeyedFile)>,
+    columns: Vec<String>,
+    values: Vec<Option<u64>>,
+    buffer: Vec<u8>,
+}
+
+impl NodeMemory {
+    pub(super) fn open(root: &Root) -> Result<Self, String> {
+        let known = Nodes::read(root)?;
+        let open = |node: u16| {
+            let folder = format!("/sys/devices/system/node/node{node}");
+            let memory = KeyedFile::open(root, &format!("{folder}/meminfo"), &MEMORY)?;
+            let placed = KeyedFile::open(root, &format!("{folder}/numastat"), &PLACED)?;
+            Ok((format!("node{node}"), memory, placed))
+        };
+        let nodes = known.ids().map(open).collect::<Result<Vec<_>, String>>()?;
+        let columns: Vec<&str> = MEMORY.iter().chain(&PLACED).map(|key| key.column).collect();
+        Ok(Self {
+            nodes,
+            values: vec![None; columns.len()],
+            columns: names(&columns),
+            buffer: Vec::new(),
+        })
+    }
+}
+
+impl Source for NodeMemory {
+    fn name(&self) -> &'static str {
+        "nodes"
+    }
+
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        self.nodes.iter().map(|(name, ..)| name.clone()).collect()
+    }
+
+    fn files(&self) -> usize {
+        self.nodes.len() * 2
+    }
+
+    fn period(&self) -> Duration {
+        SECOND
+    }
+
+    fn reasons(&self) -> Vec<(String, String)> {
+        let Some((_, memory, placed)) = self.nodes.first() else { return Vec::new() };
+        let mut found = reasons("nodes", "a node's meminfo", &MEMORY, memory.absent());
+        found.extend(reasons("nodes", "a node's numastat", &PLACED, placed.absent()));
+        found
+    }
+
+    fn read(&mut self, rows: &mut Rows, _: Depth) {
+        for (index, (_, memory, placed)) in self.nodes.iter().enumerate() {
+            let (held, counted) = self.values.split_at_mut(MEMORY.len());
+            memory.read(&mut self.buffer, held);
+            placed.read(&mut self.buffer, counted);
+            rows.add(index, &self.values);
+        }
+    }
+}

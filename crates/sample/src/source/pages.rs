@@ -1,0 +1,312 @@
+//! `pages`: on which nodes the pages of each process are.
+//!
+//! Exact, by kind and by policy, from /proc/PID/numa_maps (numa(7)): of small processes each time, of
+//! others now and then, of very large ones never, since the kernel walks all their page tables for
+//! it, 11 ms a GiB. Otherwise every second by asking for the nodes of pages drawn at random (move_pages(2)): 2400 of them give each node's
+//! share within 2 points at 95 %, whatever the size of the process (`science.md` section 4).
+
+mod draw;
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use assay_kernel::pages::page_size;
+use assay_kernel::parse::maps;
+use assay_kernel::parse::numa_maps::{Policy, areas};
+use assay_kernel::{KeptFile, Root, page_nodes, task};
+
+use super::{Depth, Rows, SECOND, Source};
+use crate::members::Members;
+use crate::place::Nodes;
+use crate::target::Targets;
+use draw::{Draw, drawn};
+
+/// Exact readings come this often.
+const EXACT_NS: u64 = 10_000_000_000;
+
+/// Larger processes are only sampled: 512 MiB are 6 ms under the lock of their address space.
+const EXACT_BYTES: u64 = 512 << 20;
+
+/// Smaller ones are read exactly each time, which is cheaper than to draw: 0.1 ms, where most of
+/// what fio has mapped holds no pages and 0.2 us a draw add up to ten times as much. Of more than
+/// these, each is read in its turn.
+const SMALL_BYTES: u64 = 16 << 20;
+const SMALL_AT_ONCE: u64 = 10;
+
+/// Pages that are wanted of one process, and addresses that are tried of all together.
+const ENOUGH: usize = 2400;
+const ALL: usize = 24_000;
+
+/// Processes that are followed at the most, the largest of them.
+const MOST: usize = 64;
+
+/// Mappings are read again this often, and when the size of the address space has changed.
+const MAPS_NS: u64 = 5_000_000_000;
+
+/// Columns that do not depend on the nodes. The policies are exact readings only.
+pub(crate) const FIXED: [&str; 7] = [
+    "resident_bytes",
+    "sampled_pages",
+    "default_bytes",
+    "local_bytes",
+    "preferred_bytes",
+    "bind_bytes",
+    "interleave_bytes",
+];
+
+/// Columns for each node: all pages, and in exact readings those of either kind.
+const KINDS: [&str; 3] = ["", "anon_", "file_"];
+
+/// A process that is followed.
+struct Process {
+    started: u64,
+    subject: usize,
+    statm: KeptFile,
+    mapped_pages: u64,
+    draw: Draw,
+    mapped_ns: u64,
+    exact_ns: Option<u64>,
+    seen: bool,
+}
+
+/// How much is spent on each process, by how many there are.
+struct Pace {
+    /// Time between two exact readings of a small one.
+    small_ns: u64,
+    /// Addresses that are tried of each of the others.
+    tries: usize,
+}
+
+impl Pace {
+    fn of(sizes: &[(u64, u64, u32)]) -> Self {
+        let is_small = |size: &&(u64, u64, u32)| bytes_of(size.0) <= SMALL_BYTES;
+        let small = sizes.iter().filter(is_small).count();
+        Self {
+            small_ns: (small as u64).div_ceil(SMALL_AT_ONCE) * 1_000_000_000,
+            tries: ALL / (sizes.len() - small).max(1),
+        }
+    }
+}
+
+fn bytes_of(pages: u64) -> u64 {
+    pages.saturating_mul(page_size() as u64)
+}
+
+/// The pages of all processes of the targets.
+pub(super) struct Pages {
+    root: Root,
+    members: Members,
+    nodes: Nodes,
+    known: HashMap<u32, Process>,
+    columns: Vec<String>,
+    buffer: Vec<u8>,
+    refused: Option<String>,
+    left_out: usize,
+}
+
+impl Pages {
+    pub(super) fn open(root: &Root, targets: &Targets) -> Result<Self, String> {
+        let processes = targets.processes.as_ref().map_err(Clone::clone)?;
+        if processes.is_empty() {
+            return Err("no group or process is followed".to_owned());
+        }
+        let nodes = Nodes::read(root)?;
+        if !root.exists("/proc/self/numa_maps") {
+            return Err("this kernel has no /proc/PID/numa_maps (CONFIG_NUMA)".to_owned());
+        }
+        let mut columns: Vec<String> = FIXED.map(str::to_owned).to_vec();
+        for kind in KINDS {
+            columns.extend(nodes.ids().map(|node| format!("{kind}node{node}_bytes")));
+        }
+        Ok(Self {
+            root: root.clone(),
+            members: Members::new(root, processes),
+            nodes,
+            known: HashMap::new(),
+            columns,
+            buffer: Vec::new(),
+            refused: None,
+            left_out: 0,
+        })
+    }
+
+    /// Opens a process that is new, and one whose id was given out again.
+    fn follow(&mut self, rows: &mut Rows, pid: u32, target: usize) -> Option<()> {
+        let stat = self.root.keep(format!("/proc/{pid}/stat")).ok()?;
+        let text = stat.read_record(&mut self.buffer).ok()?;
+        let stat = task::stat(text)?;
+        let name = String::from_utf8_lossy(stat.name).into_owned();
+        if let Some(known) = self.known.get_mut(&pid)
+            && known.started == stat.started
+        {
+            known.seen = true;
+            return Some(());
+        }
+        let mut title = format!("{}:{name}:{pid}", self.members.name(target));
+        if self.known.contains_key(&pid) {
+            // The id was given out again, and the time of its start tells the two apart.
+            title.push_str(&format!("#{}", stat.started));
+        }
+        let process = Process {
+            started: stat.started,
+            subject: rows.subject(title),
+            statm: self.root.keep(format!("/proc/{pid}/statm")).ok()?,
+            mapped_pages: 0,
+            draw: Draw::of(pid),
+            mapped_ns: 0,
+            exact_ns: None,
+            seen: true,
+        };
+        self.known.insert(pid, process);
+        Some(())
+    }
+
+    /// Pages that are resident, of the processes that are followed, the largest first.
+    fn sizes(&mut self) -> Vec<(u64, u64, u32)> {
+        let mut sizes = Vec::new();
+        for (pid, process) in &self.known {
+            let Ok(text) = process.statm.read_record(&mut self.buffer) else { continue };
+            // One that is ending has no memory any more.
+            if let Some([mapped, resident]) = assay_kernel::counters::fields::<2>(text, "")
+                && resident > 0
+            {
+                sizes.push((resident, mapped, *pid));
+            }
+        }
+        sizes.sort_unstable_by(|a, b| b.cmp(a));
+        self.left_out = self.left_out.max(sizes.len().saturating_sub(MOST));
+        sizes.truncate(MOST);
+        sizes
+    }
+
+    fn tell(&mut self, rows: &mut Rows, pid: u32, size: (u64, u64), pace: &Pace) -> Option<()> {
+        let (resident, mapped) = size;
+        let now = rows.now();
+        let process = self.known.get_mut(&pid)?;
+        let bytes = bytes_of(resident);
+        let is_small = bytes <= SMALL_BYTES;
+        let period = if is_small { pace.small_ns } else { EXACT_NS };
+        let exact = process.exact_ns.is_none_or(|last| now + 500_000_000 >= last + period);
+        let subject = process.subject;
+        if is_small && !exact {
+            return Some(());
+        }
+        if exact && bytes <= EXACT_BYTES {
+            process.exact_ns = Some(now);
+            if let Ok(text) = self.root.read(format!("/proc/{pid}/numa_maps")) {
+                rows.add_at(now, subject, &self.exactly(bytes, &text));
+            }
+            return Some(());
+        }
+        let stale = now >= process.mapped_ns + MAPS_NS || mapped != process.mapped_pages;
+        if stale {
+            let text = self.root.read(format!("/proc/{pid}/maps")).ok()?;
+            process.draw.set(maps::ranges(&text));
+            (process.mapped_ns, process.mapped_pages) = (now, mapped);
+        }
+        let found = drawn(&mut process.draw, ENOUGH, pace.tries, |addresses, nodes| {
+            page_nodes::query(pid, addresses, nodes)
+        });
+        match found {
+            Ok(found) => rows.add_at(now, subject, &self.estimated(bytes, &found)),
+            Err(error) => self.refused = Some(error.to_string().replace('\n', ";")),
+        }
+        Some(())
+    }
+
+    fn exactly(&self, resident: u64, text: &str) -> Vec<Option<u64>> {
+        let mut values = vec![Some(0); self.columns.len()];
+        values[0] = Some(resident);
+        values[1] = None;
+        let count = self.nodes.count();
+        let mut add = |at: usize, bytes: u64| values[at] = values[at].map(|sum| sum + bytes);
+        for area in areas(text) {
+            let kind = if area.anonymous { 1 } else { 2 };
+            for (node, bytes) in area.on {
+                if let Some(place) = self.nodes.place(node) {
+                    add(FIXED.len() + place, bytes);
+                    add(FIXED.len() + kind * count + place, bytes);
+                }
+                if let Some(policy) = area.policy {
+                    add(policy_at(policy), bytes);
+                }
+            }
+        }
+        values
+    }
+
+    /// Each node's part of the resident bytes; without a single page nothing is known.
+    fn estimated(&self, resident: u64, found: &BTreeMap<u16, u64>) -> Vec<Option<u64>> {
+        let mut values = vec![None; self.columns.len()];
+        values[0] = Some(resident);
+        let all: u64 = found.values().sum();
+        values[1] = Some(all);
+        if all > 0 {
+            for (place, node) in self.nodes.ids().enumerate() {
+                let part = found.get(&node).copied().unwrap_or(0) as f64 / all as f64;
+                values[FIXED.len() + place] = Some((resident as f64 * part).round() as u64);
+            }
+        }
+        values
+    }
+}
+
+/// The column of a policy.
+const fn policy_at(policy: Policy) -> usize {
+    match policy {
+        Policy::Default => 2,
+        Policy::Local => 3,
+        Policy::Preferred => 4,
+        Policy::Bind => 5,
+        Policy::Interleave => 6,
+    }
+}
+
+impl Source for Pages {
+    fn name(&self) -> &'static str {
+        "pages"
+    }
+
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn files(&self) -> usize {
+        1
+    }
+
+    fn period(&self) -> Duration {
+        SECOND
+    }
+
+    fn reasons(&self) -> Vec<(String, String)> {
+        let mut reasons = Vec::new();
+        if let Some(why) = &self.refused {
+            reasons.push(("pages.sampled_pages".to_owned(), why.clone()));
+        }
+        if self.left_out > 0 {
+            let text = format!("only the {MOST} largest processes; {} were not", self.left_out);
+            reasons.push(("pages.beyond".to_owned(), text));
+        }
+        reasons
+    }
+
+    fn read(&mut self, rows: &mut Rows, _: Depth) {
+        for process in self.known.values_mut() {
+            process.seen = false;
+        }
+        for (pid, target) in self.members.by_proc() {
+            self.follow(rows, pid, target);
+        }
+        self.known.retain(|_, process| process.seen);
+        let sizes = self.sizes();
+        let pace = Pace::of(&sizes);
+        for (resident, mapped, pid) in sizes {
+            self.tell(rows, pid, (resident, mapped), &pace);
+        }
+    }
+}

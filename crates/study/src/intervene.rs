@@ -1,0 +1,244 @@
+//! One thing changed in a study, to see whether it is what a broken promise is due to.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::model::{Bindings, Group, Scalar, Study, Tool};
+use crate::template::Templated;
+
+/// What may be changed. Names are those of `assay explain`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Intervention {
+    /// An attribute of the queue of every disk.
+    Queue {
+        /// The name of the intervention.
+        name: &'static str,
+        /// Below `queue/`.
+        attribute: String,
+        /// What is written.
+        value: String,
+    },
+    /// The scheduler of every disk; what the study sets below `iosched/` stays where it is kept.
+    Scheduler(String),
+    /// Requests that each fio workload keeps outstanding, times this by that.
+    Depth {
+        /// The name of the intervention.
+        name: &'static str,
+        /// Multiplied by this ...
+        times: u32,
+        /// ... and divided by this, at least 1.
+        by: u32,
+    },
+    /// A longer repeat.
+    Longer(Duration),
+    /// All groups on these CPUs.
+    Cpus(String),
+    /// O_DIRECT in every fio workload.
+    Direct,
+    /// Nothing but another time.
+    Repeat,
+}
+
+impl Intervention {
+    /// Its stable name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Queue { name, .. } | Self::Depth { name, .. } => name,
+            Self::Scheduler(_) => "scheduler",
+            Self::Longer(_) => "longer",
+            Self::Cpus(_) => "one-cpu",
+            Self::Direct => "direct",
+            Self::Repeat => "repeat",
+        }
+    }
+
+    /// What to write into a study to have it for good; `None` where that is no remedy.
+    #[must_use]
+    pub fn remedy(&self) -> Option<String> {
+        match self {
+            Self::Queue { attribute, value, .. } => {
+                Some(format!("queue = {{ \"{attribute}\" = {value} }} under [disks.*]"))
+            }
+            Self::Scheduler(name) => Some(format!("scheduler = \"{name}\" under [disks.*]")),
+            Self::Depth { times, by, .. } if times > by => {
+                Some(format!("{times} times the iodepth"))
+            }
+            Self::Depth { by, .. } => Some(format!("a {by}th of the iodepth")),
+            Self::Longer(length) => {
+                Some(format!("at_most = \"{} s\" under [design]", length.as_secs()))
+            }
+            Self::Cpus(cpus) => Some(format!("\"cpuset.cpus\" = \"{cpus}\" in the groups")),
+            Self::Direct => Some("direct = 1 in the workload".to_owned()),
+            Self::Repeat => None,
+        }
+    }
+
+    /// Changes the study. The factors of the trial in question resolve what is a template.
+    ///
+    /// # Errors
+    /// Why the study cannot be changed so.
+    pub fn apply(&self, study: &mut Study, factors: &Bindings) -> Result<(), String> {
+        match self {
+            Self::Queue { attribute, value, .. } => set_queue(study, attribute, value),
+            Self::Scheduler(name) => set_scheduler(study, name),
+            Self::Depth { times, by, .. } => scale_depth(study, factors, *times, *by),
+            Self::Longer(length) => {
+                study.design.at_most = *length;
+                Ok(())
+            }
+            Self::Cpus(cpus) => {
+                pin(&mut study.groups, cpus);
+                Ok(())
+            }
+            Self::Direct => set_argument(study, "direct", &Scalar::Integer(1)),
+            Self::Repeat => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Intervention {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Queue { attribute, value, .. } => write!(f, "`{attribute}` = {value}"),
+            Self::Scheduler(name) => write!(f, "scheduler {name}"),
+            Self::Depth { times, by, .. } if times > by => write!(f, "iodepth x {times}"),
+            Self::Depth { by, .. } => write!(f, "iodepth / {by}"),
+            Self::Longer(length) => write!(f, "{} s instead", length.as_secs()),
+            Self::Cpus(cpus) => write!(f, "all groups on CPU {cpus}"),
+            Self::Direct => f.write_str("direct I/O"),
+            Self::Repeat => f.write_str("once more"),
+        }
+    }
+}
+
+fn set_queue(study: &mut Study, attribute: &str, value: &str) -> Result<(), String> {
+    if study.disks.is_empty() {
+        return Err("the study has no disk".to_owned());
+    }
+    for disk in study.disks.values_mut() {
+        disk.queue.retain(|(name, _)| name != attribute);
+        let value = Templated::Value(crate::parse_scalar(value));
+        disk.queue.push((attribute.to_owned(), value));
+    }
+    Ok(())
+}
+
+fn set_scheduler(study: &mut Study, name: &str) -> Result<(), String> {
+    if study.disks.is_empty() {
+        return Err("the study has no disk".to_owned());
+    }
+    for disk in study.disks.values_mut() {
+        let same = matches!(&disk.scheduler, Some(Templated::Value(own)) if own == name);
+        if !same {
+            disk.queue.retain(|(attribute, _)| !attribute.starts_with("iosched/"));
+        }
+        disk.scheduler = Some(Templated::Value(name.to_owned()));
+        if name == "bfq" && !disk.queue.iter().any(|(own, _)| own == "iosched/low_latency") {
+            // Its default overrides weights, which would test another cause as well.
+            let off = Templated::Value(Scalar::Integer(0));
+            disk.queue.push(("iosched/low_latency".to_owned(), off));
+        }
+    }
+    Ok(())
+}
+
+fn scale_depth(study: &mut Study, factors: &Bindings, times: u32, by: u32) -> Result<(), String> {
+    let mut changed = false;
+    for workload in study.workloads.values_mut() {
+        let Tool::Fio { args } = &mut workload.tool else { continue };
+        for (name, value) in args.iter_mut().filter(|(name, _)| name == "iodepth") {
+            let depth = match value.resolve(factors) {
+                Ok(Scalar::Integer(depth)) => u32::try_from(depth).unwrap_or(1),
+                Ok(other) => return Err(format!("`{name}` is {other:?}")),
+                Err(_) => return Err(format!("`{name}` does not resolve")),
+            };
+            let new = (depth.saturating_mul(times) / by.max(1)).max(1);
+            changed |= new != depth;
+            *value = Templated::Value(Scalar::Integer(i64::from(new)));
+        }
+    }
+    if changed { Ok(()) } else { Err("no workload has an `iodepth` that could change".to_owned()) }
+}
+
+fn set_argument(study: &mut Study, argument: &str, value: &Scalar) -> Result<(), String> {
+    let mut changed = false;
+    for workload in study.workloads.values_mut() {
+        let Tool::Fio { args } = &mut workload.tool else { continue };
+        args.retain(|(name, _)| name != argument);
+        args.push((argument.to_owned(), Templated::Value(value.clone())));
+        changed = true;
+    }
+    if changed { Ok(()) } else { Err("no workload takes options of fio".to_owned()) }
+}
+
+/// A cpuset of an outer group bounds those inside it.
+fn pin(groups: &mut [Group], cpus: &str) {
+    for group in groups {
+        group.knobs.retain(|(knob, _)| knob != "cpuset.cpus");
+        let value = Templated::Value(Scalar::Text(cpus.to_owned()));
+        group.knobs.push(("cpuset.cpus".to_owned(), vec![value]));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{combinations, parse, shipped};
+
+    fn scaling() -> (Study, Bindings) {
+        let found = shipped().iter().find(|study| study.name == "io-weight-scaling").unwrap();
+        let study = parse(found.name, found.text, &|_| Err(String::new())).0.unwrap();
+        let factors = combinations(&study).remove(0);
+        (study, factors)
+    }
+
+    fn depth(study: &Study) -> Scalar {
+        let Tool::Fio { args } = &study.workloads["mixed"].tool else { panic!() };
+        let (_, value) = args.iter().find(|(name, _)| name == "iodepth").unwrap();
+        value.resolve(&Bindings::new()).unwrap()
+    }
+
+    #[test]
+    fn a_depth_given_by_a_factor_is_scaled() {
+        let (mut study, factors) = scaling();
+        let quarter = Intervention::Depth { name: "iodepth", times: 1, by: 4 };
+        quarter.apply(&mut study, &factors).unwrap();
+        assert_eq!(depth(&study), Scalar::Integer(8));
+        // Once it is 1 it cannot fall.
+        let most = Intervention::Depth { name: "iodepth", times: 1, by: 100 };
+        most.apply(&mut study, &factors).unwrap();
+        assert!(most.apply(&mut study, &factors).unwrap_err().contains("iodepth"));
+    }
+
+    #[test]
+    fn an_attribute_takes_the_place_of_that_of_the_study() {
+        let (mut study, factors) = scaling();
+        let attribute = "iosched/low_latency".to_owned();
+        let on = Intervention::Queue { name: "low-latency", attribute, value: "1".to_owned() };
+        on.apply(&mut study, &factors).unwrap();
+        let queue = &study.disks["scratch"].queue;
+        let found: Vec<_> = queue.iter().filter(|(name, _)| name.contains("latency")).collect();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].1, Templated::Value(Scalar::Integer(1)));
+    }
+
+    #[test]
+    fn bfq_comes_without_the_heuristic_that_overrides_weights() {
+        let (mut study, factors) = scaling();
+        Intervention::Scheduler("none".to_owned()).apply(&mut study, &factors).unwrap();
+        assert!(study.disks["scratch"].queue.is_empty());
+        Intervention::Scheduler("bfq".to_owned()).apply(&mut study, &factors).unwrap();
+        assert_eq!(study.disks["scratch"].queue[0].0, "iosched/low_latency");
+    }
+
+    #[test]
+    fn groups_are_pinned_once_however_often_it_is_asked_for() {
+        let (mut study, factors) = scaling();
+        for cpus in ["0", "1"] {
+            Intervention::Cpus(cpus.to_owned()).apply(&mut study, &factors).unwrap();
+        }
+        let knobs = &study.groups[0].knobs;
+        assert_eq!(knobs.iter().filter(|(knob, _)| knob == "cpuset.cpus").count(), 1);
+    }
+}

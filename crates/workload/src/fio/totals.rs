@@ -1,0 +1,307 @@
+//! fio's JSON output of a run that Assay did not start: what each job got, when it ran, and what
+//! its own options say of it.
+//!
+//! Fields are those of fio 3.x (`stat.c` of fio writes them). Rates of `bw_mean` and `bw_dev` are
+//! in KiB/s, over readings of half a second by default (`bwavgtime`).
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::output::OutputError;
+
+/// What a job got, all entries of its name together.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Totals {
+    /// The job's name.
+    pub name: String,
+    /// Why it is not to be believed.
+    pub failure: Option<String>,
+    /// Seconds that it ran, the longest of its directions.
+    pub runtime_s: f64,
+    /// Bytes read and written.
+    pub bytes: f64,
+    /// Requests read and written.
+    pub ios: f64,
+    /// How bytes per second varied, where fio kept it.
+    pub bytes_spread: Option<Spread>,
+    /// How requests per second varied, where fio kept it.
+    pub ios_spread: Option<Spread>,
+    /// When it began, seconds since 1970; fio says so since 3.37.
+    pub began_s: Option<f64>,
+    /// When its output was printed, seconds since 1970.
+    pub printed_s: Option<f64>,
+    /// Requests outstanding on average, by Little's law.
+    pub outstanding: Option<f64>,
+    /// Requests that its options ask it to keep outstanding.
+    pub iodepth: Option<f64>,
+    /// An option that holds it back, as `rate_iops=100`.
+    pub paced: Option<String>,
+    /// Whether its options ask for direct I/O; `None` where they do not say.
+    pub direct: Option<bool>,
+    /// Whether it waited for the jobs before it.
+    pub stonewall: bool,
+    /// The only disk that the process used, and the mean number of requests in its queue.
+    pub disk: Option<(String, f64)>,
+}
+
+/// Mean and standard deviation of readings of a rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// Per second.
+    pub mean: f64,
+    /// Per second.
+    pub deviation: f64,
+    /// How many readings.
+    pub readings: f64,
+}
+
+/// Options with which a job does not take all that it can get.
+const PACING: [&str; 6] = ["rate", "rate_iops", "thinktime", "rate_min", "rate_iops_min", "flow"];
+
+/// Reads the output of `fio --output-format=json`, in the order of its jobs. Jobs of one name
+/// (`numjobs`) are added up.
+///
+/// # Errors
+/// Where the text holds no JSON, or JSON that is not fio's.
+pub fn parse_totals(text: &str) -> Result<Vec<Totals>, OutputError> {
+    let refuse = |why: String| OutputError(why);
+    let start = if text.starts_with('{') { Some(0) } else { text.find("\n{").map(|at| at + 1) };
+    let start = start.ok_or_else(|| {
+        refuse("it holds no JSON; write it with `--output-format=json`".to_owned())
+    })?;
+    let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+    let document = match documents.next() {
+        Some(Ok(document)) => document,
+        Some(Err(cause)) => return Err(refuse(format!("its JSON cannot be read: {cause}"))),
+        None => return Err(refuse("its JSON is empty".to_owned())),
+    };
+    let jobs = document.get("jobs").and_then(Value::as_array).filter(|jobs| !jobs.is_empty());
+    let jobs =
+        jobs.ok_or_else(|| refuse("its JSON has no `jobs`, so it is not fio's result".to_owned()))?;
+    let mut found: Vec<Totals> = Vec::new();
+    for job in jobs {
+        let next = read_job(&document, job).map_err(refuse)?;
+        match found.iter_mut().find(|known| known.name == next.name) {
+            Some(known) => add(known, &next),
+            None => found.push(next),
+        }
+    }
+    Ok(found)
+}
+
+/// One job of one name out of many: what a file with several jobs means as one group.
+#[must_use]
+pub fn together(name: &str, jobs: &[Totals]) -> Option<Totals> {
+    let mut jobs = jobs.iter();
+    let mut all = jobs.next()?.clone();
+    for job in jobs {
+        add(&mut all, job);
+    }
+    name.clone_into(&mut all.name);
+    Some(all)
+}
+
+fn read_job(document: &Value, job: &Value) -> Result<Totals, String> {
+    let name = job.get("jobname").and_then(Value::as_str).unwrap_or("?").to_owned();
+    let options = Options::of(document, job);
+    let directions: Vec<&Value> =
+        ["read", "write"].iter().filter_map(|direction| job.get(direction)).collect();
+    if directions.is_empty() {
+        return Err(format!("job `{name}` has neither `read` nor `write`"));
+    }
+    let sum = |field: &str| directions.iter().map(|one| number(one, field).unwrap_or(0.0)).sum();
+    let runtime_ms = directions.iter().filter_map(|one| number(one, "runtime")).fold(0.0, f64::max);
+    let error = number(job, "error").unwrap_or(0.0);
+    // The figures of merged jobs are not those of their sum.
+    let merged =
+        options.get("group_reporting").is_some() && options.number("numjobs").unwrap_or(1.0) > 1.0;
+    let spread =
+        |names: [&str; 3], scale| if merged { None } else { spread(&directions, names, scale) };
+    Ok(Totals {
+        failure: (error != 0.0)
+            .then(|| format!("ended with {}", std::io::Error::from_raw_os_error(error as i32))),
+        runtime_s: runtime_ms / 1e3,
+        bytes: sum("io_bytes"),
+        ios: sum("total_ios"),
+        bytes_spread: spread(["bw_mean", "bw_dev", "bw_samples"], 1024.0),
+        ios_spread: spread(["iops_mean", "iops_stddev", "iops_samples"], 1.0),
+        began_s: number(job, "job_start").map(|ms| ms / 1e3),
+        printed_s: number(document, "timestamp_ms").map(|ms| ms / 1e3),
+        outstanding: outstanding(&directions),
+        iodepth: options.number("iodepth").or(Some(1.0)).map(|depth| {
+            depth * if merged { options.number("numjobs").unwrap_or(1.0) } else { 1.0 }
+        }),
+        paced: PACING.iter().find_map(|name| {
+            let value = options.get(name).filter(|value| *value != "0")?;
+            Some(format!("{name}={value}"))
+        }),
+        direct: options.get("direct").map(|value| value != "0"),
+        stonewall: options.get("stonewall").is_some(),
+        disk: disk(document, runtime_ms),
+        name,
+    })
+}
+
+/// A job's own options over those of `[global]`.
+struct Options<'d> {
+    own: Option<&'d Map<String, Value>>,
+    global: Option<&'d Map<String, Value>>,
+}
+
+impl<'d> Options<'d> {
+    fn of(document: &'d Value, job: &'d Value) -> Self {
+        Self {
+            own: job.get("job options").and_then(Value::as_object),
+            global: document.get("global options").and_then(Value::as_object),
+        }
+    }
+
+    fn get(&self, name: &str) -> Option<&'d str> {
+        let of = |options: Option<&'d Map<String, Value>>| options?.get(name)?.as_str();
+        of(self.own).or_else(|| of(self.global))
+    }
+
+    fn number(&self, name: &str) -> Option<f64> {
+        self.get(name)?.trim().parse().ok()
+    }
+}
+
+fn number(value: &Value, field: &str) -> Option<f64> {
+    value.get(field)?.as_f64()
+}
+
+/// Readings of both directions. Whether they vary together is not known, so their deviations are
+/// added, which is the most that their sum can have.
+fn spread(directions: &[&Value], names: [&str; 3], scale: f64) -> Option<Spread> {
+    let [mean, deviation, readings] = names;
+    let mut all: Option<Spread> = None;
+    for direction in directions {
+        let count = number(direction, readings)?;
+        if count <= 0.0 {
+            continue;
+        }
+        let one = Spread {
+            mean: number(direction, mean)? * scale,
+            deviation: number(direction, deviation)? * scale,
+            readings: count,
+        };
+        all = Some(all.map_or(one, |all| sum(all, one)));
+    }
+    all
+}
+
+fn sum(one: Spread, other: Spread) -> Spread {
+    Spread {
+        mean: one.mean + other.mean,
+        deviation: one.deviation + other.deviation,
+        readings: one.readings.min(other.readings),
+    }
+}
+
+fn outstanding(directions: &[&Value]) -> Option<f64> {
+    let mut all = None;
+    for direction in directions {
+        let latency = direction.get("clat_ns").and_then(|latency| number(latency, "mean"));
+        if let (Some(latency), Some(rate)) = (latency, number(direction, "iops")) {
+            *all.get_or_insert(0.0) += latency * 1e-9 * rate;
+        }
+    }
+    all
+}
+
+/// `disk_util` counts over the whole process, so that it is used only where there is one disk.
+fn disk(document: &Value, runtime_ms: f64) -> Option<(String, f64)> {
+    let disks = document.get("disk_util")?.as_array()?;
+    let [disk] = disks.as_slice() else { return None };
+    let name = disk.get("name")?.as_str()?.to_owned();
+    let waited_ms = number(disk, "in_queue")?;
+    (runtime_ms > 0.0).then(|| (name, waited_ms / runtime_ms))
+}
+
+fn add(all: &mut Totals, next: &Totals) {
+    let both = |one: Option<Spread>, other: Option<Spread>| Some(sum(one?, other?));
+    let added = |one: Option<f64>, other: Option<f64>| Some(one? + other?);
+    let least = |one: Option<f64>, other: Option<f64>| Some(one?.min(other?));
+    all.failure = all.failure.take().or_else(|| next.failure.clone());
+    all.runtime_s = all.runtime_s.max(next.runtime_s);
+    all.bytes += next.bytes;
+    all.ios += next.ios;
+    all.bytes_spread = both(all.bytes_spread, next.bytes_spread);
+    all.ios_spread = both(all.ios_spread, next.ios_spread);
+    all.began_s = least(all.began_s, next.began_s);
+    all.outstanding = added(all.outstanding, next.outstanding);
+    all.iodepth = added(all.iodepth, next.iodepth);
+    all.paced = all.paced.take().or_else(|| next.paced.clone());
+    all.direct = match (all.direct, next.direct) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (one, other) => one.and(other),
+    };
+    all.stonewall |= next.stonewall;
+    if all.disk != next.disk {
+        all.disk = None;
+    }
+}
+
+/// Names of the jobs that occur, with how often; for messages.
+#[must_use]
+pub fn names(jobs: &[Totals]) -> String {
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    for job in jobs {
+        *seen.entry(&job.name).or_default() += 1;
+    }
+    seen.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RESULT: &str = r#"fio: some talk
+{"fio version":"fio-3.33","timestamp_ms":1700000060000,"global options":{"direct":"1","iodepth":"8"},
+"jobs":[
+{"jobname":"a","error":0,"job options":{"rw":"randread","rate_iops":"100"},
+"read":{"io_bytes":1024000,"total_ios":250,"runtime":10000,"iops":25.0,"bw_mean":100.0,"bw_dev":10.0,"bw_samples":20,
+"iops_mean":25.0,"iops_stddev":2.0,"iops_samples":20,"clat_ns":{"mean":320000000.0}},
+"write":{"io_bytes":0,"total_ios":0,"runtime":0,"iops":0.0,"bw_mean":0.0,"bw_dev":0.0,"bw_samples":0,
+"iops_mean":0.0,"iops_stddev":0.0,"iops_samples":0,"clat_ns":{"mean":0.0}}},
+{"jobname":"b","error":28,"job options":{"direct":"0","iodepth":"4"},
+"read":{"io_bytes":2048000,"total_ios":500,"runtime":10000,"iops":50.0,"bw_mean":200.0,"bw_dev":10.0,"bw_samples":20,
+"iops_mean":50.0,"iops_stddev":2.0,"iops_samples":20,"clat_ns":{"mean":80000000.0}},
+"write":{"io_bytes":0,"total_ios":0,"runtime":0,"iops":0.0}}],
+"disk_util":[{"name":"sda","in_queue":120000,"util":99.0}]}"#;
+
+    #[test]
+    fn reads_what_each_job_got_and_what_its_options_say() {
+        let jobs = parse_totals(RESULT).unwrap();
+        let (a, b) = (&jobs[0], &jobs[1]);
+        assert_eq!((a.name.as_str(), a.bytes, a.ios, a.runtime_s), ("a", 1_024_000.0, 250.0, 10.0));
+        let spread = a.bytes_spread.unwrap();
+        assert_eq!((spread.mean, spread.deviation, spread.readings), (102_400.0, 10_240.0, 20.0));
+        assert_eq!((a.iodepth, b.iodepth), (Some(8.0), Some(4.0)));
+        assert_eq!((a.direct, b.direct), (Some(true), Some(false)));
+        assert_eq!(a.paced.as_deref(), Some("rate_iops=100"));
+        assert!((a.outstanding.unwrap() - 8.0).abs() < 1e-9);
+        assert!(b.failure.as_ref().unwrap().contains("No space left"));
+        assert_eq!(a.disk, Some(("sda".to_owned(), 12.0)));
+        assert_eq!(b.bytes_spread.is_some(), false, "a direction without its readings");
+    }
+
+    #[test]
+    fn jobs_of_one_name_are_one_group() {
+        let twice = RESULT.replace("\"jobname\":\"b\"", "\"jobname\":\"a\"");
+        let jobs = parse_totals(&twice).unwrap();
+        assert_eq!(jobs.len(), 1);
+        assert_eq!((jobs[0].bytes, jobs[0].iodepth), (3_072_000.0, Some(12.0)));
+        assert_eq!(together("both", &parse_totals(RESULT).unwrap()).unwrap().bytes, 3_072_000.0);
+    }
+
+    #[test]
+    fn says_what_is_wrong_with_a_text_that_is_no_result() {
+        let said = |text: &str| parse_totals(text).unwrap_err().to_string();
+        assert!(said("bw=100MiB/s").contains("--output-format=json"));
+        assert!(said("{\"jobs\": [").contains("cannot be read"));
+        assert!(said("{\"a\": 1}").contains("no `jobs`"));
+        assert!(said("{\"jobs\": [{\"jobname\": \"x\"}]}").contains("`x` has neither"));
+    }
+}
