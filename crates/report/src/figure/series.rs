@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::Drawing;
-use super::spec::{base, csv_number, only_chosen, repeat_choice, seconds};
+use super::spec::{base, csv_number, only_chosen, phases, repeat_choice, seconds};
 use crate::counters::{Curve, curves};
 use crate::timeline::Bins;
 use crate::trial::Trial;
@@ -65,16 +65,20 @@ pub(super) fn series(trial: &Trial<'_>, figure: &Curves) -> Drawing {
         spec["data"] = json!({"values": csv, "format": {"type": "csv", "parse": {
             "repeat": "number", "seconds": "number", "what": "string", "value": "number"}}});
         spec["params"] = repeat_choice(&repeats);
-        spec["transform"] = only_chosen(&repeats);
-        spec["mark"] = json!({"type": "line", "strokeWidth": 1.6, "tooltip": true});
         let labels: Vec<&str> = figure.lines.iter().map(|line| line.label).collect();
-        spec["encoding"] = json!({
-            "x": seconds(),
-            "y": {"field": "value", "type": "quantitative", "title": figure.axis,
-                "axis": {"tickCount": 5}},
-            "color": {"field": "what", "type": "nominal", "scale": {"domain": labels},
-                "legend": {"title": null, "orient": "top", "columns": 3}},
-        });
+        let mut layers = vec![json!({
+            "transform": only_chosen(&repeats),
+            "mark": {"type": "line", "strokeWidth": 1.6, "tooltip": true},
+            "encoding": {
+                "x": seconds(),
+                "y": {"field": "value", "type": "quantitative", "title": figure.axis,
+                    "axis": {"tickCount": 5}},
+                "color": {"field": "what", "type": "nominal", "scale": {"domain": labels},
+                    "legend": {"title": null, "orient": "top", "columns": 3}},
+            },
+        })];
+        layers.extend(phases(trial, &repeats));
+        spec["layer"] = json!(layers);
         Ok(spec)
     };
     let mut reading = figure.reading.to_owned();
