@@ -12,6 +12,7 @@ mod cpu;
 mod delegated;
 mod drift;
 mod exec;
+mod faults;
 mod full_disk;
 mod groups;
 mod halt;

@@ -1,0 +1,111 @@
+//! Faults put into real runs: each must be named first among the causes. What a busy machine does
+//! to the figures must not matter, so only faults that a gate proves are here; those that show in
+//! shares alone are in the tests of the judge.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::bench::Bench;
+use crate::running::json;
+use crate::study::{Weights, loop_disk_with_ext4};
+
+fn first_cause(run: &Path) -> String {
+    let verdict = json(&run.join("verdict.json"));
+    let promise = &verdict["trials"][0]["promises"][0];
+    assert_eq!(promise["verdict"], "void", "{promise:#}");
+    promise["causes"][0]["code"].as_str().unwrap_or("none").to_owned()
+}
+
+/// The scheduler file of the loop device whose image lies in this folder.
+fn scheduler_of(run: &Path) -> Option<PathBuf> {
+    fs::read_dir("/sys/block").ok()?.filter_map(Result::ok).find_map(|entry| {
+        let backing = fs::read_to_string(entry.path().join("loop/backing_file")).ok()?;
+        backing.contains(&*run.to_string_lossy()).then(|| entry.path().join("queue/scheduler"))
+    })
+}
+
+#[test]
+fn a_scheduler_that_is_switched_off_in_mid_run_is_named_first() {
+    let Some(bench) = Bench::on_host("a scheduler switched off") else { return };
+    let study = Weights { at_most: "5 s", ..Weights::small() };
+    let mut running = bench.start(&bench.write("study.toml", &study.text()), &[]);
+    running.wait_until("the window", |run| run.says("run"));
+    sleep(Duration::from_millis(500));
+    let file = scheduler_of(&bench.out()).unwrap();
+    fs::write(&file, "none").unwrap();
+    let ended = running.end(Duration::from_secs(120));
+    ended.assert_code(3);
+    bench.assert_host_is_as_before("after the run");
+    assert_eq!(first_cause(&bench.out()), "C-SCHEDULER");
+}
+
+/// Four groups that read files of 4 MiB from the page cache, again and again.
+fn cached() -> Weights {
+    Weights {
+        disk: loop_disk_with_ext4(128, 1),
+        at_most: "3 s",
+        workload: "use = \"fio\"\nargs = { rw = \"read\", bs = \"64k\", ioengine = \"psync\", \
+                   direct = 0, invalidate = 0, size = \"4 MiB\" }"
+            .to_owned(),
+        ..Weights::small()
+    }
+}
+
+#[test]
+fn the_page_cache_instead_of_the_disk_is_named_first_and_explained() {
+    let Some(bench) = Bench::on_host("the page cache instead of the disk") else { return };
+    let ended = bench.run(&bench.write("study.toml", &cached().text()), &[]);
+    ended.assert_code(3);
+    assert_eq!(first_cause(&bench.out()), "C-PAGE-CACHE");
+
+    let out = bench.path("explained");
+    let explained = bench.assay([
+        "explain".as_ref(),
+        bench.out().as_os_str(),
+        "--at-most".as_ref(),
+        "2s".as_ref(),
+        "--rounds".as_ref(),
+        "1".as_ref(),
+        "--only".as_ref(),
+        "C-PAGE-CACHE".as_ref(),
+        "--out".as_ref(),
+        out.as_os_str(),
+        "--json".as_ref(),
+    ]);
+    explained.assert_code(0);
+    bench.assert_host_is_as_before("after the interventions");
+    let found: Value = serde_json::from_str(&explained.stdout).unwrap();
+    assert_eq!(found, json(&out.join("explain.json")));
+    assert_eq!(found["causes"][0]["code"], "C-PAGE-CACHE", "{found:#}");
+    assert_eq!(found["causes"][0]["finding"], "proven", "{found:#}");
+    assert_eq!(found["arms"][0]["name"], "direct", "{found:#}");
+    let sentence = found["sentence"].as_str().unwrap();
+    assert!(sentence.contains("direct = 1"), "{sentence}");
+    // With direct I/O the disk moves what the workloads report, whatever else fails.
+    let verdict = json(&out.join("verdict.json"));
+    let holds = |trial: &Value| {
+        let checks = trial["validity"].as_array().unwrap();
+        checks.iter().find(|check| check["check"] == "page-cache").unwrap()["ok"] == true
+    };
+    let trials = verdict["trials"].as_array().unwrap();
+    assert_eq!(trials[0]["factors"]["changed"], "unchanged");
+    assert!(!holds(&trials[0]) && holds(&trials[1]), "{trials:#?}");
+}
+
+#[test]
+fn what_cannot_be_explained_is_refused_before_the_host_is_touched() {
+    let Some(bench) = Bench::on_host("refusals of explain") else { return };
+    let refused = |words: &[&str], says: &[&str]| {
+        let ended = bench.assay(words);
+        ended.assert_code(2);
+        ended.assert_says(says);
+    };
+    refused(&["explain", "absent"], &["manifest.json", "hint: "]);
+    bench.run(&bench.write("study.toml", &cached().text()), &["--at-most", "2s"]).assert_code(3);
+    refused(&["explain", "run", "--only", "C-NOTHING"], &["`C-NOTHING`", "causes.md"]);
+    bench.assert_host_is_as_before("after refusals");
+}
