@@ -26,6 +26,7 @@ mod named_disk;
 mod not_able;
 mod outside;
 mod own_device;
+mod place;
 mod protection;
 mod run;
 mod running;

@@ -1,0 +1,60 @@
+//! Workloads with a place: where the kernel says they were, and what this host cannot do.
+
+use assay_testbed::Need;
+use serde_json::Value;
+
+use crate::bench::Bench;
+use crate::running::json;
+
+const NEEDS: [Need; 2] = [Need::Tool("fio"), Need::Controller("cpu")];
+
+/// Two groups that compute on CPU 0; memory that names a node, huge pages that are off.
+fn study(cpus: &str, memory: &str) -> String {
+    format!(
+        "title = \"Places in a test\"\n[design]\nrepeats = 1\nat_most = \"4 s\"\n[[groups]]\n\
+         name = \"task\"\ncount = 2\nrun = \"compute\"\n\
+         place = {{ cpus = \"{cpus}\", memory = \"{memory}\", huge_pages = \"never\" }}\n\
+         [workloads.compute]\nuse = \"fio\"\nargs = {{ ioengine = \"cpuio\", cpuload = 100 }}\n\
+         [[promises]]\nmeasure = \"threads\"\nis = \"placed\"\nwithin = \"20 %\"\n"
+    )
+}
+
+#[test]
+fn threads_and_pages_are_proven_to_be_where_the_study_puts_them() {
+    let Some(bench) = Bench::with("places", &NEEDS) else { return };
+    let path = bench.write("place.toml", &study("0", "bind:0"));
+    let ended = bench.run(&path, &["--json"]);
+    bench.assert_host_is_as_before("after the run");
+    let manifest = json(&bench.out().join("manifest.json"));
+    let one_cpu = manifest["host"]["cpus"]["allowed"] == "0";
+    let placements = manifest["trials"][0]["repeats"][0]["placements"].as_array().unwrap();
+    assert_eq!(placements.len(), 2, "{placements:#?}");
+    for placed in placements {
+        let samples = placed["samples"].as_u64().unwrap();
+        assert!(samples > 0 && placed["on_cpus"] == samples, "{placed:#}");
+        assert_eq!(placed["allowed_cpus"].as_object().unwrap().keys().next().unwrap(), "0");
+        let policies = placed["policies"].as_object().unwrap();
+        assert_eq!(policies.keys().collect::<Vec<_>>(), ["bind:0"], "{placed:#}");
+        let pages = placed["pages"]["value"].as_object().unwrap();
+        assert_eq!(pages.keys().collect::<Vec<_>>(), ["0"], "{placed:#}");
+        let huge = placed["huge_pages"].as_object().unwrap();
+        assert!(!huge.contains_key("1"), "{placed:#}");
+    }
+    let verdict: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let promise = &verdict["trials"][0]["promises"][0];
+    assert_eq!(promise["verdict"], if one_cpu { "void" } else { "kept" }, "{promise:#}");
+}
+
+#[test]
+fn a_place_that_this_host_lacks_is_refused_before_anything_is_touched() {
+    let bench = Bench::aside();
+    for (cpus, memory, said) in
+        [("0", "bind:60", "needs NUMA nodes"), ("4000", "local", "needs the CPUs 4000")]
+    {
+        let path = bench.write("place.toml", &study(cpus, memory));
+        let ended = bench.run(&path, &[]);
+        ended.assert_code(4);
+        ended.assert_says(&[said, "hint: ", "nothing was touched"]);
+        assert!(!bench.out().exists(), "a refused run makes no folder");
+    }
+}
