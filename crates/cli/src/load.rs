@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use assay_diagnostic::{Diagnostic, Severity, closest, render, to_json};
 use assay_study::{
-    Scalar, Study, WarmUp, choose_disk, choose_scheduler, parse, parse_scalar, set_factor, shipped,
-    shipped_file,
+    Scalar, Study, WarmUp, choose_disk, choose_scheduler, parse, parse_scalar, set_factors,
+    shipped, shipped_file,
 };
 
 use crate::args::StudyArguments;
@@ -143,6 +143,7 @@ fn folder(source: &Source) -> Option<String> {
 /// Applies `--set`, `--repeats` and `--at-most`.
 fn change(study: &mut Study, arguments: &StudyArguments) -> Result<(), Vec<Diagnostic>> {
     let mut findings = Vec::new();
+    let mut factors = Vec::new();
     for setting in &arguments.set {
         let Some((name, values)) = setting.split_once('=') else {
             let message = format!("`--set {setting}` has no `=`");
@@ -150,9 +151,10 @@ fn change(study: &mut Study, arguments: &StudyArguments) -> Result<(), Vec<Diagn
             continue;
         };
         let values: Vec<Scalar> = values.split(',').map(parse_scalar).collect();
-        if let Err(more) = set_factor(study, name.trim(), values) {
-            findings.extend(more);
-        }
+        factors.push((name.trim().to_owned(), values));
+    }
+    if let Err(more) = set_factors(study, factors) {
+        findings.extend(more);
     }
     let mut chosen = |result: Result<(), String>, option: &str| {
         if let Err(why) = result {

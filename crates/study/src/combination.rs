@@ -45,17 +45,30 @@ pub fn set_factor(
     name: &str,
     values: Vec<Scalar>,
 ) -> Result<(), Vec<Diagnostic>> {
-    let values = as_texts_where_the_file_has_texts(study, name, values);
-    if let Some(mistake) = mistake_in_levels(name, &values) {
-        return Err(vec![mistake.unplaced()]);
-    }
+    set_factors(study, vec![(name.to_owned(), values)])
+}
+
+/// The same for several factors at once: some fit only together, as a ratio that becomes 0 and the
+/// amount that takes its place.
+pub fn set_factors(
+    study: &mut Study,
+    settings: Vec<(String, Vec<Scalar>)>,
+) -> Result<(), Vec<Diagnostic>> {
     let mut changed = study.clone();
-    let Some(factor) = changed.factors.iter_mut().find(|factor| factor.name == name) else {
-        return Err(vec![unknown_factor(name, study)]);
-    };
-    factor.values = values;
-    let mut errors = check::study(&changed, &Places::new());
-    errors.retain(|finding| finding.severity == Severity::Error);
+    let mut errors = vec![];
+    for (name, values) in settings {
+        let values = as_texts_where_the_file_has_texts(study, &name, values);
+        let factor = changed.factors.iter_mut().find(|factor| factor.name == name);
+        match (mistake_in_levels(&name, &values), factor) {
+            (Some(mistake), _) => errors.push(mistake.unplaced()),
+            (None, None) => errors.push(unknown_factor(&name, study)),
+            (None, Some(factor)) => factor.values = values,
+        }
+    }
+    if errors.is_empty() {
+        errors = check::study(&changed, &Places::new());
+        errors.retain(|finding| finding.severity == Severity::Error);
+    }
     if errors.is_empty() {
         *study = changed;
         return Ok(());

@@ -25,7 +25,7 @@ mod template;
 mod value;
 
 pub use choice::{DiskChoice, choose_disk, choose_scheduler, disk_size};
-pub use combination::{combinations, parse_scalar, set_factor};
+pub use combination::{combinations, parse_scalar, set_factor, set_factors};
 pub use footprint::footprint_part;
 pub use intervene::Intervention;
 pub use level::level_of;

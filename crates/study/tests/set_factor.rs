@@ -5,7 +5,7 @@
 
 use assay_study::{
     DiskSource, Format, Scalar, Study, Templated, Tool, combinations, parse, parse_scalar,
-    set_factor, shipped, shipped_file,
+    set_factor, set_factors, shipped, shipped_file,
 };
 
 fn study(name: &str) -> Study {
@@ -27,6 +27,20 @@ fn new_values_make_new_trials() {
         .map(|bindings| study.groups[0].count.resolve(bindings).unwrap())
         .collect();
     assert_eq!(counts, [4, 8, 16]);
+}
+
+#[test]
+fn factors_that_fit_only_together_are_set_together() {
+    let mut study = study("writeback");
+    let of = |name: &str, text: &str| (name.to_owned(), values(text));
+    let codes = |errors: Vec<assay_diagnostic::Diagnostic>| -> Vec<&str> {
+        errors.iter().map(|error| error.code).collect()
+    };
+    let alone = set_factors(&mut study, vec![of("dirty_ratio", "20")]).unwrap_err();
+    assert_eq!(codes(alone), ["A0440"]);
+    set_factors(&mut study, vec![of("dirty_ratio", "20"), of("dirty_bytes", "0")]).unwrap();
+    let wrong = vec![of("dirty_rato", "20"), of("dirty_bytes", "0")];
+    assert_eq!(codes(set_factors(&mut study, wrong).unwrap_err()), ["A0403"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use assay_judge::{Cause, Judgement, Verdict};
 use assay_record::{Manifest, RepeatRecord, TrialRecord};
-use assay_study::{Bindings, Scalar, Study, set_factor};
+use assay_study::{Bindings, Scalar, Study, set_factors};
 use clap::Parser;
 
 use crate::args::{Arguments, Command};
@@ -114,12 +114,14 @@ fn bind(study: &mut Study, trial: &TrialRecord) -> Result<Bindings, Code> {
             serde_json::Value::String(text) => Scalar::Text(text.clone()),
             _ => continue,
         };
-        if let Err(findings) = set_factor(study, name, vec![scalar.clone()]) {
-            let why = findings.first().map(|finding| finding.message.clone()).unwrap_or_default();
-            talk::error(&format!("the factor `{name}` cannot be set to `{scalar}`: {why}"));
-            return Err(Code::Usage);
-        }
         factors.insert(name.clone(), scalar);
+    }
+    // Some fit only together.
+    let levels = factors.iter().map(|(name, scalar)| (name.clone(), vec![scalar.clone()]));
+    if let Err(findings) = set_factors(study, levels.collect()) {
+        let why = findings.first().map(|finding| finding.message.clone()).unwrap_or_default();
+        talk::error(&format!("the factors cannot be set as they were in the trial: {why}"));
+        return Err(Code::Usage);
     }
     Ok(factors)
 }
