@@ -422,7 +422,7 @@ fn a_setting_that_this_kernel_lacks_or_that_is_not_the_user_s_is_refused() {
 }
 
 /// memory-limit with the answers of its two generators.
-fn limited(files: Result<u64, String>, graph: u64) -> Plan {
+fn limited(files: &Result<u64, String>, graph: u64) -> Plan {
     let (study, host) = (study("memory-limit"), host(true));
     let commands = to_predict(&study, &host);
     assert_eq!(commands.len(), 2, "each once, whatever the limit: {commands:?}");
@@ -439,7 +439,7 @@ fn limited(files: Result<u64, String>, graph: u64) -> Plan {
 
 #[test]
 fn a_limit_may_be_a_part_of_what_its_group_is_predicted_to_take() {
-    let plan = limited(Ok(120 << 20), 80 << 20);
+    let plan = limited(&Ok(120 << 20), 80 << 20);
     let of_memory = |refusal: &&assay_plan::Refusal| refusal.what.contains("memory.max");
     assert_eq!(plan.refusals.iter().find(of_memory), None);
     let written: Vec<(String, String)> = plan
@@ -457,7 +457,7 @@ fn a_limit_may_be_a_part_of_what_its_group_is_predicted_to_take() {
 
 #[test]
 fn a_generator_that_cannot_say_what_it_takes_is_a_refusal() {
-    let plan = limited(Err("no such script".to_owned()), 1 << 20);
+    let plan = limited(&Err("no such script".to_owned()), 1 << 20);
     let what = &plan.refusals[0].what;
     assert!(what.contains("`files`") && what.contains("no such script"), "{what}");
     assert!(plan.trials[0].groups[0].knobs.is_empty(), "no knob is written with a guess");
@@ -465,7 +465,7 @@ fn a_generator_that_cannot_say_what_it_takes_is_a_refusal() {
 
 #[test]
 fn promises_across_trials_and_numbers_of_others_belong_to_the_plan() {
-    let plan = limited(Ok(120 << 20), 80 << 20);
+    let plan = limited(&Ok(120 << 20), 80 << 20);
     assert!(plan.trials.iter().all(|trial| trial.promises.is_empty()));
     assert_eq!(plan.comparisons.len(), 2);
     let AcrossRecord::Equal { over, within, .. } = &plan.comparisons[0].is else {
