@@ -1,14 +1,18 @@
 //! Scratch disks, kept from one repeat to the next while their plan stays the same: writing an
 //! image takes longer than many a repeat. Where only the queue differs, only the queue is set anew.
 
+use std::path::Path;
+
 use assay_host::ledger::Mark;
 use assay_host::scratch::{self, ScratchDisk, ScratchSpec, Source};
 use assay_kernel::{Error, signal};
-use assay_plan::{DiskPlan, Slot, Trial, null_blk_attributes};
+use assay_plan::{DiskPlan, PlacePlan, Slot, Trial, null_blk_attributes};
 use assay_study::{DiskSource, Format};
+use assay_workload::fio::Place;
 
 use crate::failure::Failure;
 use crate::run::{Context, fraction};
+use crate::start::find_place;
 
 /// The disks that stand at the moment.
 pub(crate) struct Disks {
@@ -16,12 +20,14 @@ pub(crate) struct Disks {
     /// After the disks were made and before their queues were set.
     made: Mark,
     planned: Vec<DiskPlan>,
+    /// Where the trial that ran last put its data: disk, workload, place.
+    used: Vec<(usize, String, PlacePlan)>,
     ready: Vec<ScratchDisk>,
 }
 
 impl Disks {
     pub(crate) fn none(before: Mark) -> Self {
-        Self { before, made: before, planned: Vec::new(), ready: Vec::new() }
+        Self { before, made: before, planned: Vec::new(), used: Vec::new(), ready: Vec::new() }
     }
 
     pub(crate) fn ready(&self) -> &[ScratchDisk] {
@@ -35,8 +41,9 @@ impl Disks {
         slot: Slot,
         trial: &Trial,
     ) -> Result<(), Failure> {
+        let used = std::mem::replace(&mut self.used, places(trial));
         if self.planned == trial.disks {
-            return Ok(());
+            return self.clear(&used);
         }
         let without_queues = |disks: &[DiskPlan]| disks.iter().map(bare).collect::<Vec<_>>();
         let same_disks = without_queues(&self.planned) == without_queues(&trial.disks);
@@ -45,11 +52,28 @@ impl Disks {
             self.make(context, slot, trial)?;
         } else if let Some(error) = self.take_back(context, self.made) {
             return Err(error.into());
+        } else {
+            self.clear(&used)?;
         }
         self.planned.clone_from(&trial.disks);
         for (disk, ready) in trial.disks.iter().zip(&self.ready) {
             let spec = spec(context, disk);
             scratch::set_queue(&context.root, &mut context.ledger, ready, &spec)?;
+        }
+        Ok(())
+    }
+
+    /// Removes what another trial laid out where this one has nothing or less of it: files of 16
+    /// groups beside those of 4 fill a disk. Data in the same place is used again.
+    fn clear(&self, used: &[(usize, String, PlacePlan)]) -> Result<(), Failure> {
+        for place in used.iter().filter(|place| !self.used.contains(place)) {
+            let (disk, workload, plan) = place;
+            let Some(disk) = self.ready.get(*disk) else { continue };
+            if let Place::Directory { path, .. } = find_place(plan, disk, workload)? {
+                let path = Path::new(&path);
+                std::fs::remove_dir_all(path)
+                    .map_err(|cause| Error::new("remove", path, &cause))?;
+            }
         }
         Ok(())
     }
@@ -90,6 +114,18 @@ impl Disks {
         let root = context.root.clone();
         context.ledger.restore_to(&root, mark).into_iter().next()
     }
+}
+
+/// Where the workloads of a trial have their data.
+fn places(trial: &Trial) -> Vec<(usize, String, PlacePlan)> {
+    let groups = trial.groups.iter().filter_map(|group| Some((group.disk?, group)));
+    groups
+        .flat_map(|(disk, group)| {
+            group.workloads.iter().filter_map(move |workload| {
+                Some((disk, workload.name.clone(), workload.place.clone()?))
+            })
+        })
+        .collect()
 }
 
 /// A disk as it is before its queue is set.

@@ -155,7 +155,11 @@ pub(crate) fn empty_places(groups: &[GroupPlan], disks: &[ScratchDisk]) -> Resul
 }
 
 /// Where a piece of a plan lies, now that the disk exists.
-fn find_place(place: &PlacePlan, disk: &ScratchDisk, workload: &str) -> Result<Place, Error> {
+pub(crate) fn find_place(
+    place: &PlacePlan,
+    disk: &ScratchDisk,
+    workload: &str,
+) -> Result<Place, Error> {
     let device = |path: &Path| Place::Device {
         path: path.display().to_string(),
         offset: place.offset,

@@ -109,3 +109,22 @@ fn what_cannot_be_explained_is_refused_before_the_host_is_touched() {
     refused(&["explain", "run", "--only", "C-NOTHING"], &["`C-NOTHING`", "causes.md"]);
     bench.assert_host_is_as_before("after refusals");
 }
+
+#[test]
+fn files_of_a_trial_with_many_groups_leave_room_for_one_with_few() {
+    let Some(bench) = Bench::on_host("trials of different sizes on one file system") else {
+        return;
+    };
+    let text = cached().text().replace("count = 4", "count = \"{groups}\"");
+    let text = text.replace("size = \"4 MiB\"", "size = \"1/{groups}\"");
+    let text = text.replace("partitions = 1", "partitions = 0");
+    let factors = "order = \"given\"\n[factors]\ngroups = [8, 2, 4]\n[disks.scratch]";
+    let study = bench.write("study.toml", &text.replace("[disks.scratch]", factors));
+    let ended = bench.run(&study, &["--at-most", "1s"]);
+    assert!(matches!(ended.status.code(), Some(0 | 1 | 3)), "{ended:?}");
+    let manifest = json(&bench.out().join("manifest.json"));
+    for trial in manifest["trials"].as_array().unwrap() {
+        assert!(trial["repeats"][0]["fault"].is_null(), "{:#}", trial["repeats"][0]["fault"]);
+    }
+    bench.assert_host_is_as_before("after trials of different sizes");
+}
