@@ -18,7 +18,7 @@ limit = ["24 MiB", "300 MiB"]
 [design]
 repeats = 2
 warm_up = "100 ms"
-at_most = "2 s"
+at_most = "3 s"
 
 [disks.scratch]
 use = "loop"
