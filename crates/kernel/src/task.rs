@@ -42,10 +42,12 @@ pub fn stat(text: &[u8]) -> Option<Stat<'_>> {
     let name = text.get(open + 1..close)?;
     let mut values = [0_u64; CPU + 1];
     let mut state = 0;
-    let words = text.get(close + 1..)?.split(u8::is_ascii_whitespace);
+    // What a parenthesis ends that no blank follows is a damaged line, and no name.
+    let words = text.get(close + 1..)?.strip_prefix(b" ")?.split(u8::is_ascii_whitespace);
     for (field, word) in (STATE..).zip(words.filter(|word| !word.is_empty())) {
         if field == STATE {
-            state = *word.first()?;
+            let [letter] = word else { return None };
+            state = *letter;
         } else {
             // Some fields are negative, such as tpgid; none of those that are wanted is.
             values[field] = number(word).unwrap_or(0);
