@@ -34,6 +34,8 @@ const THREADS: usize = 20;
 const STARTED: usize = 22;
 const CPU: usize = 39;
 
+const WANTED: [usize; 6] = [PARENT, MINOR_FAULTS, MAJOR_FAULTS, THREADS, STARTED, CPU];
+
 /// Reads a `stat` file; `None` when it is cut short or is none.
 #[must_use]
 pub fn stat(text: &[u8]) -> Option<Stat<'_>> {
@@ -43,14 +45,18 @@ pub fn stat(text: &[u8]) -> Option<Stat<'_>> {
     let mut values = [0_u64; CPU + 1];
     let mut state = 0;
     // What a parenthesis ends that no blank follows is a damaged line, and no name.
-    let words = text.get(close + 1..)?.strip_prefix(b" ")?.split(u8::is_ascii_whitespace);
-    for (field, word) in (STATE..).zip(words.filter(|word| !word.is_empty())) {
+    let words = text.get(close + 1..)?.strip_prefix(b" ")?.split(|byte| *byte == b' ');
+    for (field, word) in (STATE..).zip(words) {
         if field == STATE {
-            let [letter] = word else { return None };
+            let [letter @ b'A'..=b'z'] = word else { return None };
             state = *letter;
         } else {
             // Some fields are negative, such as tpgid; none of those that are wanted is.
-            values[field] = number(word).unwrap_or(0);
+            values[field] = match number(word) {
+                Some(value) => value,
+                None if WANTED.contains(&field) => return None,
+                None => 0,
+            };
         }
         if field == CPU {
             return Some(Stat {
