@@ -135,7 +135,7 @@ fn limit(measure: &str, bound: &str) -> String {
 pub(crate) fn trial_reason(trial: &TrialJudgement) -> String {
     let decisive = trial.promises.iter().find(|promise| promise.verdict == trial.verdict);
     decisive.or(trial.promises.first()).map_or_else(
-        || "No promise was judged in this trial.".to_owned(),
+        || "Nothing was promised of this trial by itself.".to_owned(),
         |promise| sentence(&promise.reason),
     )
 }

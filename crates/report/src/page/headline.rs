@@ -1,6 +1,6 @@
 //! The first screen: the verdict, and one sentence for every trial.
 
-use assay_judge::{Judgement, Verdict};
+use assay_judge::{Judgement, TrialJudgement, Verdict};
 use assay_record::Manifest;
 use serde::Serialize;
 
@@ -61,11 +61,9 @@ impl Headline {
 
 fn line(trial: &Trial<'_>) -> Line {
     let (verdict, mark, reason) = match trial.judgement {
-        Some(judged) => (
-            wording::verdict(judged.verdict),
-            wording::mark(judged.verdict),
-            wording::trial_reason(judged),
-        ),
+        Some(judged) => {
+            (wording::verdict(judged.verdict), wording::mark(judged.verdict), why(judged))
+        }
         None => ("not judged", NONE, wording::sentence(&trial.why_not_judged())),
     };
     let factors = wording::factors(&trial.record.factors);
@@ -102,4 +100,13 @@ fn tally(trials: &[Trial<'_>]) -> String {
         parts.push(format!("{missing} not judged"));
     }
     format!("{} trials: {}", trials.len(), parts.join(", "))
+}
+
+/// Why, and what became of a memory limit where the trial bears no promise that would tell.
+fn why(judged: &TrialJudgement) -> String {
+    let reason = wording::trial_reason(judged);
+    match wording::limit_on_memory(judged).filter(|_| judged.promises.is_empty()) {
+        Some(limit) => format!("{reason} Memory limit: {limit}."),
+        None => reason,
+    }
 }
