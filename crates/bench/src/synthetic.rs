@@ -112,7 +112,7 @@ mod tests {
     use assay_kernel::Root;
     use assay_record::{
         DiskRecord, GroupRecord, IoClass, PromiseRecord, RelationRecord, RepeatRecord, Run,
-        SamplerCost, TrialRecord, WarmUpRecord, WorkloadRecord,
+        TrialRecord, WarmUpRecord, WorkloadRecord,
     };
 
     use super::*;
@@ -137,26 +137,11 @@ mod tests {
 
     fn repeat() -> RepeatRecord {
         RepeatRecord {
-            samples: "trial-00-repeat-00".to_owned(),
             released_ns: 5_000_000_000,
             all_released_ns: 5_000_100_000,
             stopped_ns: 6_000_000_000,
             start_skew_s: Available::Value(0.001),
-            knobs: Vec::new(),
-            queues: Vec::new(),
-            cpus: BTreeMap::new(),
-            settings: Vec::new(),
-            dropped: None,
-            placements: Vec::new(),
-            nodes: None,
-            watch: None,
-            looks: None,
-            workloads: Vec::new(),
-            sampler: SamplerCost::default(),
-            not_available: BTreeMap::new(),
-            fault: None,
-            preparations: Vec::new(),
-            memory_events: BTreeMap::new(),
+            ..RepeatRecord::without_a_window("trial-00-repeat-00", "")
         }
     }
 

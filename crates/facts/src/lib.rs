@@ -12,4 +12,4 @@ mod machine;
 pub use available::Available;
 pub use cgroup::{CORE, CgroupLayout, Controller, Hierarchy, Home, Layout, ONLY_ON_V1};
 pub use disk::{Disk, Holder, Scheduler};
-pub use machine::{Cache, Cpus, HostFacts, Node, Requirement, Tool};
+pub use machine::{Cache, Cpus, HostFacts, NULL_BLK_REMEDY, Node, Requirement, Tool};

@@ -76,6 +76,10 @@ pub struct Requirement {
     pub remedy: Option<String>,
 }
 
+/// What to do where a kernel makes no null block devices.
+pub const NULL_BLK_REMEDY: &str = "modprobe null_blk nr_devices=0 and mount -t configfs none \
+     /sys/kernel/config, or run the study in a virtual machine whose kernel has it (assay lab run)";
+
 /// Everything a plan may depend on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostFacts {

@@ -13,7 +13,7 @@ mod system;
 mod tools;
 
 pub use knobs::{kernel, knobs};
-pub(crate) use null_blk::{NULLB, REMEDY};
+pub(crate) use null_blk::NULLB;
 pub use tools::look_for;
 
 use assay_facts::{Disk, HostFacts, Node};

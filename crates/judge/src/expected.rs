@@ -192,13 +192,12 @@ fn child_of(parent: &str, group: &str) -> String {
 #[cfg(test)]
 mod tests {
     use assay_facts::Available;
-    use assay_record::{Reading, SamplerCost};
+    use assay_record::Reading;
 
     use super::*;
 
     fn record(weights: &[(&str, &str)]) -> RepeatRecord {
         RepeatRecord {
-            samples: String::new(),
             released_ns: 0,
             all_released_ns: 0,
             stopped_ns: 0,
@@ -215,20 +214,7 @@ mod tests {
                     drift: BTreeMap::new(),
                 })
                 .collect(),
-            queues: Vec::new(),
-            cpus: BTreeMap::new(),
-            settings: Vec::new(),
-            dropped: None,
-            placements: Vec::new(),
-            nodes: None,
-            watch: None,
-            looks: None,
-            workloads: Vec::new(),
-            sampler: SamplerCost::default(),
-            not_available: BTreeMap::new(),
-            fault: None,
-            preparations: Vec::new(),
-            memory_events: BTreeMap::new(),
+            ..RepeatRecord::without_a_window("", "")
         }
     }
 

@@ -6,7 +6,7 @@ use crate::gates::{Gate, Scope};
 use crate::judgement::{GroupJudgement, PromiseJudgement, Verdict};
 use crate::margin::{self, Offence, Side};
 use crate::metric::{Metric, Values};
-use crate::promise::{Subject, relation};
+use crate::promise::{self, Subject};
 use crate::reason;
 use crate::statistics::estimate::Estimate;
 use crate::statistics::over_repeats::{Spread, of_all};
@@ -39,22 +39,12 @@ pub(crate) fn judge(
     };
     let seen = seen.unwrap_or_default();
     let offences: Vec<Offence> = seen.iter().map(|group| group.offence).collect();
-    let (is, to) = relation(&promise.is);
     PromiseJudgement {
-        measure: promise.measure.clone(),
-        is: is.to_owned(),
-        to,
-        within: promise.within,
-        confidence: promise.confidence,
-        verdict,
-        reason,
         worst_error: margin::worst(&offences),
-        jain: None,
-        total_rate: None,
-        needs_s: None,
         needs_repeats: (verdict == Verdict::Undecided).then(|| needed(promise, &seen)).flatten(),
         groups: seen.iter().map(|group| document(group, promise.within, verdict)).collect(),
         causes: failed.iter().filter_map(|gate| gate.cause()).collect(),
+        ..promise::document(promise, None, verdict, reason)
     }
 }
 

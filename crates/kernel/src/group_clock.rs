@@ -3,33 +3,17 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::perf_event::open;
 use crate::root::Root;
 
 // include/uapi/linux/perf_event.h.
 const PERF_TYPE_SOFTWARE: u32 = 1;
 const PERF_COUNT_SW_TASK_CLOCK: u64 = 1;
 const PERF_FLAG_PID_CGROUP: libc::c_ulong = 4;
-const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 8;
-
-/// The first form of `struct perf_event_attr`, which every kernel takes.
-#[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup: u32,
-    breakpoint: u32,
-    config1: u64,
-}
 
 /// PERF_COUNT_SW_TASK_CLOCK of one group on some CPUs, from the moment of opening.
 #[derive(Debug)]
@@ -44,13 +28,14 @@ impl GroupClock {
     pub fn open(root: &Root, group: &Path, cpus: &[u16]) -> Result<Self, Error> {
         let directory =
             File::open(root.resolve(group)).map_err(|cause| Error::new("open", group, &cause))?;
-        let counters =
-            cpus.iter().map(|cpu| open_one(&directory, *cpu)).collect::<io::Result<_>>().map_err(
-                |cause| {
-                    Error::new("perf_event_open", group, &cause)
-                        .with_hint("it needs CAP_PERFMON and a kernel with CONFIG_CGROUP_PERF")
-                },
-            )?;
+        let counters = cpus
+            .iter()
+            .map(|cpu| task_clock(&directory, *cpu))
+            .collect::<io::Result<_>>()
+            .map_err(|cause| {
+                Error::new("perf_event_open", group, &cause)
+                    .with_hint("it needs CAP_PERFMON and a kernel with CONFIG_CGROUP_PERF")
+            })?;
         Ok(Self { group: group.to_owned(), counters })
     }
 
@@ -68,40 +53,14 @@ impl GroupClock {
     }
 }
 
-fn open_one(directory: &File, cpu: u16) -> io::Result<File> {
-    let attributes = Attributes {
-        kind: PERF_TYPE_SOFTWARE,
-        size: size_of::<Attributes>() as u32,
-        config: PERF_COUNT_SW_TASK_CLOCK,
-        ..Attributes::default()
-    };
-    // SAFETY: `attributes` has the layout and the size that it claims and lives through the
-    // call; the other arguments are numbers.
-    let descriptor = unsafe {
-        libc::syscall(
-            libc::SYS_perf_event_open,
-            &raw const attributes,
-            directory.as_raw_fd(),
-            libc::c_int::from(cpu),
-            -1,
-            PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC,
-        )
-    };
-    if descriptor < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: perf_event_open has just returned this descriptor, and nobody else knows it.
-    Ok(File::from(unsafe { OwnedFd::from_raw_fd(descriptor as i32) }))
+fn task_clock(directory: &File, cpu: u16) -> io::Result<File> {
+    let event = (PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
+    open(event, directory.as_raw_fd(), cpu.into(), PERF_FLAG_PID_CGROUP)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_structure_has_the_size_of_the_first_version_of_the_header() {
-        assert_eq!(size_of::<Attributes>(), 64);
-    }
 
     #[test]
     fn what_is_no_group_is_an_error_with_its_path() {

@@ -2,52 +2,18 @@
 //! resctrl for monitoring of caches and memory bandwidth (Documentation/filesystems/resctrl.rst).
 //! Virtual machines mostly have neither.
 
-use std::io;
-use std::os::fd::{FromRawFd, OwnedFd};
-
+use crate::perf_event::open;
 use crate::root::Root;
 
 // include/uapi/linux/perf_event.h.
 const PERF_TYPE_HARDWARE: u32 = 0;
 const PERF_COUNT_HW_CACHE_MISSES: u64 = 3;
-const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 8;
-
-/// The first form of `struct perf_event_attr`, which every kernel takes.
-#[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    rest: [u64; 6],
-}
 
 /// Whether cache misses of this thread can be counted; otherwise why not.
 pub fn pmu() -> Result<(), String> {
-    let attributes = Attributes {
-        kind: PERF_TYPE_HARDWARE,
-        size: size_of::<Attributes>() as u32,
-        config: PERF_COUNT_HW_CACHE_MISSES,
-        ..Attributes::default()
-    };
-    // SAFETY: `attributes` has the layout and the size that it claims and lives through the call;
-    // the other arguments are numbers: this thread, any CPU, no group.
-    let descriptor = unsafe {
-        libc::syscall(
-            libc::SYS_perf_event_open,
-            &raw const attributes,
-            0,
-            -1,
-            -1,
-            PERF_FLAG_FD_CLOEXEC,
-        )
-    };
-    if descriptor >= 0 {
-        // SAFETY: perf_event_open has just returned this descriptor, and nobody else knows it.
-        drop(unsafe { OwnedFd::from_raw_fd(descriptor as i32) });
+    let Err(cause) = open((PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES), 0, -1, 0) else {
         return Ok(());
-    }
-    let cause = io::Error::last_os_error();
+    };
     Err(match cause.raw_os_error() {
         Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) => {
             "the CPU shows no performance counters to this kernel (perf_event_open finds no PMU), \
@@ -82,11 +48,6 @@ pub fn resctrl(root: &Root) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_structure_has_the_size_of_the_first_version_of_the_header() {
-        assert_eq!(size_of::<Attributes>(), 64);
-    }
 
     #[test]
     fn the_pmu_is_there_or_the_reason_names_the_call() {

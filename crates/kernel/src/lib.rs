@@ -36,6 +36,7 @@ pub mod page_nodes;
 pub mod pages;
 pub mod parse;
 pub mod partition;
+mod perf_event;
 pub mod placement;
 pub mod pointer_ring;
 pub mod process;

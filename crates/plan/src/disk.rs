@@ -1,6 +1,6 @@
 //! Scratch disks of a trial, and how they are shared out among workloads.
 
-use assay_facts::{Disk as DiskFacts, HostFacts};
+use assay_facts::{Disk as DiskFacts, HostFacts, NULL_BLK_REMEDY};
 use assay_study::{Bindings, Disk, DiskSource, Format, FromScalar, NullBlk, Study, Templated};
 use assay_units::Bytes;
 
@@ -92,8 +92,7 @@ fn refuse_missing_null_blk(disk: &DiskPlan, facts: &HostFacts) -> Result<(), Ref
     match (&disk.source, facts.null_blk.reason()) {
         (DiskSource::NullBlk(_), Some(why)) => Err(Refusal::new(
             format!("disk `{}`: null_blk is not available: {why}", disk.name),
-            "modprobe null_blk nr_devices=0 and mount -t configfs none /sys/kernel/config, or run \
-             the study in a virtual machine whose kernel has it: assay lab run",
+            NULL_BLK_REMEDY,
         )),
         _ => Ok(()),
     }

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use assay_facts::NULL_BLK_REMEDY;
 use assay_kernel::{Error, Root};
 use assay_units::Bytes;
 
 use super::Base;
 use crate::Ledger;
-use crate::facts::{NULLB, REMEDY};
+use crate::facts::NULLB;
 use crate::wait::wait_until;
 
 /// Makes a null block device of `size` with these attributes.
@@ -19,7 +20,7 @@ pub(super) fn make(
     options: &[(String, String)],
 ) -> Result<Base, Error> {
     if !root.exists(NULLB) {
-        let hint = format!("this kernel has no null_blk with configfs: {REMEDY}");
+        let hint = format!("this kernel has no null_blk with configfs: {NULL_BLK_REMEDY}");
         return Err(Error::unexpected("find", Path::new(NULLB), hint));
     }
     let path = Path::new(NULLB).join(format!("assay-{name}"));

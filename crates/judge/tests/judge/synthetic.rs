@@ -330,7 +330,6 @@ impl Scenario {
             ("iosched/slice_idle".to_owned(), "8".to_owned()),
         ]);
         RepeatRecord {
-            samples: format!("trial-00-repeat-{number:02}"),
             released_ns: RELEASED_NS,
             all_released_ns: RELEASED_NS + 2_000_000,
             stopped_ns: RELEASED_NS + self.steps() as u64 * STEP_NS,
@@ -345,13 +344,6 @@ impl Scenario {
                 at_end: queue,
                 drift: BTreeMap::new(),
             }],
-            cpus: BTreeMap::new(),
-            settings: Vec::new(),
-            dropped: None,
-            placements: Vec::new(),
-            nodes: None,
-            watch: None,
-            looks: None,
             workloads: totals
                 .iter()
                 .enumerate()
@@ -364,10 +356,7 @@ impl Scenario {
                 wall_s: self.seconds,
                 ..SamplerCost::default()
             },
-            not_available: BTreeMap::new(),
-            fault: None,
-            preparations: Vec::new(),
-            memory_events: BTreeMap::new(),
+            ..RepeatRecord::without_a_window(&format!("trial-00-repeat-{number:02}"), "")
         }
     }
 

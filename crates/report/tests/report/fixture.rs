@@ -294,7 +294,6 @@ fn repeat_record(shape: &Shape, repeat: usize) -> RepeatRecord {
         ("rotational".to_owned(), "1".to_owned()),
     ]);
     RepeatRecord {
-        samples: format!("trial-00-repeat-{repeat:02}"),
         released_ns,
         all_released_ns: released_ns + SECOND / 5,
         stopped_ns: released_ns + shape.seconds * SECOND,
@@ -309,13 +308,6 @@ fn repeat_record(shape: &Shape, repeat: usize) -> RepeatRecord {
             at_end: attributes,
             drift: BTreeMap::new(),
         }],
-        cpus: BTreeMap::new(),
-        settings: Vec::new(),
-        dropped: None,
-        placements: Vec::new(),
-        nodes: None,
-        watch: None,
-        looks: None,
         workloads: (0..shape.groups).map(|index| result(shape, repeat, index)).collect(),
         sampler: SamplerCost {
             interval_s: 0.1,
@@ -331,10 +323,7 @@ fn repeat_record(shape: &Shape, repeat: usize) -> RepeatRecord {
                 ("host_cpu".to_owned(), shape.seconds as f64 * 0.0004),
             ]),
         },
-        not_available: BTreeMap::new(),
-        fault: None,
-        preparations: Vec::new(),
-        memory_events: BTreeMap::new(),
+        ..RepeatRecord::without_a_window(&format!("trial-00-repeat-{repeat:02}"), "")
     }
 }
 

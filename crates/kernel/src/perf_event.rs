@@ -1,0 +1,64 @@
+//! perf_event_open(2): one event of a task or of a control group.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+
+// include/uapi/linux/perf_event.h.
+const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 8;
+
+/// The first form of `struct perf_event_attr`, which every kernel takes.
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup: u32,
+    breakpoint: u32,
+    config1: u64,
+}
+
+/// Opens the event `config` of the type `kind`. What `target` is depends on `flags`: a task (0 is
+/// this thread), or with PERF_FLAG_PID_CGROUP the descriptor of a group's directory. A `cpu` of -1
+/// stands for any. The descriptor is closed on exec.
+pub(crate) fn open(
+    (kind, config): (u32, u64),
+    target: libc::c_int,
+    cpu: libc::c_int,
+    flags: libc::c_ulong,
+) -> io::Result<File> {
+    let size = size_of::<Attributes>() as u32;
+    let attributes = Attributes { kind, size, config, ..Attributes::default() };
+    // SAFETY: `attributes` has the layout and the size that it claims and lives through the call;
+    // the other arguments are numbers, -1 being no group of events.
+    let descriptor = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            &raw const attributes,
+            target,
+            cpu,
+            -1,
+            flags | PERF_FLAG_FD_CLOEXEC,
+        )
+    };
+    if descriptor < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: perf_event_open has just returned this descriptor, and nobody else knows it.
+    Ok(File::from(unsafe { OwnedFd::from_raw_fd(descriptor as i32) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_structure_has_the_size_of_the_first_version_of_the_header() {
+        assert_eq!(size_of::<Attributes>(), 64);
+    }
+}
