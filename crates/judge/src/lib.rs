@@ -16,6 +16,7 @@ mod compared;
 mod comparison;
 mod cpus;
 mod expected;
+mod expected_gain;
 mod explain;
 mod feasible;
 mod figures;
@@ -49,7 +50,9 @@ use comparison::Given;
 use wanted::Found;
 
 pub use catalogue::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
-pub use compared::{ComparisonJudgement, LevelJudgement, PairJudgement, ReferenceJudgement};
+pub use compared::{
+    ComparisonJudgement, ExpectedGain, LevelJudgement, PairJudgement, ReferenceJudgement,
+};
 pub use explain::{Arm, ArmResult, Effect, Explained, Explanation, Finding, explain};
 pub use judgement::{
     Cause, Check, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement,
@@ -95,7 +98,7 @@ pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
         study: manifest.study.clone(),
         verdict: Verdict::worst(verdicts.chain(comparisons.iter().map(|one| one.verdict))),
         references: references
-            .map(|(index, reference)| reference::beside(reference, &given(first + index)))
+            .map(|(index, reference)| reference::beside(manifest, reference, &given(first + index)))
             .collect(),
         trials,
         comparisons,

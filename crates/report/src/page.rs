@@ -6,9 +6,11 @@ mod cost;
 mod headline;
 mod host;
 mod knobs;
+mod numastat;
 mod prose;
 mod queues;
 mod shares;
+mod topology;
 mod trial;
 mod workloads;
 
