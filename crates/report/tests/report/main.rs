@@ -1,5 +1,7 @@
 //! Reports of synthetic runs, looked at from outside.
 
+#[cfg(test)]
+mod browser;
 mod cases;
 mod fixture;
 #[cfg(test)]
