@@ -14,7 +14,13 @@ use crate::command::conform::ConformArguments;
 /// workloads side by side in their control groups, samples what the kernel did, says for each
 /// promise whether it was kept, broken, undecided or void, and puts the host back.
 #[derive(Debug, Parser)]
-#[command(name = "assay", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+#[command(
+    name = "assay",
+    version,
+    arg_required_else_help = true,
+    after_help = EXIT_CODES,
+    max_term_width = 80
+)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -56,6 +62,10 @@ pub(crate) enum Command {
     Schema,
     /// Does the kernel do what its document says? One small real case for each behaviour
     Conform(ConformArguments),
+    /// Print the completions of a shell
+    Completions(crate::command::completions::CompletionsArguments),
+    /// Write manual pages for all commands into a folder
+    Man(crate::command::man::ManArguments),
 }
 
 /// Changes to a study that the command line makes.

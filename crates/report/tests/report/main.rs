@@ -3,6 +3,8 @@
 mod cases;
 mod fixture;
 #[cfg(test)]
+mod live;
+#[cfg(test)]
 mod page;
 #[cfg(test)]
 mod terminal;
