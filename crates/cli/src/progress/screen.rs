@@ -127,8 +127,9 @@ mod tests {
                         if rows.len() <= row {
                             rows.resize(row + 1, Vec::new());
                         }
-                        rows[row].resize(rows[row].len().max(column + 1), ' ');
-                        rows[row][column] = sign;
+                        let shown = &mut rows[row];
+                        shown.resize(shown.len().max(column + 1), ' ');
+                        shown[column] = sign;
                         column += 1;
                     }
                 }

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
+use std::num::NonZeroU16;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
@@ -53,7 +54,7 @@ impl Terminal {
             };
         }
         let child = inside.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
-        let screen = vt100::Parser::new(rows, columns, 0);
+        let screen = vt100::Parser::new(known(rows), known(columns), 0);
         Self { master, screen, written: Vec::new(), child }
     }
 
@@ -64,7 +65,7 @@ impl Terminal {
 
     fn resize(&mut self, rows: u16, columns: u16) {
         resize(&self.master, rows, columns);
-        self.screen.screen_mut().set_size(rows, columns);
+        self.screen.screen_mut().set_size(known(rows), known(columns));
     }
 
     /// Reads what there is to read.
@@ -122,6 +123,10 @@ impl Drop for Terminal {
             let _ = self.child.wait();
         }
     }
+}
+
+fn known(count: u16) -> NonZeroU16 {
+    NonZeroU16::new(count).unwrap()
 }
 
 fn resize(master: &OwnedFd, rows: u16, columns: u16) {
