@@ -6,9 +6,11 @@
 //! (`vendor/README.md`), so that a report opens from a memory stick in ten years.
 
 mod across;
+mod ascii;
 mod counters;
 mod error;
 mod figure;
+mod live;
 mod number;
 mod page;
 mod quantity;
@@ -24,7 +26,9 @@ mod wording;
 use assay_judge::Judgement;
 use assay_record::{Manifest, Table};
 
+pub use ascii::ascii;
 pub use error::Error;
+pub use live::{Clock, Live, Place, Seen, Style, trial_line};
 
 /// The samples of a run: `[trial][repeat]` -> tables, trials in the order of the manifest.
 pub type Samples = [Vec<Vec<Table>>];

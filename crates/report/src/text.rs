@@ -4,7 +4,7 @@ mod across;
 pub(crate) mod explanation;
 mod groups;
 mod layout;
-mod paint;
+pub(crate) mod paint;
 mod said;
 mod trial;
 

@@ -135,8 +135,9 @@ fn carry_out(request: &Request, as_json: bool) -> Code {
 /// Runs a request with progress on stderr, looking at the data where trials stop once decided.
 pub(crate) fn execute(request: &Request) -> Result<Finished, Code> {
     signal::note_interruptions();
-    let mut progress = Progress::new(&request.plan);
-    let finished = assay_engine::run(request, &mut progress, &mut Stop::default());
+    let mut progress = Progress::new(&request.study, &request.plan);
+    let mut looks = Stop::showing(progress.board());
+    let finished = assay_engine::run(request, &mut progress, &mut looks);
     progress.finish();
     finished.map_err(|failure| refuse(&failure))
 }
