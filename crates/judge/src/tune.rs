@@ -54,6 +54,8 @@ pub struct SettingResult {
     pub name: String,
     /// What it changes, in words.
     pub change: String,
+    /// How many things it changes.
+    pub changes: usize,
     /// What to write into the study to have it; empty for the study as it is.
     pub lines: Vec<String>,
     /// What the search saw of it: the data that chose.

@@ -55,7 +55,7 @@ pub(crate) struct TuneArguments {
 
 /// What a repeat takes besides its length, before it was measured: groups are made, processes
 /// start and stop, and their output is read.
-const AROUND_S: f64 = 2.5;
+const AROUND_S: f64 = 1.5;
 
 /// Searches the setting that keeps the promise at the highest throughput. Applies it to nothing.
 pub(crate) fn run(arguments: &TuneArguments) -> Code {

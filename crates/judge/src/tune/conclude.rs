@@ -14,6 +14,8 @@ pub struct Tried {
     pub name: String,
     /// What it changes, in words.
     pub change: String,
+    /// How many things it changes.
+    pub changes: usize,
     /// What to write into the study.
     pub lines: Vec<String>,
     /// Its trial of the search; `None` for one that never had its turn.
@@ -105,6 +107,7 @@ fn result(tuned: &Tuned<'_>, tried: &Tried) -> Option<SettingResult> {
     Some(SettingResult {
         name: tried.name.clone(),
         change: tried.change.clone(),
+        changes: tried.changes,
         lines: tried.lines.clone(),
         rate_ratio: pair.and_then(|(of, to)| rate_ratio(tuned.manifest, tuned.samples, of, to)),
         error_ratio: before.and_then(|before| error_ratio(confirmation.as_ref()?, &before)),
@@ -120,8 +123,12 @@ fn point(setting: &SettingResult) -> Option<(f64, f64)> {
     Some((data.error?.value, data.rate?))
 }
 
-/// The fastest of those whose fresh repeats keep the promise. The setting as it is stays where no
-/// other is surely faster: a change needs a reason.
+/// Rates that differ by less count as the same.
+const ABOUT: f64 = 0.98;
+
+/// The fastest of those whose fresh repeats keep the promise; of those about as fast the one that
+/// changes least. The study stays as it is where no other is surely faster: a change needs a
+/// reason.
 fn choose(settings: &[SettingResult]) -> Option<usize> {
     let keeps = |setting: &SettingResult| {
         setting.confirmation.as_ref().is_some_and(|data| data.verdict == Verdict::Kept)
@@ -129,13 +136,19 @@ fn choose(settings: &[SettingResult]) -> Option<usize> {
     let unchanged_keeps = settings.first().is_some_and(keeps);
     let surely_faster =
         |setting: &SettingResult| setting.rate_ratio.is_some_and(|ratio| ratio.low > 1.0);
-    let rate = |index: &usize| {
-        settings[*index].confirmation.as_ref().and_then(|data| data.rate).unwrap_or(0.0)
+    let rate = |index: usize| {
+        settings[index].confirmation.as_ref().and_then(|data| data.rate).unwrap_or(0.0)
     };
-    (0..settings.len())
+    let able: Vec<usize> = (0..settings.len())
         .filter(|index| keeps(&settings[*index]))
         .filter(|index| !unchanged_keeps || *index == 0 || surely_faster(&settings[*index]))
-        .max_by(|one, other| rate(one).total_cmp(&rate(other)).then(other.cmp(one)))
+        .collect();
+    let fastest = able.iter().map(|index| rate(*index)).fold(0.0, f64::max);
+    let about = able.into_iter().filter(|index| rate(*index) >= ABOUT * fastest);
+    about.min_by(|&one, &other| {
+        let changes = |index: usize| settings[index].changes;
+        changes(one).cmp(&changes(other)).then(rate(other).total_cmp(&rate(one)))
+    })
 }
 
 /// Whether each setting is broken by its own interval. That all are is false only if one keeps the

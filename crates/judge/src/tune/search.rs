@@ -1,8 +1,8 @@
 //! What to try next.
 //!
-//! The first rung tries every setting once. Each rung that follows keeps the better third, joined
-//! by settings that change what two of the best change, and tries them twice as often as the rung
-//! before. The unchanged setting, which is number 0, takes its turn after every few others, so
+//! The first rung tries every setting once. Each rung that follows keeps the better third, and
+//! tries it three times more; the first of them also has settings that change what two of the best
+//! change. Two repeats would say less than one: Student's t over two is 12.7, over three 4.3. The unchanged setting, which is number 0, takes its turn after every few others, so
 //! that a drift of the host is seen and favours none. What is left goes into the confirmation,
 //! whose repeats are new trials: forwards in one round and backwards in the next.
 
@@ -22,10 +22,17 @@ const BETWEEN: usize = 4;
 /// Pairs of the best settings that are tried together.
 const PAIRS: usize = 3;
 
-/// Rounds of confirmation that are enough, and those that are wanted: Student's t over two pairs
-/// is 12.7, over three 4.3.
-const MOST_ROUNDS: usize = 6;
-const WANTED_ROUNDS: usize = 3;
+/// Rounds of a rung after the first.
+const ROUNDS: usize = 3;
+
+/// Rounds of confirmation that are enough, and those that are wanted: many short repeats tell more
+/// than few long ones, because what differs from one repeat to the next is known from their number.
+const MOST_ROUNDS: usize = 8;
+const WANTED_ROUNDS: usize = 5;
+
+/// A repeat holds ten blocks of half a second and what may be cut as warm-up: with fewer blocks
+/// nothing is decided.
+const SHORTEST_S: f64 = 6.0;
 
 /// How time is divided.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,31 +51,28 @@ impl Budget {
     /// The part of the time that the search may take.
     const SEARCH: f64 = 0.6;
 
-    /// Repeats of a length that suits the time: the confirmation is to have three rounds of four
-    /// settings, none longer than `longest_s`.
+    /// Repeats of a length that suits the time, none longer than `longest_s`: more time is first
+    /// spent on more settings and rounds.
     #[must_use]
     pub fn of(total_s: f64, longest_s: f64, around_s: f64) -> Self {
-        const SHORTEST_S: f64 = 4.0;
-        let slots = (WANTED_ROUNDS * (FINALISTS + 1)) as f64;
+        let slots = (WANTED_ROUNDS * (FINALISTS + 2)) as f64;
         let confirmation = (1.0 - Self::SEARCH) * total_s / slots - around_s;
-        let search = total_s / 60.0;
+        let length = |wanted: f64, most: f64| wanted.clamp(SHORTEST_S, most).min(longest_s);
         Self {
             total_s,
-            search_s: search.clamp(SHORTEST_S, 10.0).min(longest_s),
-            confirmation_s: confirmation
-                .clamp(SHORTEST_S, longest_s.max(SHORTEST_S))
-                .min(longest_s),
+            search_s: length(total_s / 100.0, 10.0),
+            confirmation_s: length(confirmation, longest_s.max(SHORTEST_S)),
             around_s,
         }
     }
 
-    /// How many settings the search has time for, the unchanged one not counted: a rung of thirds
-    /// tried twice, and one of ninths tried four times, cost two thirds and four ninths of the
-    /// first.
+    /// How many settings the search has time for, the unchanged one not counted: after the first
+    /// rung a third, with the pairs, is tried three times, and a third of that again.
     #[must_use]
     pub fn settings(&self) -> usize {
-        let each = (self.search_s + self.around_s) * (1.0 + 1.0 / BETWEEN as f64) * 2.1;
-        ((Self::SEARCH * self.total_s / each) as usize).max(1)
+        let each = (self.search_s + self.around_s) * (1.0 + 1.0 / BETWEEN as f64);
+        let slots = Self::SEARCH * self.total_s / each - (ROUNDS * PAIRS) as f64;
+        ((slots / (2.0 + 1.0 / 3.0)) as usize).max(1)
     }
 }
 
@@ -184,7 +188,7 @@ impl Search {
         if self.rung == 1 {
             self.join(&order, field);
         }
-        self.fill(1 << self.rung.min(3));
+        self.fill(ROUNDS);
     }
 
     /// Adds settings that change what two of the best change.

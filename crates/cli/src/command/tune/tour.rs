@@ -91,6 +91,7 @@ impl Tour {
             .map(|(index, entry)| Tried {
                 name: entry.setting.name.clone(),
                 change: entry.setting.describe(),
+                changes: entry.setting.changes.len(),
                 lines: self.settings.ground.lines(&entry.setting),
                 search: entry.search,
                 confirmation: entry.confirmation,
