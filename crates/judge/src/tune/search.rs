@@ -112,7 +112,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// Begins with `count` settings, number 0 the unchanged one. Those of `always` are confirmed
+    /// Begins with `count` settings, number 0 the unchanged one, which was tried just now. Those of `always` are confirmed
     /// whatever the search says of them. `elapsed_s` of the time are gone.
     #[must_use]
     pub fn begin(count: usize, always: &[usize], budget: Budget, elapsed_s: f64) -> Self {
@@ -130,6 +130,7 @@ impl Search {
             alive,
         };
         search.fill(1);
+        search.queue.pop_front();
         search
     }
 

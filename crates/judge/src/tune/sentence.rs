@@ -61,7 +61,11 @@ fn none_keeps(found: &Tuning) -> String {
 
 fn undecided(found: &Tuning) -> String {
     let near = nearest(found).map_or_else(
-        || " No setting gave a number that counts.".to_owned(),
+        || {
+            let why = found.settings.first().and_then(SettingResult::best_data);
+            let why = why.map_or_else(String::new, |data| format!(": {}", data.reason));
+            format!(" No setting gave a number that counts{why}.").replace("..", ".")
+        },
         |(setting, data)| {
             format!(
                 " {} looks best: {}, {} by {}.",

@@ -87,8 +87,9 @@ impl Machine {
 
     /// Searches, with repeats that cost a second besides their length.
     fn search(mut self) -> Tuning {
-        let mut search = Search::begin(self.truths.len(), &[], self.budget, 0.0);
-        let mut elapsed = 0.0;
+        self.repeat(0, false, 0);
+        let mut elapsed = self.budget.search_s + 1.0;
+        let mut search = Search::begin(self.truths.len(), &[], self.budget, elapsed);
         while let Some(next) = search.next(elapsed, &mut self) {
             match next {
                 Move::Try(index) => {
@@ -234,9 +235,10 @@ fn a_study_that_keeps_its_promise_stays_as_it_is_unless_another_is_surely_faster
 #[test]
 fn a_search_keeps_to_its_time_and_ends_in_fresh_repeats() {
     let mut machine = Machine::new(surface(), 0.1, 3, budget());
-    let mut search = Search::begin(machine.truths.len(), &[], budget(), 0.0);
-    let mut elapsed = 0.0;
-    let mut moves = Vec::new();
+    machine.repeat(0, false, 0);
+    let mut elapsed = 7.0;
+    let mut search = Search::begin(machine.truths.len(), &[], budget(), elapsed);
+    let mut moves = vec![Move::Try(0)];
     while let Some(next) = search.next(elapsed, &mut machine) {
         moves.push(next);
         let (index, fresh) = match next {

@@ -53,7 +53,7 @@ impl Ground {
         }
         let mut plan = plan_for(&study, &self.facts, 0);
         if let Some(refusal) = plan.refusals.first() {
-            return Err(refusal.to_string());
+            return Err(first_line(&refusal.to_string()));
         }
         if plan.trials.len() != 1 {
             return Err(format!("it became {} trials", plan.trials.len()));
@@ -72,4 +72,9 @@ impl Ground {
             .map(|changed| setting_lines(&self.study, &changed))
             .unwrap_or_default()
     }
+}
+
+/// What is refused, without what to do about it: a search tries something else.
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
 }
