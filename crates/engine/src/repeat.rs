@@ -295,12 +295,14 @@ impl Spent {
 }
 
 /// Attributes that decide what a share means, whether the study sets them or not.
-const ALWAYS_READ: [&str; 5] = [
+const ALWAYS_READ: [&str; 7] = [
     "nr_requests",
     "rotational",
     "iosched/low_latency",
     "iosched/slice_idle",
     "iosched/strict_guarantees",
+    "iosched/max_budget",
+    "iosched/timeout_sync",
 ];
 
 fn record_of(

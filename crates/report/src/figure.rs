@@ -4,6 +4,7 @@ mod bars;
 mod cpu;
 mod curves;
 mod device;
+mod frontier;
 mod latency;
 mod levels;
 mod memory_management;
@@ -22,6 +23,7 @@ use crate::error::Error;
 use crate::quantity;
 use crate::trial::Trial;
 
+pub(crate) use frontier::frontier;
 pub(crate) use levels::levels;
 pub(crate) use overview::overview;
 pub(crate) use page_nodes::node_columns;
