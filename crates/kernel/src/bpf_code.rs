@@ -11,8 +11,8 @@ pub(crate) const FRAME: u8 = 10;
 pub(crate) enum Address {
     /// The value of an array map with one element, by its descriptor.
     MapValue(i32),
-    /// A variable of the kernel, by the number of its type.
-    Variable(u32),
+    /// A map, by its descriptor.
+    Map(i32),
 }
 
 /// Operation codes: class, operation, size.
@@ -23,7 +23,6 @@ const COPY: u8 = 0xbf;
 const SET: u8 = 0xb7;
 const ADD_NUMBER: u8 = 0x07;
 const ADD: u8 = 0x0f;
-const SUBTRACT: u8 = 0x1f;
 const MULTIPLY_NUMBER: u8 = 0x27;
 const JUMP_IF_EQUAL: u8 = 0x15;
 const JUMP_IF_AT_LEAST: u8 = 0x35;
@@ -69,7 +68,7 @@ impl Code {
     pub(crate) fn address(&mut self, to: u8, address: Address) {
         let (source, number) = match address {
             Address::MapValue(descriptor) => (2, descriptor),
-            Address::Variable(kind) => (3, kind as i32),
+            Address::Map(descriptor) => (1, descriptor),
         };
         self.push(LOAD_CONSTANT, to, source, 0, number);
         self.push(0, 0, 0, 0, 0);
@@ -93,11 +92,6 @@ impl Code {
     /// `to += from`.
     pub(crate) fn add(&mut self, to: u8, from: u8) {
         self.push(ADD, to, from, 0, 0);
-    }
-
-    /// `to -= from`.
-    pub(crate) fn subtract(&mut self, to: u8, from: u8) {
-        self.push(SUBTRACT, to, from, 0, 0);
     }
 
     /// `to *= number`.

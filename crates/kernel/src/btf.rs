@@ -31,7 +31,6 @@ const TYPEDEF: u32 = 8;
 const RESTRICT: u32 = 11;
 const ENUM: u32 = 6;
 const FUNC: u32 = 12;
-const VARIABLE: u32 = 14;
 const TYPE_TAG: u32 = 18;
 const POINTER: u32 = 2;
 
@@ -105,11 +104,6 @@ impl<'b> Btf<'b> {
     /// The number of the structure of that name.
     pub(crate) fn structure(&self, name: &str) -> Option<u32> {
         self.find(STRUCT, name)
-    }
-
-    /// The number of the variable of that name. The kernel tells of those that each CPU has.
-    pub(crate) fn variable(&self, name: &str) -> Option<u32> {
-        self.find(VARIABLE, name)
     }
 
     /// The value of a constant of some enumeration.

@@ -7,18 +7,18 @@
 //! `memory.current` or `usage_in_bytes`, the peak, failures, events (mm/page_counter.c,
 //! mm/memcontrol.c). `memory.stat` is not among them.
 
+mod each_cpu;
+
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use assay_units::CpuSet;
-
-use crate::bpf_code::{ANSWER, Address, Code, FIRST, FRAME};
+use crate::bpf_code::{Code, FIRST, FRAME};
 use crate::btf::Btf;
 use crate::error::Error;
 use crate::root::Root;
-use crate::walker::{Below, RECORD, THING, TYPES, Walker};
+use crate::walker::{Below, MEMORY, RECORD, TABLE, THING, TYPES, Walker};
 
 /// What to read of each group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,9 +36,8 @@ const EVENTS: [&str; 5] = ["MEMCG_LOW", "MEMCG_HIGH", "MEMCG_MAX", "MEMCG_OOM", 
 /// The first words of a record: the group's id, and whether the controller is on in it.
 const HEAD: usize = 2;
 
-/// Helpers of linux/bpf.h.
+/// `bpf_probe_read_kernel` of linux/bpf.h.
 const PROBE_READ_KERNEL: i32 = 113;
-const PER_CPU_PTR: i32 = 153;
 
 /// Places in the frame: the state of the controller, the address that the numbers of all CPUs
 /// belong to, and one number.
@@ -88,12 +87,17 @@ impl GroupIterator {
         let btf =
             Btf::parse(bytes).ok_or_else(|| unknown("table of types that this understands"))?;
         let target = btf.function("bpf_iter_cgroup").ok_or_else(|| unknown("bpf_iter_cgroup"))?;
-        let layout = Layout::of(root, &btf, counters).map_err(unknown)?;
+        let layout = Layout::of(&btf, counters).map_err(unknown)?;
         let opened = File::open(root.resolve(directory));
         let opened: OwnedFd = opened.map_err(|cause| Error::new("open", directory, &cause))?.into();
         let below = Below::directory(&opened);
-        let width = HEAD + layout.numbers();
-        let walker = Walker::open(target, Some(&below), width, room, |code| layout.describe(code))?;
+        let table = match counters {
+            Counters::CpuTime => each_cpu::distances(root, &btf, target, &below)?,
+            Counters::Memory => Vec::new(),
+        };
+        let shape = (HEAD + layout.numbers(), room);
+        let describe = |code: &mut Code| layout.describe(code, table.len() as i32);
+        let walker = Walker::open(target, Some(&below), &table, shape, describe)?;
         Ok(Self { walker, counters })
     }
 
@@ -125,15 +129,15 @@ struct Layout {
 
 /// What is read of the controller's state.
 enum What {
-    /// Behind this pointer there is a number a CPU; the variable is any that each CPU has.
-    EachCpu { pointer: i32, variable: u32, cpus: i32 },
+    /// Behind this pointer there is a number for each CPU.
+    EachCpu(i32),
     /// The numbers themselves.
     Here(Vec<i32>),
 }
 
 impl Layout {
     /// The error names the first that this kernel lacks.
-    fn of(root: &Root, btf: &Btf<'_>, counters: Counters) -> Result<Self, &'static str> {
+    fn of(btf: &Btf<'_>, counters: Counters) -> Result<Self, &'static str> {
         let field = |structure: &'static str, path: &'static str| {
             let kind = btf.structure(structure).ok_or(structure)?;
             btf.field(kind, path).map(|field| field.offset as i32).ok_or(path)
@@ -141,12 +145,8 @@ impl Layout {
         let constant = |name: &'static str| btf.constant(name).ok_or(name);
         let (subsystem, what) = match counters {
             Counters::CpuTime => {
-                let variable = btf.variable("runqueues").ok_or("runqueues")?;
                 let pointer = field("cpuacct", "cpuusage")? - field("cpuacct", "css")?;
-                (
-                    constant("cpuacct_cgrp_id")?,
-                    What::EachCpu { pointer, variable, cpus: cpus(root) },
-                )
+                (constant("cpuacct_cgrp_id")?, What::EachCpu(pointer))
             }
             Counters::Memory => {
                 let css = field("mem_cgroup", "css")?;
@@ -173,13 +173,13 @@ impl Layout {
 
     fn numbers(&self) -> usize {
         match &self.what {
-            What::EachCpu { .. } => 1,
+            What::EachCpu(_) => 1,
             What::Here(places) => places.len(),
         }
     }
 
     /// Writes the record of a group.
-    fn describe(&self, code: &mut Code) {
+    fn describe(&self, code: &mut Code, cpus: i32) {
         code.load(8, FIRST, THING, self.node);
         code.load(8, FIRST, FIRST, self.id);
         code.store(RECORD, 0, FIRST);
@@ -189,9 +189,7 @@ impl Layout {
         code.load(8, FIRST, FRAME, STATE);
         code.store(RECORD, 8, FIRST);
         match &self.what {
-            What::EachCpu { pointer, variable, cpus } => {
-                add_up(code, *pointer, *variable, *cpus);
-            }
+            What::EachCpu(pointer) => add_up(code, *pointer, cpus),
             What::Here(places) => {
                 for (index, place) in places.iter().enumerate() {
                     code.load(8, 3, FRAME, STATE);
@@ -211,9 +209,9 @@ fn read(code: &mut Code, (base, offset): (u8, i32)) {
     code.call(PROBE_READ_KERNEL);
 }
 
-/// Adds up a number of each CPU. What lies between the numbers of two CPUs is the same for all that
-/// each CPU has, so that a variable whose place the kernel tells shows where others are.
-fn add_up(code: &mut Code, pointer: i32, variable: u32, cpus: i32) {
+/// Adds up a number of each CPU. How far the memory of each CPU lies from where the pointer says
+/// stands in the table.
+fn add_up(code: &mut Code, pointer: i32, cpus: i32) {
     const CPU: u8 = 6;
     const SUM: u8 = THING;
     code.load(8, 3, FRAME, STATE);
@@ -222,28 +220,19 @@ fn add_up(code: &mut Code, pointer: i32, variable: u32, cpus: i32) {
     code.set(SUM, 0);
     code.set(CPU, 0);
     code.label("next CPU");
-    code.address(FIRST, Address::Variable(variable));
     code.copy(2, CPU);
-    code.call(PER_CPU_PTR);
-    code.jump_if_zero(ANSWER, "added up");
-    code.address(FIRST, Address::Variable(variable));
-    code.subtract(ANSWER, FIRST);
-    code.load(8, 3, FRAME, BASE);
-    code.add(3, ANSWER);
+    code.multiply(2, 8);
+    code.copy(FIRST, MEMORY);
+    code.add(FIRST, 2);
+    code.load(8, 3, FIRST, TABLE);
+    code.load(8, FIRST, FRAME, BASE);
+    code.add(3, FIRST);
     read(code, (FRAME, NUMBER));
     code.load(8, FIRST, FRAME, NUMBER);
     code.add(SUM, FIRST);
     code.add_number(CPU, 1);
     code.jump_if_below(CPU, cpus, "next CPU");
-    code.label("added up");
     code.store(RECORD, (HEAD * 8) as i32, SUM);
-}
-
-/// CPUs that there may ever be, by the highest number; the kernel's own sum goes over them too.
-fn cpus(root: &Root) -> i32 {
-    let text = root.read_trimmed("/sys/devices/system/cpu/possible").unwrap_or_default();
-    let set = text.parse::<CpuSet>().unwrap_or_default();
-    set.iter().max().map_or(1, |last| i32::from(last) + 1)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::bpf::call;
 /// From linux/bpf.h.
 const BPF_MAP_CREATE: libc::c_long = 0;
 const BPF_MAP_TYPE_ARRAY: u32 = 2;
+const BPF_MAP_TYPE_PERCPU_ARRAY: u32 = 6;
 const BPF_F_MMAPABLE: u32 = 1 << 10;
 
 /// The beginning of `union bpf_attr` for BPF_MAP_CREATE.
@@ -20,6 +21,15 @@ struct Create {
     value_size: u32,
     entries: u32,
     flags: u32,
+}
+
+/// A map with one element of 8 bytes for each CPU.
+pub(crate) fn for_each_cpu() -> io::Result<OwnedFd> {
+    let kind = BPF_MAP_TYPE_PERCPU_ARRAY;
+    let request = Create { kind, key_size: 4, value_size: 8, entries: 1, flags: 0 };
+    let descriptor = call(BPF_MAP_CREATE, &request)?;
+    // SAFETY: BPF_MAP_CREATE has just returned this descriptor, and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
 }
 
 /// The memory. Programs that were loaded with it keep it as long as they live.
@@ -75,6 +85,13 @@ impl MappedArray {
         // SAFETY: the mapping has so many words, is aligned to a page, and lives as long as self;
         // the only writers run within calls of `run`, which has it exclusively.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.words) }
+    }
+
+    /// Writes words that programs read.
+    pub(crate) fn fill(&mut self, at: usize, values: &[u64]) {
+        // SAFETY: as in `words`, and `&mut self` excludes all other users here.
+        let words = unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.words) };
+        words.iter_mut().skip(at).zip(values).for_each(|(word, value)| *word = *value);
     }
 
     /// Sets the first words to 0, and lets `run` make programs write.

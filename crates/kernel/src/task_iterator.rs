@@ -121,7 +121,8 @@ impl TaskIterator {
             Btf::parse(bytes).ok_or_else(|| unknown("table of types that this understands"))?;
         let layout = Layout::of(&btf).map_err(unknown)?;
         let target = btf.function("bpf_iter_task").ok_or_else(|| unknown("bpf_iter_task"))?;
-        let walker = Walker::open(target, None, WORDS, ROOM, |code| describe(code, &layout))?;
+        let walker =
+            Walker::open(target, None, &[], (WORDS, ROOM), |code| describe(code, &layout))?;
         let mut iterator = Self { walker, layout, target, room: ROOM };
         iterator.prove()?;
         Ok(iterator)
@@ -151,7 +152,8 @@ impl TaskIterator {
                 return Err(Error::unexpected("use an iterator over", Path::new(TYPES), why));
             }
             let Self { layout, target, room, .. } = self;
-            self.walker = Walker::open(*target, None, WORDS, *room, |code| describe(code, layout))?;
+            self.walker =
+                Walker::open(*target, None, &[], (WORDS, *room), |code| describe(code, layout))?;
         }
         Ok(self.walker.records().filter_map(Task::of))
     }

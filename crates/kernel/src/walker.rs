@@ -21,8 +21,12 @@ const BPF_ITER_CREATE: libc::c_long = 33;
 /// Where the kernel shows its types.
 pub(crate) const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// Words before the first record: how many records there are, and whether there was no room.
+/// The first words of the memory: how many records there are, and whether there was no room. Then
+/// come what the program is to know, and the records.
 const HEAD: usize = 2;
+
+/// Where in the memory stands what the program is to know, bytes.
+pub(crate) const TABLE: i32 = 8 * HEAD as i32;
 
 /// `union bpf_attr` for BPF_LINK_CREATE of an iterator.
 #[repr(C)]
@@ -64,9 +68,10 @@ impl Below {
 /// described, and where its record goes.
 pub(crate) const THING: u8 = 7;
 pub(crate) const RECORD: u8 = 9;
-/// The context, and the memory.
+/// The memory.
+pub(crate) const MEMORY: u8 = 8;
+/// The context, which a program may overwrite.
 const CONTEXT: u8 = 6;
-const MEMORY: u8 = 8;
 
 /// An iterator that stays loaded.
 #[derive(Debug)]
@@ -74,24 +79,27 @@ pub(crate) struct Walker {
     memory: MappedArray,
     link: OwnedFd,
     _program: OwnedFd,
-    /// Words of a record.
+    /// Where the first record is, and the words of each.
+    first: usize,
     width: usize,
 }
 
 impl Walker {
     /// Loads an iterator with room for so many records of so many words. `target` is the type
-    /// number of the kernel's iterator; `below` limits one over groups; `body` writes a record
-    /// of [`THING`] to [`RECORD`], and keeps registers 6 to 9.
+    /// number of the kernel's iterator; `below` limits one over groups; `table` is for the program
+    /// to read; `body` writes a record of [`THING`] to [`RECORD`].
     pub(crate) fn open(
         target: u32,
         below: Option<&Below>,
-        width: usize,
-        room: usize,
+        table: &[u64],
+        (width, room): (usize, usize),
         body: impl FnOnce(&mut Code),
     ) -> Result<Self, Error> {
-        let memory = MappedArray::new(HEAD + width * room)
+        let first = HEAD + table.len();
+        let mut memory = MappedArray::new(first + width * room)
             .map_err(|cause| explain("make memory for an iterator of", &cause))?;
-        let code = framed(memory.descriptor(), width, room, body);
+        memory.fill(HEAD, table);
+        let code = framed(memory.descriptor(), first, (width, room), body);
         let program = load_with(BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER, target, &code)
             .map_err(|cause| explain("load an iterator with", &cause))?;
         let link = Link {
@@ -107,7 +115,7 @@ impl Walker {
             call(BPF_LINK_CREATE, &link).map_err(|cause| explain("link an iterator of", &cause))?;
         // SAFETY: BPF_LINK_CREATE has just returned this descriptor, and nobody else knows it.
         let link = unsafe { OwnedFd::from_raw_fd(link as i32) };
-        Ok(Self { memory, link, _program: program, width })
+        Ok(Self { memory, link, _program: program, first, width })
     }
 
     /// Walks once. Returns whether there was room for all records.
@@ -127,8 +135,8 @@ impl Walker {
     pub(crate) fn records(&self) -> impl Iterator<Item = &[u64]> {
         let words = self.memory.words();
         let count = words.first().map_or(0, |count| *count as usize);
-        let end = HEAD + (count * self.width).min(words.len() - HEAD);
-        words[HEAD..end].chunks_exact(self.width)
+        let end = (self.first + count * self.width).min(words.len());
+        words[self.first..end].chunks_exact(self.width)
     }
 }
 
@@ -148,7 +156,12 @@ fn drive(mut file: File) -> io::Result<()> {
 
 /// The program around `body`: the context holds `struct bpf_iter_meta *` and the thing, which is
 /// null after the last; the record is the next that is free.
-fn framed(map: i32, width: usize, room: usize, body: impl FnOnce(&mut Code)) -> Vec<u64> {
+fn framed(
+    map: i32,
+    first: usize,
+    (width, room): (usize, usize),
+    body: impl FnOnce(&mut Code),
+) -> Vec<u64> {
     const COUNT: u8 = FIRST;
     const OFFSET: u8 = 2;
     let mut code = Code::default();
@@ -161,7 +174,7 @@ fn framed(map: i32, width: usize, room: usize, body: impl FnOnce(&mut Code)) -> 
     code.copy(OFFSET, COUNT);
     code.multiply(OFFSET, (width * 8) as i32);
     code.copy(RECORD, MEMORY);
-    code.add_number(RECORD, (HEAD * 8) as i32);
+    code.add_number(RECORD, (first * 8) as i32);
     code.add(RECORD, OFFSET);
     code.add_number(COUNT, 1);
     code.store(MEMORY, 0, COUNT);
