@@ -20,6 +20,7 @@ pub mod counters;
 pub mod device_program;
 pub mod direct_reads;
 pub mod event_control;
+pub mod event_counts;
 pub mod fifo;
 pub mod filesystem;
 pub mod fork;
