@@ -27,7 +27,11 @@ const MULTIPLY_NUMBER: u8 = 0x27;
 const JUMP_IF_EQUAL: u8 = 0x15;
 const JUMP_IF_AT_LEAST: u8 = 0x35;
 const JUMP_IF_BELOW: u8 = 0xa5;
+const JUMP: u8 = 0x05;
 const CALL: u8 = 0x85;
+
+/// What is called is a function of the kernel and no helper (`BPF_PSEUDO_KFUNC_CALL`).
+const OF_KERNEL: u8 = 2;
 const EXIT: u8 = 0x95;
 
 /// A program in the making.
@@ -114,6 +118,11 @@ impl Code {
         self.jump(JUMP_IF_BELOW, register, number, to);
     }
 
+    /// Goes on at the name.
+    pub(crate) fn go_on(&mut self, to: &'static str) {
+        self.jump(JUMP, 0, 0, to);
+    }
+
     /// What follows has this name.
     pub(crate) fn label(&mut self, name: &'static str) {
         self.labels.push((name, self.words.len()));
@@ -122,6 +131,11 @@ impl Code {
     /// Calls a helper of linux/bpf.h, with its arguments in the registers 1 to 5.
     pub(crate) fn call(&mut self, helper: i32) {
         self.push(CALL, 0, 0, 0, helper);
+    }
+
+    /// Calls the function of the kernel that has this type number, as a helper is called.
+    pub(crate) fn call_kernel(&mut self, function: u32) {
+        self.push(CALL, 0, OF_KERNEL, 0, function as i32);
     }
 
     /// Ends with this answer.

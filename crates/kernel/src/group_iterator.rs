@@ -18,7 +18,7 @@ use crate::bpf_code::{Code, FIRST, FRAME};
 use crate::btf::Btf;
 use crate::error::Error;
 use crate::root::Root;
-use crate::walker::{Below, MEMORY, RECORD, TABLE, THING, TYPES, Walker};
+use crate::walker::{Limit, MEMORY, RECORD, TABLE, THING, TYPES, Walker, Way};
 
 /// What to read of each group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,14 +90,14 @@ impl GroupIterator {
         let layout = Layout::of(&btf, counters).map_err(unknown)?;
         let opened = File::open(root.resolve(directory));
         let opened: OwnedFd = opened.map_err(|cause| Error::new("open", directory, &cause))?.into();
-        let below = Below::directory(&opened);
+        let below = Limit::directory(&opened);
         let table = match counters {
             Counters::CpuTime => each_cpu::distances(root, &btf, target, &below)?,
             Counters::Memory => Vec::new(),
         };
         let shape = (HEAD + layout.numbers(), room);
         let describe = |code: &mut Code| layout.describe(code, table.len() as i32);
-        let walker = Walker::open(target, Some(&below), &table, shape, describe)?;
+        let walker = Walker::open((target, Way::Called), Some(&below), &table, shape, describe)?;
         Ok(Self { walker, counters })
     }
 

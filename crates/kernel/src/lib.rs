@@ -25,7 +25,6 @@ pub mod fifo;
 pub mod filesystem;
 pub mod fork;
 pub mod forward;
-pub mod group_clock;
 pub mod group_iterator;
 pub mod hardware_counters;
 pub mod huge_pages;

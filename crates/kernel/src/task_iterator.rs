@@ -9,10 +9,11 @@ mod layout;
 
 use std::path::Path;
 
+use crate::bpf_code::Code;
 use crate::btf::Btf;
 use crate::error::Error;
 use crate::root::Root;
-use crate::walker::{TYPES, Walker};
+use crate::walker::{Functions, Limit, TYPES, Walker, Way};
 use layout::{Layout, WORDS, describe};
 
 /// Room for so many threads of the machine at first, and at the most.
@@ -78,6 +79,26 @@ impl Task {
     }
 }
 
+fn load(layout: &Layout, target: u32, way: Way, room: usize) -> Result<Walker, Error> {
+    // A loop is run once, for whatever thread; the first of this process lives as long as it.
+    let limit = matches!(way, Way::Loop(_)).then(|| Limit::thread(std::process::id()));
+    let describe = |code: &mut Code| describe(code, layout);
+    Walker::open((target, way), limit.as_ref(), &[], (WORDS, room), describe)
+}
+
+/// The loop over all threads, where the kernel has one.
+fn functions(btf: &Btf<'_>) -> Option<Functions> {
+    const BPF_TASK_ITER_ALL_THREADS: &str = "BPF_TASK_ITER_ALL_THREADS";
+    let state = btf.size(btf.structure("bpf_iter_task")?)?;
+    Some(Functions {
+        new: btf.function("bpf_iter_task_new")?,
+        next: btf.function("bpf_iter_task_next")?,
+        destroy: btf.function("bpf_iter_task_destroy")?,
+        state: state.next_multiple_of(8) as i32,
+        flags: btf.constant(BPF_TASK_ITER_ALL_THREADS)?,
+    })
+}
+
 /// The letter of a state as fs/proc/array.c finds it: the highest bit of those that are reported.
 fn state(state: u32, exit: u32) -> u8 {
     const IDLE: u32 = 0x402;
@@ -102,6 +123,7 @@ pub struct TaskIterator {
     walker: Walker,
     layout: Layout,
     target: u32,
+    way: Way,
     room: usize,
 }
 
@@ -121,11 +143,27 @@ impl TaskIterator {
             Btf::parse(bytes).ok_or_else(|| unknown("table of types that this understands"))?;
         let layout = Layout::of(&btf).map_err(unknown)?;
         let target = btf.function("bpf_iter_task").ok_or_else(|| unknown("bpf_iter_task"))?;
-        let walker =
-            Walker::open(target, None, &[], (WORDS, ROOM), |code| describe(code, &layout))?;
-        let mut iterator = Self { walker, layout, target, room: ROOM };
+        // The kernel finds each task anew by its id where it calls the program for each, which
+        // costs as much as all the rest; its lists of tasks it only shows to a loop.
+        let looped = functions(&btf)
+            .and_then(|functions| Self::with(layout, target, Way::Loop(functions)).ok());
+        match looped {
+            Some(iterator) => Ok(iterator),
+            None => Self::with(layout, target, Way::Called),
+        }
+    }
+
+    fn with(layout: Layout, target: u32, way: Way) -> Result<Self, Error> {
+        let walker = load(&layout, target, way, ROOM)?;
+        let mut iterator = Self { walker, layout, target, way, room: ROOM };
         iterator.prove()?;
         Ok(iterator)
+    }
+
+    /// Whether the kernel goes over its lists of tasks (6.7) instead of over ids.
+    #[must_use]
+    pub const fn goes_over_lists(&self) -> bool {
+        matches!(self.way, Way::Loop(_))
     }
 
     fn prove(&mut self) -> Result<(), Error> {
@@ -151,9 +189,7 @@ impl TaskIterator {
                 let why = format!("this machine has more than {MOST_ROOM} threads");
                 return Err(Error::unexpected("use an iterator over", Path::new(TYPES), why));
             }
-            let Self { layout, target, room, .. } = self;
-            self.walker =
-                Walker::open(*target, None, &[], (WORDS, *room), |code| describe(code, layout))?;
+            self.walker = load(&self.layout, self.target, self.way, self.room)?;
         }
         Ok(self.walker.records().filter_map(Task::of))
     }
@@ -173,39 +209,94 @@ mod tests {
         assert_eq!(state(0x8000, 0), b'D', "frozen");
     }
 
-    /// The same threads with the same numbers as in /proc, or the reason why there is no iterator.
-    #[test]
-    fn a_sleeping_thread_has_the_numbers_that_proc_gives_it() {
-        let root = Root::real();
-        let mut iterator = match TaskIterator::open(&root) {
+    /// Both ways where the kernel has them, or the reason why there is none.
+    fn iterators() -> Vec<TaskIterator> {
+        let first = match TaskIterator::open(&Root::real()) {
             Ok(iterator) => iterator,
             Err(error) => {
                 assert!(error.hint.is_some(), "{error}");
-                return;
+                return Vec::new();
             }
         };
-        let (tell, told) = std::sync::mpsc::channel();
+        let other = first
+            .goes_over_lists()
+            .then(|| TaskIterator::with(first.layout, first.target, Way::Called).unwrap());
+        [Some(first), other].into_iter().flatten().collect()
+    }
+
+    #[test]
+    fn a_kernel_that_has_a_loop_over_tasks_takes_ours() {
+        let Some(iterator) = iterators().into_iter().next() else { return };
+        let mut buffer = Vec::new();
+        let types = Root::real().keep(TYPES).unwrap();
+        let btf = Btf::parse(types.read(&mut buffer).unwrap()).unwrap();
+        if let Some(functions) = functions(&btf) {
+            let loaded = load(&iterator.layout, iterator.target, Way::Loop(functions), 9);
+            assert!(iterator.goes_over_lists(), "{loaded:?}");
+        }
+    }
+
+    #[test]
+    fn both_ways_show_the_threads_of_this_process() {
+        let own = std::process::id();
         let (end, ended) = std::sync::mpsc::channel::<()>();
-        let thread = std::thread::Builder::new().name("assay asleep".to_owned());
-        let thread = thread.spawn(move || {
-            tell.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
-            let _ = ended.recv();
-        });
-        let tid = told.recv().unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        let found = iterator.read().unwrap().find(|task| task.tid == tid);
-        let found = found.unwrap();
-        let folder = format!("/proc/self/task/{tid}");
-        let text = root.read(format!("{folder}/stat")).unwrap();
-        let stat = crate::task::stat(text.as_bytes()).unwrap();
-        let text = root.read(format!("{folder}/schedstat")).unwrap();
-        let sched = crate::task::schedstat(text.as_bytes()).unwrap();
+        let ended = std::sync::Arc::new(std::sync::Mutex::new(ended));
+        let sleepers: Vec<_> = (0..20)
+            .map(|_| {
+                let ended = std::sync::Arc::clone(&ended);
+                std::thread::spawn(move || {
+                    let _ = ended.lock().map(|ended| ended.recv());
+                })
+            })
+            .collect();
+        let shown: Vec<usize> = iterators()
+            .iter_mut()
+            .map(|iterator| iterator.read().unwrap().filter(|task| task.pid == own).count())
+            .collect();
         drop(end);
-        thread.unwrap().join().unwrap();
-        assert_eq!((found.name(), found.pid), (&b"assay asleep"[..], std::process::id()));
-        assert_eq!((found.state, found.cpu, found.parent), (stat.state, stat.cpu, stat.parent));
-        assert_eq!((found.run_ns, found.wait_ns), (sched.run_ns, sched.wait_ns));
-        // Ticks of 10 ms, as /proc shows them (USER_HZ).
-        assert_eq!(found.started_ns / 10_000_000, stat.started);
+        sleepers.into_iter().for_each(|sleeper| sleeper.join().unwrap());
+        // Other tests of this process start and end threads of their own.
+        assert!(shown.iter().all(|count| *count > 20), "{shown:?}");
+    }
+
+    #[test]
+    fn more_threads_than_there_is_room_for_are_shown_in_a_second_walk() {
+        for mut iterator in iterators() {
+            let whole = iterator.read().unwrap().count();
+            iterator.walker = load(&iterator.layout, iterator.target, iterator.way, 3).unwrap();
+            iterator.room = 3;
+            let again = iterator.read().unwrap().count();
+            assert!(whole > 3 && again * 2 > whole, "{whole} {again}");
+        }
+    }
+
+    #[test]
+    fn a_sleeping_thread_has_the_numbers_that_proc_gives_it() {
+        let root = Root::real();
+        for mut iterator in iterators() {
+            let (tell, told) = std::sync::mpsc::channel();
+            let (end, ended) = std::sync::mpsc::channel::<()>();
+            let thread = std::thread::Builder::new().name("assay asleep".to_owned());
+            let thread = thread.spawn(move || {
+                tell.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
+                let _ = ended.recv();
+            });
+            let tid = told.recv().unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            let found = iterator.read().unwrap().find(|task| task.tid == tid);
+            let found = found.unwrap();
+            let folder = format!("/proc/self/task/{tid}");
+            let text = root.read(format!("{folder}/stat")).unwrap();
+            let stat = crate::task::stat(text.as_bytes()).unwrap();
+            let text = root.read(format!("{folder}/schedstat")).unwrap();
+            let sched = crate::task::schedstat(text.as_bytes()).unwrap();
+            drop(end);
+            thread.unwrap().join().unwrap();
+            assert_eq!((found.name(), found.pid), (&b"assay asleep"[..], std::process::id()));
+            assert_eq!((found.state, found.cpu, found.parent), (stat.state, stat.cpu, stat.parent));
+            assert_eq!((found.run_ns, found.wait_ns), (sched.run_ns, sched.wait_ns));
+            // Ticks of 10 ms, as /proc shows them (USER_HZ).
+            assert_eq!(found.started_ns / 10_000_000, stat.started);
+        }
     }
 }

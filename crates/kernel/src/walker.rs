@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
 use crate::bpf::{call, load_with};
-use crate::bpf_code::{Address, Code, FIRST};
+use crate::bpf_code::{ANSWER, Address, Code, FIRST, FRAME};
 use crate::error::Error;
 use crate::mapped_array::MappedArray;
 
@@ -47,21 +47,43 @@ struct Create {
     flags: u32,
 }
 
-/// `union bpf_iter_link_info` for an iterator over control groups (6.1).
-#[repr(C)]
-pub(crate) struct Below {
-    order: u32,
-    directory: u32,
-    id: u64,
-}
+/// `union bpf_iter_link_info`: what an iterator is limited to (6.1).
+#[repr(C, align(8))]
+pub(crate) struct Limit([u32; 4]);
 
-impl Below {
+impl Limit {
     /// A group and all groups inside it, a group before those inside it.
     pub(crate) fn directory(directory: &OwnedFd) -> Self {
         const BPF_CGROUP_ITER_DESCENDANTS_PRE: u32 = 2;
-        let directory = directory.as_raw_fd() as u32;
-        Self { order: BPF_CGROUP_ITER_DESCENDANTS_PRE, directory, id: 0 }
+        Self([BPF_CGROUP_ITER_DESCENDANTS_PRE, directory.as_raw_fd() as u32, 0, 0])
     }
+
+    /// One thread.
+    pub(crate) const fn thread(tid: u32) -> Self {
+        Self([tid, 0, 0, 0])
+    }
+}
+
+/// How the things are gone over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Way {
+    /// The kernel calls the program for each.
+    Called,
+    /// The kernel calls it once, and it goes over them in a loop of its own.
+    Loop(Functions),
+}
+
+/// Functions of the kernel that a loop is made of, by their type numbers
+/// (Documentation/bpf/kfuncs.rst, "open-coded iterators"; 6.7 has one over tasks).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Functions {
+    pub(crate) new: u32,
+    pub(crate) next: u32,
+    pub(crate) destroy: u32,
+    /// Bytes of what they keep in the frame.
+    pub(crate) state: i32,
+    /// What `new` is told.
+    pub(crate) flags: i32,
 }
 
 /// Registers of the frame that [`Walker::open`] puts around a program: the thing that is
@@ -86,11 +108,11 @@ pub(crate) struct Walker {
 
 impl Walker {
     /// Loads an iterator with room for so many records of so many words. `target` is the type
-    /// number of the kernel's iterator; `below` limits one over groups; `table` is for the program
+    /// number of the kernel's iterator; `table` is for the program
     /// to read; `body` writes a record of [`THING`] to [`RECORD`].
     pub(crate) fn open(
-        target: u32,
-        below: Option<&Below>,
+        (target, way): (u32, Way),
+        limit: Option<&Limit>,
         table: &[u64],
         (width, room): (usize, usize),
         body: impl FnOnce(&mut Code),
@@ -99,7 +121,7 @@ impl Walker {
         let mut memory = MappedArray::new(first + width * room)
             .map_err(|cause| explain("make memory for an iterator of", &cause))?;
         memory.fill(HEAD, table);
-        let code = framed(memory.descriptor(), first, (width, room), body);
+        let code = framed(memory.descriptor(), way, first, (width, room), body);
         let program = load_with(BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER, target, &code)
             .map_err(|cause| explain("load an iterator with", &cause))?;
         let link = Link {
@@ -107,8 +129,8 @@ impl Walker {
             target: 0,
             attach: BPF_TRACE_ITER,
             flags: 0,
-            info: below.map_or(0, |below| std::ptr::from_ref(below) as u64),
-            info_len: below.map_or(0, |_| size_of::<Below>() as u32),
+            info: limit.map_or(0, |limit| std::ptr::from_ref(limit) as u64),
+            info_len: limit.map_or(0, |_| size_of::<Limit>() as u32),
             padding: 0,
         };
         let link =
@@ -155,20 +177,65 @@ fn drive(mut file: File) -> io::Result<()> {
 }
 
 /// The program around `body`: the context holds `struct bpf_iter_meta *` and the thing, which is
-/// null after the last; the record is the next that is free.
+/// null after the last.
 fn framed(
     map: i32,
+    way: Way,
     first: usize,
-    (width, room): (usize, usize),
+    shape: (usize, usize),
     body: impl FnOnce(&mut Code),
 ) -> Vec<u64> {
-    const COUNT: u8 = FIRST;
-    const OFFSET: u8 = 2;
     let mut code = Code::default();
     code.copy(CONTEXT, FIRST);
     code.load(8, THING, CONTEXT, 8);
     code.jump_if_zero(THING, "end");
     code.address(MEMORY, Address::MapValue(map));
+    if let Way::Loop(functions) = way {
+        begin_loop(&mut code, &functions);
+    }
+    begin_record(&mut code, first, shape);
+    body(&mut code);
+    if let Way::Loop(_) = way {
+        code.go_on("next");
+    } else {
+        code.go_on("end");
+    }
+    code.label("full");
+    code.set(FIRST, 1);
+    code.store(MEMORY, 8, FIRST);
+    if let Way::Loop(functions) = way {
+        code.label("last");
+        state(&mut code, &functions);
+        code.call_kernel(functions.destroy);
+    }
+    code.label("end");
+    code.exit(0);
+    code.finish()
+}
+
+/// Up to where there is a thing to describe.
+fn begin_loop(code: &mut Code, functions: &Functions) {
+    state(code, functions);
+    code.set(2, 0);
+    code.set(3, functions.flags);
+    code.call_kernel(functions.new);
+    code.label("next");
+    state(code, functions);
+    code.call_kernel(functions.next);
+    code.jump_if_zero(ANSWER, "last");
+    code.copy(THING, ANSWER);
+}
+
+fn state(code: &mut Code, functions: &Functions) {
+    code.copy(FIRST, FRAME);
+    code.add_number(FIRST, -functions.state);
+}
+
+/// The next record that is free. How many there are is kept in memory and in no register, since
+/// the kernel would follow its value through every turn of a loop.
+fn begin_record(code: &mut Code, first: usize, (width, room): (usize, usize)) {
+    const COUNT: u8 = FIRST;
+    const OFFSET: u8 = 2;
     code.load(8, COUNT, MEMORY, 0);
     code.jump_if_at_least(COUNT, room as i32, "full");
     code.copy(OFFSET, COUNT);
@@ -178,14 +245,6 @@ fn framed(
     code.add(RECORD, OFFSET);
     code.add_number(COUNT, 1);
     code.store(MEMORY, 0, COUNT);
-    body(&mut code);
-    code.label("end");
-    code.exit(0);
-    code.label("full");
-    code.set(FIRST, 1);
-    code.store(MEMORY, 8, FIRST);
-    code.exit(0);
-    code.finish()
 }
 
 pub(crate) fn explain(operation: &'static str, cause: &io::Error) -> Error {

@@ -13,7 +13,7 @@ use crate::btf::Btf;
 use crate::error::Error;
 use crate::mapped_array::for_each_cpu;
 use crate::root::Root;
-use crate::walker::{Below, RECORD, TYPES, Walker, explain};
+use crate::walker::{Limit, RECORD, TYPES, Walker, Way, explain};
 
 const LOOKUP_OF_CPU: i32 = 195;
 
@@ -28,7 +28,7 @@ pub(super) fn distances(
     root: &Root,
     btf: &Btf<'_>,
     target: u32,
-    below: &Below,
+    below: &Limit,
 ) -> Result<Vec<u64>, Error> {
     let unknown =
         |what: &str| Error::unexpected("find", Path::new(TYPES), format!("it has no {what}"));
@@ -38,7 +38,7 @@ pub(super) fn distances(
         .map_err(|cause| explain("make a map with an element for each CPU for", &cause))?;
     let cpus = cpus(root);
     let shape = (1 + cpus.len(), 1);
-    let mut walker = Walker::open(target, Some(below), &[], shape, |code| {
+    let mut walker = Walker::open((target, Way::Called), Some(below), &[], shape, |code| {
         describe(code, map.as_raw_fd(), place, &cpus);
     })?;
     // One record is enough, whatever the number of groups.
