@@ -7,4 +7,6 @@ mod page;
 #[cfg(test)]
 mod terminal;
 #[cfg(test)]
+mod tuning;
+#[cfg(test)]
 mod vendored;
