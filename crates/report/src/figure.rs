@@ -1,6 +1,7 @@
 //! Figures: Vega-Lite specs as data, each complete in itself, or the reason why there is none.
 
 mod bars;
+mod classes;
 mod cpu;
 mod curves;
 mod device;
@@ -23,6 +24,7 @@ use crate::error::Error;
 use crate::quantity;
 use crate::trial::Trial;
 
+pub(crate) use classes::classes;
 pub(crate) use frontier::frontier;
 pub(crate) use levels::levels;
 pub(crate) use overview::overview;

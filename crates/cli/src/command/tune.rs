@@ -137,29 +137,21 @@ fn end(found: &Tuning, ended: Code) -> Code {
 
 /// A setting is searched for one question.
 fn only_trial(study: &Study) -> Result<Bindings, Code> {
-    let mut all = combinations(study);
     if study.promises.iter().all(|promise| promise.is.is_across()) {
         talk::error(&"the study promises nothing of a single trial, so no setting can keep it");
         return Err(Code::Usage);
     }
+    let mut all = combinations(study);
     if all.len() == 1 {
         return Ok(all.remove(0));
     }
-    let several: Vec<String> = study
-        .factors
-        .iter()
-        .filter(|factor| factor.values.len() > 1)
-        .map(|factor| {
-            let values: Vec<String> = factor.values.iter().map(ToString::to_string).collect();
-            format!("{}={}", factor.name, values.join(","))
-        })
-        .collect();
+    let several = study.factors.iter().filter(|factor| factor.values.len() > 1);
+    let choose: Vec<String> =
+        several.map(|factor| format!("--set {}={}", factor.name, factor.values[0])).collect();
     talk::error(&format!(
-        "the study has {} trials ({}), and a setting is searched for one\n  hint: choose one, as \
-         `--set {}`",
+        "the study has {} trials, and a setting is searched for one\n  hint: choose one, as `{}`",
         all.len(),
-        several.join(" "),
-        several.first().and_then(|text| text.split(',').next()).unwrap_or_default()
+        choose.join(" ")
     ));
     Err(Code::Usage)
 }

@@ -11,4 +11,6 @@ mod page;
 #[cfg(test)]
 mod terminal;
 #[cfg(test)]
+mod tuning;
+#[cfg(test)]
 mod vendored;
