@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Groups(crate::command::groups::GroupsArguments),
     /// Undo what a killed run left behind
     Restore(crate::command::restore::RestoreArguments),
+    /// What will hold and where it breaks, before measuring
+    Predict(crate::command::predict::PredictArguments),
     /// Run studies and commands in a virtual machine: other kernels, layouts, nodes and disks
     #[command(subcommand)]
     Lab(crate::command::lab::LabCommand),
@@ -94,6 +96,9 @@ pub(crate) struct RunArguments {
     /// The run folder; `runs/<time>-<study>` by default
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Write a prediction into the run folder first, also where this disk was never measured
+    #[arg(long)]
+    pub(crate) predict: bool,
     /// Print verdict.json instead of a table
     #[arg(long)]
     pub(crate) json: bool,
