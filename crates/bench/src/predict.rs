@@ -81,7 +81,8 @@ fn faster(drawn: &[Family], seconds: u64, costs: &Costs) -> Result<f64, Trouble>
     for family in drawn {
         let text = family.study(seconds);
         let found: Option<Study> = parse("family", &text, &|_| Err(String::new())).0;
-        let study = found.ok_or_else(|| Trouble::Failed("a drawn study has a mistake".to_owned()))?;
+        let study =
+            found.ok_or_else(|| Trouble::Failed("a drawn study has a mistake".to_owned()))?;
         let plan = plan(&study, &facts, 1);
         let began = Instant::now();
         let basis = Basis::Measured(String::new());

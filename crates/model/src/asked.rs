@@ -116,7 +116,10 @@ fn member(group: &GroupPlan, costs: &Costs, notes: &mut Notes) -> Result<Member,
     let mut io: Option<&IoClass> = None;
     for workload in &group.workloads {
         let Some(job) = workload.job() else {
-            return Err(format!("`{}` is not fio, and what it asks of a disk is not known", workload.name));
+            return Err(format!(
+                "`{}` is not fio, and what it asks of a disk is not known",
+                workload.name
+            ));
         };
         for option in ["rate", "rate_iops", "thinktime", "fsync", "fdatasync"] {
             if job.option(option).is_some() {
@@ -172,7 +175,9 @@ fn scheduler<'q>(
     let Some("bfq") = disk.scheduler.as_deref() else { return Ok(Scheduler::Fifo) };
     let number = |name: &str| queue(name).and_then(|text| text.trim().parse::<f64>().ok());
     if number("iosched/low_latency") != Some(0.0) {
-        return Err("`iosched/low_latency` is not 0, and what it favours is not in the model".to_owned());
+        return Err(
+            "`iosched/low_latency` is not 0, and what it favours is not in the model".to_owned()
+        );
     }
     let usual = Bfq::default();
     Ok(Scheduler::Bfq(Bfq {
@@ -215,7 +220,9 @@ fn device(disk: &DiskPlan, notes: &mut Notes) -> Result<Device, String> {
             Ok(Device::Servers { depth, servers: depth, service_s, per_byte_s: 0.0 })
         }
         DiskSource::Block { .. } => {
-            notes.assume("how many requests the disk serves at once (32, each in 100 us)".to_owned());
+            notes.assume(
+                "how many requests the disk serves at once (32, each in 100 us)".to_owned(),
+            );
             Ok(Device::Servers { depth: 32, servers: 8, service_s: 1e-4, per_byte_s: 5e-10 })
         }
         DiskSource::Directory { .. } => {

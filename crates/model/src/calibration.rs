@@ -14,7 +14,7 @@ use crate::question::{Bfq, Device, Member, Question, Scheduler};
 use crate::sim::{Effort, simulate};
 
 /// Version of the format.
-pub const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 1;
 
 /// A kind of request: what it does and whether it follows the one before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -184,7 +184,8 @@ impl Calibration {
     #[must_use]
     pub fn refusal(&self, facts: &HostFacts, disk: &str) -> Option<String> {
         let differs = |what: &str, own: &str, here: &str| {
-            (own != here).then(|| format!("it was made with {what} `{own}`, and here it is `{here}`"))
+            (own != here)
+                .then(|| format!("it was made with {what} `{own}`, and here it is `{here}`"))
         };
         let cpus = facts.cpus.allowed.len();
         (self.schema != SCHEMA)

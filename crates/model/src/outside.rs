@@ -4,16 +4,16 @@ use crate::asked::Asked;
 use crate::question::{Device, Scheduler};
 
 /// Groups of the configurations of the validation (docs/predicting.md).
-pub const GROUPS: std::ops::RangeInclusive<usize> = 2..=64;
+pub(crate) const GROUPS: std::ops::RangeInclusive<usize> = 2..=64;
 
 /// Requests that each group kept outstanding there.
-pub const DEPTHS: std::ops::RangeInclusive<u32> = 1..=64;
+pub(crate) const DEPTHS: std::ops::RangeInclusive<u32> = 1..=64;
 
 /// Bytes of a request there.
-pub const BYTES: std::ops::RangeInclusive<u64> = 4096..=262_144;
+pub(crate) const BYTES: std::ops::RangeInclusive<u64> = 4096..=262_144;
 
 /// The largest weight by the smallest there.
-pub const SPREAD: f64 = 10.0;
+pub(crate) const SPREAD: f64 = 10.0;
 
 /// Why the question is outside, each reason once; empty where it is not.
 #[must_use]
@@ -31,18 +31,15 @@ pub fn outside(asked: &Asked) -> Vec<String> {
         GROUPS.contains(&count),
         format!("{count} groups, compared with {} to {}", GROUPS.start(), GROUPS.end()),
     );
-    for depth in some(members.iter().map(|member| member.depth).filter(|one| !DEPTHS.contains(one)))
-    {
-        unless(
-            false,
-            format!("{depth} requests outstanding, compared with {} to {}", DEPTHS.start(), DEPTHS.end()),
-        );
+    let deep = members.iter().map(|member| member.depth).find(|depth| !DEPTHS.contains(depth));
+    if let Some(depth) = deep {
+        let (least, most) = (DEPTHS.start(), DEPTHS.end());
+        unless(false, format!("{depth} requests outstanding, compared with {least} to {most}"));
     }
-    for bytes in some(members.iter().map(|member| member.bytes).filter(|one| !BYTES.contains(one))) {
-        unless(
-            false,
-            format!("requests of {bytes} bytes, compared with {} to {}", BYTES.start(), BYTES.end()),
-        );
+    let large = members.iter().map(|member| member.bytes).find(|bytes| !BYTES.contains(bytes));
+    if let Some(bytes) = large {
+        let (least, most) = (BYTES.start(), BYTES.end());
+        unless(false, format!("requests of {bytes} bytes, compared with {least} to {most}"));
     }
     let weights = || members.iter().map(|member| member.weight);
     let spread = weights().fold(0.0, f64::max) / weights().fold(f64::INFINITY, f64::min);
@@ -51,7 +48,8 @@ pub fn outside(asked: &Asked) -> Vec<String> {
         format!("weights that differ by a factor of {spread:.0}, compared with up to {SPREAD:.0}"),
     );
     unless(
-        matches!(question.scheduler, Scheduler::Bfq(_)) && asked.obeyed_by.as_deref() != Some("iocost"),
+        matches!(question.scheduler, Scheduler::Bfq(_))
+            && asked.obeyed_by.as_deref() != Some("iocost"),
         "another scheduler than bfq".to_owned(),
     );
     unless(
@@ -61,9 +59,4 @@ pub fn outside(asked: &Asked) -> Vec<String> {
     reasons.extend(asked.assumed.iter().map(|what| format!("not measured here: {what}")));
     reasons.extend(asked.left_out.iter().map(|what| format!("not in the model: {what}")));
     reasons
-}
-
-/// The first of those that are not in order; one is enough.
-fn some<T>(mut found: impl Iterator<Item = T>) -> Option<T> {
-    found.next()
 }

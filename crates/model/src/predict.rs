@@ -107,7 +107,9 @@ fn knees(plan: &Plan, facts: &HostFacts, costs: &Costs, seed: u64) -> Vec<KneePr
     for (number, trial) in plan.trials.iter().enumerate() {
         let held = held(trial, plan);
         match largest.iter_mut().find(|(known, _)| *known == held) {
-            Some((_, best)) if trial.groups.len() > plan.trials[*best].groups.len() => *best = number,
+            Some((_, best)) if trial.groups.len() > plan.trials[*best].groups.len() => {
+                *best = number
+            }
             Some(_) => {}
             None => largest.push((held, number)),
         }

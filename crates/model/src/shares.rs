@@ -33,7 +33,8 @@ pub(crate) fn max_min(whole: f64, siblings: &[(f64, f64)]) -> Vec<f64> {
         let left = whole - parts.iter().flatten().sum::<f64>();
         let open: Vec<usize> = (0..parts.len()).filter(|index| parts[*index].is_none()).collect();
         let weights: f64 = open.iter().map(|index| siblings[*index].0).sum();
-        let part = |index: usize| if weights > 0.0 { left * siblings[index].0 / weights } else { 0.0 };
+        let part =
+            |index: usize| if weights > 0.0 { left * siblings[index].0 / weights } else { 0.0 };
         let full: Vec<usize> =
             open.iter().copied().filter(|index| part(*index) > siblings[*index].1).collect();
         if full.is_empty() {
@@ -64,7 +65,10 @@ mod tests {
     fn the_knee_of_the_caps_is_that_of_the_law() {
         let knees: Vec<f64> =
             [32.0, 64.0, 128.0, 256.0].iter().map(|pool| ladder_knee(*pool, &ladder(4))).collect();
-        assert_eq!(knees.iter().map(|knee| knee.round()).collect::<Vec<_>>(), [11.0, 23.0, 46.0, 91.0]);
+        assert_eq!(
+            knees.iter().map(|knee| knee.round()).collect::<Vec<_>>(),
+            [11.0, 23.0, 46.0, 91.0]
+        );
     }
 
     #[test]

@@ -32,8 +32,18 @@ const FLOORS: [&str; 23] = [
 ];
 
 /// Rooms that perform no I/O on the host, with everything they use.
-const PURE: [&str; 10] =
-    ["units", "diagnostic", "facts", "knob", "study", "workload", "plan", "judge", "model", "report"];
+const PURE: [&str; 10] = [
+    "units",
+    "diagnostic",
+    "facts",
+    "knob",
+    "study",
+    "workload",
+    "plan",
+    "judge",
+    "model",
+    "report",
+];
 
 /// Rooms that touch the host.
 const TOUCHES_THE_HOST: [&str; 9] =

@@ -23,12 +23,20 @@ struct Wish {
     quota: f64,
 }
 
-pub(super) fn promise(trial: &Trial, facts: &HostFacts, promise: &PromiseRecord) -> PromisePrediction {
+pub(super) fn promise(
+    trial: &Trial,
+    facts: &HostFacts,
+    promise: &PromiseRecord,
+) -> PromisePrediction {
     let found = wishes(trial).and_then(|wishes| {
         let cpus = facts.cpus.allowed.len().max(1) as f64;
         match &promise.is {
-            RelationRecord::Proportional(_) | RelationRecord::Equal => Ok(shares(&wishes, cpus, promise)),
-            RelationRecord::AtMostKnob(knob) if knob == "cpu.max" => Ok(quotas(&wishes, cpus, promise)),
+            RelationRecord::Proportional(_) | RelationRecord::Equal => {
+                Ok(shares(&wishes, cpus, promise))
+            }
+            RelationRecord::AtMostKnob(knob) if knob == "cpu.max" => {
+                Ok(quotas(&wishes, cpus, promise))
+            }
             _ => Err("of CPU time only shares and quotas are in the model".to_owned()),
         }
     });
@@ -55,10 +63,13 @@ fn wish(group: &GroupPlan) -> Result<Wish, String> {
         return Err("groups that are bound to CPUs are not in the model".to_owned());
     }
     let threads: Option<u32> = group.workloads.iter().map(|workload| workload.threads).sum();
-    let threads = threads.ok_or_else(|| format!("how many threads `{}` runs is not known", group.name))?;
+    let threads =
+        threads.ok_or_else(|| format!("how many threads `{}` runs is not known", group.name))?;
     let weight = match asked("cpu.weight") {
         None => USUAL_WEIGHT,
-        Some(text) => text.trim().parse().map_err(|_| format!("the weight `{text}` is no number"))?,
+        Some(text) => {
+            text.trim().parse().map_err(|_| format!("the weight `{text}` is no number"))?
+        }
     };
     let quota = match asked("cpu.max") {
         None => f64::INFINITY,
@@ -112,7 +123,8 @@ fn shares(wishes: &[Wish], cpus: f64, promise: &PromiseRecord) -> PromisePredict
         let why = format!("C-CPU-UNCONTENDED: {threads} threads on {cpus} CPUs do not compete");
         (Verdict::Void, why)
     } else if worst <= promise.within {
-        let of = if cpus > 1.0 { ", while the threads are spread evenly over the CPUs" } else { "" };
+        let of =
+            if cpus > 1.0 { ", while the threads are spread evenly over the CPUs" } else { "" };
         (Verdict::Kept, format!("weights divide what threads can use{of}"))
     } else {
         (Verdict::Broken, "a quota keeps some group from its share".to_owned())
@@ -123,8 +135,12 @@ fn shares(wishes: &[Wish], cpus: f64, promise: &PromiseRecord) -> PromisePredict
 fn quotas(wishes: &[Wish], cpus: f64, promise: &PromiseRecord) -> PromisePrediction {
     let rates = rates(wishes, cpus);
     let all: f64 = rates.iter().sum();
-    let never: Vec<&Wish> =
-        wishes.iter().zip(&rates).filter(|(wish, rate)| **rate < NEAR * wish.quota).map(|(wish, _)| wish).collect();
+    let never: Vec<&Wish> = wishes
+        .iter()
+        .zip(&rates)
+        .filter(|(wish, rate)| **rate < NEAR * wish.quota)
+        .map(|(wish, _)| wish)
+        .collect();
     let groups = wishes
         .iter()
         .zip(&rates)
@@ -133,7 +149,10 @@ fn quotas(wishes: &[Wish], cpus: f64, promise: &PromiseRecord) -> PromisePredict
     let (verdict, reason) = match never.first() {
         Some(wish) => (
             Verdict::Void,
-            format!("C-NEVER-BOUND: `{}` does not come near its quota of {} CPUs", wish.name, wish.quota),
+            format!(
+                "C-NEVER-BOUND: `{}` does not come near its quota of {} CPUs",
+                wish.name, wish.quota
+            ),
         ),
         None => (Verdict::Kept, "every group uses its quota and no more".to_owned()),
     };

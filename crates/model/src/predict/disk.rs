@@ -150,7 +150,9 @@ fn by_model(asked: &Asked) -> Simulated {
     let question = &asked.question;
     let (servers, service) = match question.device {
         Device::Servers { servers, service_s, .. } => (f64::from(servers), service_s),
-        Device::Loop { .. } => (question.cpus, question.members.first().map_or(1e-5, |m| m.serve_s)),
+        Device::Loop { .. } => {
+            (question.cpus, question.members.first().map_or(1e-5, |m| m.serve_s))
+        }
     };
     let whole = asked.told_iops.unwrap_or(servers / service.max(1e-9));
     let siblings: Vec<(f64, f64)> = question

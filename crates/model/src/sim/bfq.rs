@@ -3,9 +3,10 @@
 //! A queue is served for a turn: until its budget is used up, its time is over, or it stays empty
 //! for longer than the disk is held for it. The next turn is that of the queue with the earliest
 //! finish among those whose start has come. While the disk is held, one request of another queue may
-//! be injected; it counts against that queue's own budget. Slow queues that ask at random are charged
+//! be injected (see `inject`); it counts against that queue's own budget. Slow queues that ask at random are charged
 //! time instead of sectors.
 
+use super::inject::Injection;
 use super::{Index, Sim};
 use crate::question::{Bfq, Question};
 
@@ -14,10 +15,6 @@ const SECTOR: f64 = 512.0;
 
 /// `bfq_default_max_budget`: what a turn has until the device's rate is known.
 const DEFAULT_BUDGET: f64 = 16.0 * 1024.0;
-
-/// Requests in the device below which another queue's may be injected; the kernel adapts it, and it
-/// rarely grows where many groups keep many requests outstanding (`bfq_update_inject_limit`).
-const INJECT: u32 = 1;
 
 /// `BFQ_MIN_TT`: the least that a turn on a disk that does not turn is charged, seconds.
 const LEAST_TIME: f64 = 0.002;
@@ -58,6 +55,7 @@ pub(super) struct Queues {
     weights: f64,
     turn: Option<Turn>,
     waits: u64,
+    pub(super) injection: Injection,
 }
 
 impl Queues {
@@ -77,15 +75,20 @@ impl Queues {
                 sectors: member.bytes as f64 / SECTOR,
             })
             .collect();
-        Self { bfq, entities, active: Vec::new(), clock: 0.0, weights: 0.0, turn: None, waits: 0 }
+        let injection = Injection::new(question.members.len());
+        let active = Vec::new();
+        Self { bfq, entities, active, clock: 0.0, weights: 0.0, turn: None, waits: 0, injection }
     }
 
     /// A member has a request that it may not have had before.
-    pub(super) fn has_request(&mut self, index: Index) {
+    pub(super) fn has_request(&mut self, index: Index, is_first: bool, now: f64, in_driver: u32) {
         let budget = self.budget();
         let entity = &mut self.entities[index];
         if let Some(turn) = self.turn.as_mut().filter(|turn| turn.member == index) {
             turn.waiting = None;
+            if is_first {
+                self.injection.asked(index, now, in_driver);
+            }
             return;
         }
         if entity.active {
@@ -119,6 +122,7 @@ impl Queues {
     /// was over.
     fn end_turn(&mut self, now: f64, has_more: bool, by_time: bool) {
         let Some(turn) = self.turn.take() else { return };
+        self.injection.over();
         let whole = self.budget();
         let charge = self.charge(turn, now, by_time, whole);
         let weights = self.weights.max(1e-9);
@@ -206,10 +210,12 @@ impl Sim<'_> {
             match front {
                 Some(_) if over => self.queues.end_turn(self.now, true, true),
                 Some(blocks) if self.queues.fits(turn.member, blocks) => {
+                    let own = self.loops[turn.member].in_driver;
+                    self.queues.injection.dispatched(turn.member, own, self.in_driver + 1);
                     return Some(self.take(turn.member, blocks));
                 }
                 Some(_) => self.queues.end_turn(self.now, true, false),
-                None if self.holds(turn) => return self.hold(turn),
+                None if self.holds() => return self.hold(turn),
                 None => self.queues.end_turn(self.now, false, over),
             }
         }
@@ -221,12 +227,11 @@ impl Sim<'_> {
         (member, blocks)
     }
 
-    /// Whether the disk is held for a queue that is empty: it is while others wait, since without
-    /// that no weight would be kept (`bfq_better_to_idle`).
-    fn holds(&self, turn: Turn) -> bool {
-        let others = self.queues.active.len() > 1;
-        let asks_again = self.loops[turn.member].in_driver > 0 || self.loops[turn.member].ready > 0;
-        self.queues.bfq.strict || self.queues.bfq.slice_idle_s > 0.0 && others && asks_again
+    /// Whether the disk is held for a queue that is empty: it is while several groups have requests
+    /// anywhere, the device included, and while it is the only one with requests
+    /// (`idling_needed_for_service_guarantees`); here one of the two always holds.
+    fn holds(&self) -> bool {
+        self.queues.bfq.strict || self.queues.bfq.slice_idle_s > 0.0
     }
 
     /// Holds the disk, and injects a request of the first other queue that has one.
@@ -240,7 +245,7 @@ impl Sim<'_> {
                 turn.waiting = Some(wait);
             }
         }
-        if self.queues.bfq.strict || self.in_driver >= INJECT {
+        if self.queues.bfq.strict || self.in_driver >= self.queues.injection.limit(turn.member) {
             return None;
         }
         let others = self.queues.active.iter().copied().filter(|index| *index != turn.member);
@@ -255,6 +260,7 @@ impl Sim<'_> {
         }
         let (index, blocks) = found?;
         let taken = self.take(index, blocks);
+        self.queues.injection.note();
         if self.loops[index].queue.is_empty() {
             self.queues.ran_empty(index);
         }

@@ -136,11 +136,14 @@ impl Sim<'_> {
         self.pool_used += 1;
         let own = &mut self.loops[index];
         own.in_pool += 1;
+        let is_first = own.queue.is_empty();
         own.queue.push_back(1);
         own.busy = false;
         match self.question.scheduler {
             Scheduler::Fifo => self.order.push_back(index),
-            Scheduler::Bfq(_) => self.queues.has_request(index),
+            Scheduler::Bfq(_) => {
+                self.queues.has_request(index, is_first, self.now, self.in_driver);
+            }
         }
         self.start_thread(index);
     }

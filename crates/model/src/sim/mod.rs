@@ -10,6 +10,7 @@
 mod bfq;
 mod cpu;
 mod device;
+mod inject;
 mod loops;
 mod tally;
 mod timers;
@@ -195,6 +196,7 @@ impl<'q> Sim<'q> {
 
     /// A request of so many blocks is served.
     fn complete(&mut self, member: Index, blocks: u32) {
+        self.queues.injection.done(member, self.now, self.in_driver);
         self.in_driver -= 1;
         self.pool_used -= 1;
         let own = &mut self.loops[member];

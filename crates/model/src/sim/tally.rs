@@ -102,7 +102,8 @@ impl Tally {
     /// Blocks of each member until `time`, by interpolation.
     fn at(&self, time: f64) -> Vec<f64> {
         let after = self.marks.partition_point(|(mark, _)| *mark <= time);
-        let (Some(before), Some(next)) = (self.marks.get(after.wrapping_sub(1)), self.marks.get(after))
+        let (Some(before), Some(next)) =
+            (self.marks.get(after.wrapping_sub(1)), self.marks.get(after))
         else {
             return self.by_member.clone();
         };

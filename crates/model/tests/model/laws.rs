@@ -56,7 +56,7 @@ fn caps_of_the_pool_keep_a_heavy_group_from_waiting_for_places() {
 fn holding_the_disk_keeps_the_weights_of_one_request_at_a_time() {
     let mut question = ladder(4, 1, 256, 1);
     let without = weighted_jain(&run(&question).shares, &question.expected());
-    assert!(without < 0.9, "{without}: an empty queue loses its turn");
+    assert!(without < 0.96, "{without}: an empty queue loses its turn");
     question.scheduler =
         Scheduler::Bfq(Bfq { budget: Some(64.0), rotational: false, ..Bfq::default() });
     // A thread that needs a little time to ask again.

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 fn members() -> impl Strategy<Value = Vec<Member>> {
     let one = (1_u32..=1000, 1_u32..=64, 0_usize..4, any::<bool>(), any::<bool>());
     prop::collection::vec(one, 1..12).prop_map(|list| {
-        let member = |(weight, depth, size, sequential, writes): (u32, u32, usize, bool, bool)| {
-            Member {
+        let member =
+            |(weight, depth, size, sequential, writes): (u32, u32, usize, bool, bool)| Member {
                 weight: f64::from(weight),
                 depth,
                 bytes: [4096, 16_384, 65_536, 262_144][size],
@@ -17,8 +17,7 @@ fn members() -> impl Strategy<Value = Vec<Member>> {
                 serve_s: 12e-6,
                 serve_more_s: 2e-6,
                 delay_s: 2e-5,
-            }
-        };
+            };
         list.into_iter().map(member).collect()
     })
 }

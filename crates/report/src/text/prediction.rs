@@ -32,7 +32,11 @@ pub(crate) fn render(prediction: &Prediction, width: usize) -> String {
         let held = wording::factors(&knee.held);
         let held = if held.is_empty() { String::new() } else { format!(" ({held})") };
         let within = number::percent(knee.within, 0);
-        lines.extend(wrap(&format!("{}{held}, within {within} %: {found}", knee.measure), width, "  "));
+        lines.extend(wrap(
+            &format!("{}{held}, within {within} %: {found}", knee.measure),
+            width,
+            "  ",
+        ));
     }
     lines.push(String::new());
     lines.join("\n")
@@ -42,7 +46,11 @@ fn of_trial(trial: &TrialPrediction, width: usize) -> Vec<String> {
     let name = wording::factors(&trial.factors);
     let mut lines = vec![if name.is_empty() { "the trial".to_owned() } else { name }];
     for why in &trial.outside {
-        lines.extend(wrap(&format!("  outside of what was compared with runs: {why}"), width, "    "));
+        lines.extend(wrap(
+            &format!("  outside of what was compared with runs: {why}"),
+            width,
+            "    ",
+        ));
     }
     for promise in &trial.promises {
         lines.extend(of_promise(promise, width));
@@ -127,7 +135,10 @@ pub(crate) fn score(score: &Score, width: usize) -> String {
         score.verdicts
     );
     if outside > 0 {
-        text.push_str(&format!("; {outside} of {} outside of what was compared with runs", all.len()));
+        text.push_str(&format!(
+            "; {outside} of {} outside of what was compared with runs",
+            all.len()
+        ));
     }
     let mut lines = wrap(&text, width, "  ");
     lines.push(String::new());

@@ -45,8 +45,8 @@ fn write(folder: &RunFolder, prediction: &Prediction) -> Result<(), String> {
 
 fn hash(folder: &RunFolder) -> Result<String, String> {
     let path = folder.file(FILE);
-    let bytes = std::fs::read(&path)
-        .map_err(|cause| format!("cannot read {}: {cause}", path.display()))?;
+    let bytes =
+        std::fs::read(&path).map_err(|cause| format!("cannot read {}: {cause}", path.display()))?;
     Ok(Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
