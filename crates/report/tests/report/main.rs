@@ -7,6 +7,8 @@ mod fixture;
 #[cfg(test)]
 mod live;
 #[cfg(test)]
+mod nodes;
+#[cfg(test)]
 mod page;
 #[cfg(test)]
 mod terminal;
