@@ -21,6 +21,7 @@ mod guest;
 mod ipc;
 mod manifest;
 mod placement;
+mod recover;
 mod rows;
 mod run;
 mod setting;

@@ -54,7 +54,7 @@ impl GroupCpu {
 
     fn by_walk(&mut self, rows: &mut Rows) -> Result<(), Option<String>> {
         let Self { walk, found, .. } = self;
-        let walk = walk.as_mut().map_err(|why| why.take())?;
+        let walk = walk.as_mut().map_err(Option::take)?;
         found.fill(None);
         let now = rows.now();
         walk.read(|index, numbers| found[index] = numbers.first().copied())?;

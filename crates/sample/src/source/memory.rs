@@ -102,7 +102,7 @@ impl Memory {
     fn by_walk(&mut self, rows: &mut Rows, depth: Depth) -> Result<(), Option<String>> {
         let every = long_every(self.groups.len());
         let Self { groups, walk, found, buffer, rounds, .. } = self;
-        let walk = walk.as_mut().map_err(|why| why.take())?;
+        let walk = walk.as_mut().map_err(Option::take)?;
         found.fill([None; WIDTH]);
         let now = rows.now();
         walk.read(|index, numbers| found[index] = counted(numbers, groups[index].1.is_v2()))?;
