@@ -272,9 +272,10 @@ impl Repeat<'_, '_> {
 }
 
 /// Attributes that decide what a share means, whether the study sets them or not.
-const ALWAYS_READ: [&str; 5] = [
+const ALWAYS_READ: [&str; 6] = [
     "nr_requests",
     "rotational",
+    "wbt_lat_usec",
     "iosched/low_latency",
     "iosched/slice_idle",
     "iosched/strict_guarantees",

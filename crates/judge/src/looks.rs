@@ -140,6 +140,7 @@ pub fn decides(
         return false;
     }
     let subject = Subject {
+        told_iops: None,
         seed: manifest.seed,
         number: number as u64,
         host: &manifest.host,

@@ -2,6 +2,7 @@
 
 use assay_record::{PromiseRecord, RelationRecord};
 
+use crate::causes;
 use crate::gates::{Gate, Scope};
 use crate::judgement::{GroupJudgement, PromiseJudgement, Verdict};
 use crate::margin::{self, Offence, Side};
@@ -43,7 +44,10 @@ pub(crate) fn judge(
         worst_error: margin::worst(&offences),
         needs_repeats: (verdict == Verdict::Undecided).then(|| needed(promise, &seen)).flatten(),
         groups: seen.iter().map(|group| document(group, promise.within, verdict)).collect(),
-        causes: failed.iter().filter_map(|gate| gate.cause()).collect(),
+        causes: match verdict {
+            Verdict::Broken => causes::of_metric(subject),
+            _ => failed.iter().filter_map(|gate| gate.cause()).collect(),
+        },
         ..promise::document(promise, None, verdict, reason)
     }
 }

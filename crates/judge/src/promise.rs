@@ -33,6 +33,8 @@ pub(crate) struct Subject<'r> {
     pub(crate) number: u64,
     /// The machine.
     pub(crate) host: &'r HostFacts,
+    /// Requests a second that iocost was told the disk does.
+    pub(crate) told_iops: Option<f64>,
     /// The trial.
     pub(crate) trial: &'r TrialRecord,
     /// Names of the measured groups.

@@ -13,6 +13,8 @@ mod document;
 #[cfg(test)]
 mod drift;
 #[cfg(test)]
+mod explained;
+#[cfg(test)]
 mod gates;
 #[cfg(test)]
 mod memory;
@@ -26,6 +28,8 @@ mod placed;
 mod repeats;
 #[cfg(test)]
 mod simulation;
+#[cfg(test)]
+mod surroundings;
 #[cfg(test)]
 mod synthetic;
 #[cfg(test)]
