@@ -16,6 +16,10 @@ static STUDIES: &[Shipped] = &[
     Shipped { name: "io-weight", text: include_str!("../../../studies/io-weight.toml") },
     Shipped { name: "io-weight-job", text: include_str!("../../../studies/io-weight-job.toml") },
     Shipped {
+        name: "io-weight-requests",
+        text: include_str!("../../../studies/io-weight-requests.toml"),
+    },
+    Shipped {
         name: "io-weight-scaling",
         text: include_str!("../../../studies/io-weight-scaling.toml"),
     },

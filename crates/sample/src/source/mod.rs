@@ -13,7 +13,9 @@ mod keyed_file;
 mod memory;
 mod nodes;
 mod pages;
+mod perf;
 mod pressure;
+mod resctrl;
 mod threads;
 mod throttle;
 mod vmstat;
@@ -21,8 +23,10 @@ mod vmstat;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use assay_kernel::{Root, hardware_counters};
+use assay_kernel::Root;
 use assay_record::{Column, Table};
+
+pub use perf::COLUMNS as PERF_COLUMNS;
 
 use crate::about::{Choice, SOURCES};
 use crate::target::Targets;
@@ -189,8 +193,8 @@ impl Prepared {
             "group_nodes" => self.take(name, group_nodes::GroupNodes::open(root, targets)),
             "threads" => self.take(name, threads::Threads::open(root, targets)),
             "pages" => self.take(name, pages::Pages::open(root, targets)),
-            "perf" => self.refuse(name, hardware_counters::pmu()),
-            "resctrl" => self.refuse(name, hardware_counters::resctrl(root)),
+            "perf" => self.take(name, perf::Perf::open(root, targets)),
+            "resctrl" => self.take(name, resctrl::Resctrl::open(root)),
             _ => {}
         }
     }
@@ -205,12 +209,6 @@ impl Prepared {
                 self.not_available.insert(name.to_owned(), reason);
             }
         }
-    }
-
-    /// A source that this version does not read even where the machine has it.
-    fn refuse(&mut self, name: &str, found: Result<(), String>) {
-        let later = || "this machine has it, and this version does not read it".to_owned();
-        self.not_available.insert(name.to_owned(), found.err().unwrap_or_else(later));
     }
 }
 
