@@ -25,6 +25,8 @@ mod outside;
 #[cfg(test)]
 mod placed;
 #[cfg(test)]
+mod recorded;
+#[cfg(test)]
 mod repeats;
 #[cfg(test)]
 mod simulation;
