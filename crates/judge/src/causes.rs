@@ -28,7 +28,7 @@ mod quota_burst;
 mod request_pool;
 mod seeky;
 mod settings;
-mod short_run;
+pub(crate) mod short_run;
 mod tag_cap;
 mod translated;
 

@@ -4,8 +4,19 @@ use assay_record::TrialRecord;
 
 use super::law::Expect;
 use crate::caps::{self, Cap};
+use crate::causes::short_run;
 use crate::judgement::PromiseJudgement;
-use crate::wording::count;
+use crate::wording::{count, percent};
+
+/// One turn of the server as a part of what the lightest group is promised in all repeats.
+fn turn(trial: &TrialRecord, judged: &PromiseJudgement) -> f64 {
+    let turn_s = match judged.measure.as_str() {
+        "cpu.time" => short_run::TICK_S,
+        _ => short_run::TURN_OF_BFQ_S,
+    };
+    let least = judged.groups.iter().map(|group| group.expected_share).fold(1.0, f64::min);
+    turn_s / (trial.at_most_s * trial.repeats.len().max(1) as f64 * least)
+}
 
 /// A trial as laws see it.
 pub(super) struct Circumstances {
@@ -19,6 +30,9 @@ pub(super) struct Circumstances {
     caps: Vec<Cap>,
     /// Whether any measured workload asks at random.
     random: bool,
+    /// One turn of the server as a part of what the lightest group is promised.
+    turn: f64,
+    within: f64,
 }
 
 impl Circumstances {
@@ -39,6 +53,8 @@ impl Circumstances {
             groups: judged.groups.len(),
             caps: pool.map(|pool| caps::of_groups(trial, shares, pool)).unwrap_or_default(),
             random: workloads().any(|workload| !workload.io.sequential),
+            turn: turn(trial, judged),
+            within: judged.within,
         }
     }
 
@@ -51,6 +67,16 @@ impl Circumstances {
         let of_cpu = matches!(code, "C-CPU-IMBALANCE" | "C-QUOTA-BURST" | "C-INFEASIBLE");
         if of_cpu && self.measure != "cpu.time" {
             return Some("the promise is not about CPU time".to_owned());
+        }
+        let of_disk = matches!(code, "C-CPU" | "C-SCHEDULER" | "C-SCHEDULER-CEILING");
+        if of_disk && self.measure == "cpu.time" {
+            return Some("the promise is about CPU time".to_owned());
+        }
+        if code == "C-SHORT-RUN" && self.turn <= self.within {
+            return Some(format!(
+                "a turn is {} of what the lightest group is promised",
+                percent(self.turn)
+            ));
         }
         let of_bfq = matches!(
             code,
