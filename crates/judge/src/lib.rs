@@ -10,6 +10,7 @@
 //!                                     validity gates, causes  ---------->  verdict
 //! ```
 
+mod caps;
 mod catalogue;
 mod causes;
 mod compared;
@@ -23,6 +24,7 @@ mod figures;
 mod gates;
 mod grid;
 mod judgement;
+mod kernel_version;
 mod looks;
 mod margin;
 mod measure;
@@ -54,7 +56,10 @@ pub use catalogue::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
 pub use compared::{
     ComparisonJudgement, ExpectedGain, LevelJudgement, PairJudgement, ReferenceJudgement,
 };
-pub use explain::{Arm, ArmResult, Effect, Explained, Explanation, Finding, explain};
+pub use explain::{
+    Arm, ArmResult, Effect, Expect, Explained, Explanation, Finding, Prediction, Question, Scored,
+    excluded, explain, predict,
+};
 pub use judgement::{
     Cause, Check, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement,
     Verdict, WorkloadFigures,
