@@ -20,6 +20,7 @@ mod recording;
 mod repeat;
 mod run;
 mod sampling;
+mod seat;
 mod settings;
 mod start;
 mod targets;

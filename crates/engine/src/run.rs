@@ -57,6 +57,11 @@ pub trait Observer {
     fn running(&mut self, slot: Slot, elapsed: Duration, of: Duration);
     /// Something worth a line of its own.
     fn remark(&mut self, text: &str);
+    /// A repeat is over and recorded: its samples are below `folder`, and `manifest` is that of
+    /// the run so far, with the changes of the host made so far.
+    fn ended(&mut self, slot: Slot, manifest: &Manifest, folder: &RunFolder);
+    /// All repeats are over, or the run ends early: the host is put back from here on.
+    fn putting_back(&mut self);
 }
 
 /// How a run ended.
@@ -135,12 +140,20 @@ impl Context<'_> {
             recording::name_devices(&mut self.manifest.trials[slot.trial], disks.ready());
             repeat::run(self, slot, trial, disks.ready())?;
             self.request.folder.write_manifest(&self.manifest)?;
+            self.tell_end(slot);
         }
         Ok(())
     }
 
+    fn tell_end(&mut self, slot: Slot) {
+        let changes = recording::changes(&self.ledger);
+        let so_far = Manifest { changes, ..self.manifest.clone() };
+        self.observer.ended(slot, &so_far, &self.request.folder);
+    }
+
     /// Puts the host back and writes the manifest a last time.
     fn put_back(mut self, failure: Option<Failure>) -> Result<Finished, Failure> {
+        self.observer.putting_back();
         let interrupted = signal::interrupted_by();
         let root = self.root.clone();
         let not_restored = self.ledger.restore(&root);

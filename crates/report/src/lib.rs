@@ -6,9 +6,11 @@
 //! (`vendor/README.md`), so that a report opens from a memory stick in ten years.
 
 mod across;
+mod ascii;
 mod counters;
 mod error;
 mod figure;
+mod live;
 mod number;
 mod page;
 mod quantity;
@@ -24,7 +26,9 @@ mod wording;
 use assay_judge::Judgement;
 use assay_record::{Manifest, Table};
 
+pub use ascii::ascii;
 pub use error::Error;
+pub use live::{Clock, Live, Place, Seen, Style, trial_line};
 
 /// The samples of a run: `[trial][repeat]` -> tables, trials in the order of the manifest.
 pub type Samples = [Vec<Vec<Table>>];
@@ -94,4 +98,16 @@ pub fn explanation_text(explanation: &assay_judge::Explanation, width: usize) ->
 #[must_use]
 pub fn tuning_text(tuning: &assay_judge::Tuning, width: usize) -> String {
     text::tuning::render(tuning, width)
+}
+
+/// What is expected of a study, for a terminal of `width` columns.
+#[must_use]
+pub fn prediction_text(prediction: &assay_model::Prediction, width: usize) -> String {
+    text::prediction::render(prediction, width)
+}
+
+/// How near a prediction came, for a terminal of `width` columns.
+#[must_use]
+pub fn score_text(score: &assay_model::Score, width: usize) -> String {
+    text::prediction::score(score, width)
 }

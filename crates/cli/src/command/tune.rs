@@ -88,7 +88,7 @@ fn carry_out(arguments: &TuneArguments) -> Result<Code, Code> {
     let mut tour = Tour::begin(ground, first, scope, most, request.folder.clone());
     let mut progress = Progress::new(tour.shown(), arguments.length);
     let finished =
-        assay_engine::run_course(&request, &mut progress, &mut Stop::default(), &mut tour)
+        assay_engine::run_course(&request, &mut progress, &mut Stop::showing(None), &mut tour)
             .map_err(|failure| refuse(&failure))?;
     progress.finish();
     let judgement = judge_finished(&request, &finished).map_err(|error| refuse(&error))?;

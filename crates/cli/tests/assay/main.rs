@@ -34,6 +34,7 @@ mod sample;
 mod settings;
 mod shipped;
 mod study;
+mod terminal;
 mod tune;
 mod usage;
 mod workload_fails;

@@ -1,7 +1,11 @@
 //! Reports of synthetic runs, looked at from outside.
 
+#[cfg(test)]
+mod browser;
 mod cases;
 mod fixture;
+#[cfg(test)]
+mod live;
 #[cfg(test)]
 mod page;
 #[cfg(test)]
