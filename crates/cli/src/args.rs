@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Judge(crate::command::judge::JudgeArguments),
     /// Find out by intervention why a run's promise was broken
     Explain(crate::command::explain::ExplainArguments),
+    /// Search the setting that keeps a study's promise at the highest throughput
+    Tune(crate::command::tune::TuneArguments),
     /// Write the report of a recorded run again
     Report(ReportArguments),
     /// Run any command under limits, and say which of them bound

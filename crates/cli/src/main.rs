@@ -31,6 +31,7 @@ fn main() -> std::process::ExitCode {
         Command::Host(arguments) => command::host::run(&arguments),
         Command::Judge(arguments) => command::judge::run(&arguments),
         Command::Explain(arguments) => command::explain::run(&arguments),
+        Command::Tune(arguments) => command::tune::run(&arguments),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Exec(arguments) => return command::exec::run(&arguments),
         Command::Sample(arguments) => command::sample::run(&arguments),

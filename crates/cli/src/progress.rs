@@ -17,7 +17,7 @@ use assay_report::{Clock, Live, Place, Seen, trial_line};
 
 use crate::talk;
 use pace::Pace;
-use screen::Screen;
+pub(crate) use screen::Screen;
 
 /// A picture is drawn this often at most: often enough for a clock of seconds.
 const BETWEEN: Duration = Duration::from_millis(200);

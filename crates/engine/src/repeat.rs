@@ -9,7 +9,7 @@ use assay_host::scratch::ScratchDisk;
 use assay_kernel::clock::thread_cpu_ns;
 use assay_plan::{Slot, Trial};
 use assay_record::{Dropped, Fault, QueueReading, RepeatRecord, StopRecord, to_parquet};
-use assay_sample::{Choice, FirstIo, Outcome, Sampler, Targets, prepare_chosen};
+use assay_sample::{Choice, FirstIo, Outcome, Sampler, Seat, Targets, prepare_chosen};
 
 use crate::decider::Progress;
 use crate::failure::Failure;
@@ -22,6 +22,7 @@ use crate::placed::{Placed, narrow};
 use crate::prepare::{self, Prepared};
 use crate::processes::{Process, stop_all};
 use crate::run::Context;
+use crate::seat::seat;
 use crate::settings;
 use crate::start::{Starter, empty_places};
 use crate::targets::{active_scheduler, targets};
@@ -118,7 +119,8 @@ impl Repeat<'_, '_> {
                 };
                 let mut load =
                     Load { processes: &mut processes, later: &mut later, starter: &starter };
-                self.measure(draft, &gate, &targets, &samples, &mut load, &mut watch)?
+                let place = (samples.as_path(), seat(&self.context.root, &tree, &draft.cpus));
+                self.measure(draft, &gate, &targets, place, &mut load, &mut watch)?
             }
             Arrival::Interrupted => {
                 // A job that stands at the gate cannot hear that it should stop.
@@ -154,7 +156,7 @@ impl Repeat<'_, '_> {
         mut record: RepeatRecord,
         gate: &Gate,
         targets: &Targets,
-        samples: &Path,
+        (samples, seat): (&Path, Seat),
         load: &mut Load<'_, '_>,
         watch: &mut Watch,
     ) -> Result<RepeatRecord, Failure> {
@@ -162,7 +164,7 @@ impl Repeat<'_, '_> {
         let choice = Choice::Also(sampling.sources.clone());
         let prepared = prepare_chosen(&self.context.root, targets, &choice);
         record.not_available = prepared.not_available.clone();
-        let sampler = Sampler::start(prepared, samples, sampling.interval)?;
+        let sampler = Sampler::start(prepared, samples, sampling.interval, seat)?;
         let first_io = FirstIo::prepare(&self.context.root, targets);
         self.phase("run")?;
         let Context { observer, decider, manifest, .. } = &mut *self.context;
@@ -295,12 +297,14 @@ impl Spent {
 }
 
 /// Attributes that decide what a share means, whether the study sets them or not.
-const ALWAYS_READ: [&str; 5] = [
+const ALWAYS_READ: [&str; 7] = [
     "nr_requests",
     "rotational",
     "iosched/low_latency",
     "iosched/slice_idle",
     "iosched/strict_guarantees",
+    "iosched/max_budget",
+    "iosched/timeout_sync",
 ];
 
 fn record_of(

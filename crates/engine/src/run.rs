@@ -9,6 +9,7 @@ use assay_kernel::{Root, signal};
 use assay_plan::{Plan, Slot};
 use assay_record::{EventLog, Guest, Manifest, RunFolder};
 
+use crate::course::{AsPlanned, Course, Turn};
 use crate::decider::Decider;
 use crate::disks::Disks;
 use crate::failure::Failure;
@@ -94,6 +95,20 @@ pub fn run(
     observer: &mut dyn Observer,
     decider: &mut dyn Decider,
 ) -> Result<Finished, Failure> {
+    run_course(request, observer, decider, &mut AsPlanned::of(&request.plan))
+}
+
+/// The same where `course` says which repeat comes next. The trials of the plan are those that the
+/// run begins with; its slots are not looked at.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_course(
+    request: &Request,
+    observer: &mut dyn Observer,
+    decider: &mut dyn Decider,
+    course: &mut dyn Course,
+) -> Result<Finished, Failure> {
     let mut context = Context {
         root: Root::real(),
         ledger: Ledger::begin(&request.state_dir, &request.run_id)?,
@@ -103,20 +118,25 @@ pub fn run(
         observer,
         decider,
     };
-    let failure = context.run_slots().err();
+    let failure = context.run_slots(course).err();
     context.put_back(failure)
 }
 
 impl Context<'_> {
-    fn run_slots(&mut self) -> Result<(), Failure> {
+    fn run_slots(&mut self, course: &mut dyn Course) -> Result<(), Failure> {
         self.request.folder.write_manifest(&self.manifest)?;
         let mut disks = Disks::none(self.ledger.mark());
-        for slot in self.request.plan.slots.clone() {
-            let trial = &self.request.plan.trials[slot.trial];
-            if signal::interrupted_by().is_some() {
-                return Ok(());
+        while signal::interrupted_by().is_none() {
+            let Some(Turn { slot, trial }) = course.next(&self.manifest) else { break };
+            if slot.trial == self.manifest.trials.len() {
+                self.manifest.trials.push(recording::trial(trial));
             }
-            disks.provide(self, slot, trial)?;
+            if let Err(why) = disks.provide(self, slot, trial) {
+                match course.goes_on_without(slot, &why) {
+                    true => continue,
+                    false => return Err(why),
+                }
+            }
             recording::name_devices(&mut self.manifest.trials[slot.trial], disks.ready());
             repeat::run(self, slot, trial, disks.ready())?;
             self.request.folder.write_manifest(&self.manifest)?;

@@ -39,6 +39,7 @@ mod series;
 mod statistics;
 mod throttle;
 mod trial;
+mod tune;
 mod unbounded;
 mod wanted;
 mod warm_up;
@@ -58,6 +59,10 @@ pub use judgement::{
 
 pub use looks::{Look, Looks, decides, look, preview};
 pub use outside::{Amounts, Outside, OutsideFacts, OutsideGroup, Scatter, judge_outside};
+pub use tune::{
+    Budget, Field, Measured, Move, NotTried, Outcome, Search, Seen, SettingResult, Tried, Tuned,
+    Tuning, frontier, rate_ratio, tuning,
+};
 
 /// The samples of a run, `[trial][repeat]` -> tables, in the order of the manifest. A missing
 /// entry, or one without tables, is a repeat whose samples are lost.

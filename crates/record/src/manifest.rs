@@ -521,6 +521,19 @@ pub struct SamplerCost {
     pub cpu_s: f64,
     /// Wall seconds it ran.
     pub wall_s: f64,
+    /// How often the sampling thread woke up. Records before this field have 0.
+    #[serde(default)]
+    pub wakeups: u64,
+    /// Rounds that began more than a tenth of the interval after their time.
+    #[serde(default)]
+    pub late: u64,
+    /// The CPU that the sampling thread was bound to. `sampler.cpu` among what is not available
+    /// says why there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u16>,
+    /// The group that it was in; `sampler.group` says why there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// CPU seconds by source.
     pub by_source_s: BTreeMap<String, f64>,
     /// How often each source was read and what came of it. Records before this field have none.

@@ -42,7 +42,17 @@ pub fn html(
     judgement: &Judgement,
     samples: &Samples,
 ) -> Result<String, Error> {
-    page::render(manifest, judgement, samples)
+    page::render(manifest, judgement, samples, None)
+}
+
+/// The same for the run of a search (`assay tune`), with what the search came to before its trials.
+pub fn html_of_tuning(
+    manifest: &Manifest,
+    judgement: &Judgement,
+    samples: &Samples,
+    tuning: &assay_judge::Tuning,
+) -> Result<String, Error> {
+    page::render(manifest, judgement, samples, Some(tuning))
 }
 
 /// The page of a recording without a study (`assay sample`): what was followed over time, and what
@@ -82,4 +92,10 @@ pub fn judgement_text(title: &str, judgement: &Judgement, width: usize, color: b
 #[must_use]
 pub fn explanation_text(explanation: &assay_judge::Explanation, width: usize) -> String {
     text::explanation::render(explanation, width)
+}
+
+/// What a search for the best setting came to, for a terminal of `width` columns.
+#[must_use]
+pub fn tuning_text(tuning: &assay_judge::Tuning, width: usize) -> String {
+    text::tuning::render(tuning, width)
 }

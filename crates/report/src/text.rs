@@ -7,6 +7,7 @@ mod layout;
 pub(crate) mod paint;
 mod said;
 mod trial;
+pub(crate) mod tuning;
 
 use assay_judge::Judgement;
 use assay_record::Manifest;

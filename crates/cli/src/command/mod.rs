@@ -16,3 +16,4 @@ pub(crate) mod run;
 pub(crate) mod sample;
 pub(crate) mod schema;
 pub(crate) mod studies;
+pub(crate) mod tune;

@@ -1,5 +1,7 @@
 //! Reports of synthetic runs, looked at from outside.
 
+#[cfg(test)]
+mod browser;
 mod cases;
 mod fixture;
 #[cfg(test)]
@@ -8,5 +10,7 @@ mod live;
 mod page;
 #[cfg(test)]
 mod terminal;
+#[cfg(test)]
+mod tuning;
 #[cfg(test)]
 mod vendored;
