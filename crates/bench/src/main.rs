@@ -13,6 +13,7 @@ mod multichase;
 mod observer;
 mod parsec;
 mod peers;
+mod predict;
 mod quiet;
 mod report_time;
 mod sampling;
@@ -35,6 +36,7 @@ use clap::{Parser, ValueEnum};
 
 use crate::assay::Assay;
 use crate::figure::{Figure, table};
+use crate::predict::Campaign;
 use crate::quiet::Turn;
 use crate::trouble::Trouble;
 
@@ -56,6 +58,15 @@ struct Arguments {
     /// Measure only this
     #[arg(long, value_name = "WHAT")]
     only: Option<Part>,
+    /// Configurations to predict and run; five make a family that differs in the number of groups
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    configs: u32,
+    /// Seconds of each of them
+    #[arg(long, value_name = "S", default_value_t = 6, value_parser = clap::value_parser!(u64).range(3..))]
+    seconds: u64,
+    /// Draws them
+    #[arg(long, value_name = "N", default_value_t = 20261121)]
+    seed: u64,
 }
 
 /// A part of the bench.
@@ -71,6 +82,8 @@ enum Part {
     Observer,
     /// The sampler with a thousand threads and 256 groups, beside pidstat
     Sampling,
+    /// Predictions beside the runs that they are about; only when asked for
+    Predict,
     /// Making, setting, reading and removing groups
     Groups,
     /// graph500 against the reference code in PEER_GRAPH500
@@ -171,6 +184,14 @@ fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Trouble> {
     let assay = Assay::new(&arguments.assay, place.path())?;
     say("waiting for this host's turn to be measured");
     let _turn = Turn::take()?;
+    if arguments.only == Some(Part::Predict) {
+        let campaign = Campaign {
+            configurations: arguments.configs as usize,
+            seconds: arguments.seconds,
+            seed: arguments.seed,
+        };
+        return predict::measure(&assay, place.path(), campaign, &say);
+    }
     all(&assay, &arguments.assay, &Extent::of(arguments), place.path())
 }
 

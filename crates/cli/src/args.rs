@@ -62,6 +62,9 @@ pub(crate) enum Command {
     /// Run studies and commands in a virtual machine
     ///
     /// Other kernels, layouts of control groups, NUMA nodes and disks, without a change of this host.
+    /// What will hold and where it breaks, before measuring
+    Predict(crate::command::predict::PredictArguments),
+    /// Run studies and commands in a virtual machine: other kernels, layouts, nodes and disks
     #[command(subcommand)]
     Lab(crate::command::lab::LabCommand),
     /// Print the JSON schema of study files, for editors
@@ -112,6 +115,9 @@ pub(crate) struct RunArguments {
     /// The run folder; `runs/<time>-<study>` by default
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Write a prediction into the run folder first, also where this disk was never measured
+    #[arg(long)]
+    pub(crate) predict: bool,
     /// Print verdict.json instead of a table
     #[arg(long)]
     pub(crate) json: bool,

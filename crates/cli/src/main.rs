@@ -36,6 +36,7 @@ fn main() -> std::process::ExitCode {
         Command::Exec(arguments) => return command::exec::run(&arguments),
         Command::Sample(arguments) => command::sample::run(&arguments),
         Command::Groups(arguments) => command::groups::run(&arguments),
+        Command::Predict(arguments) => command::predict::run(&arguments),
         Command::Restore(arguments) => command::restore::run(&arguments),
         Command::Lab(command) => return command::lab::run(&command),
         Command::Schema => command::schema::run(),

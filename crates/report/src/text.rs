@@ -5,6 +5,7 @@ pub(crate) mod explanation;
 mod groups;
 mod layout;
 pub(crate) mod paint;
+pub(crate) mod prediction;
 mod said;
 mod trial;
 pub(crate) mod tuning;

@@ -10,6 +10,7 @@ pub(crate) mod host;
 pub(crate) mod judge;
 pub(crate) mod lab;
 pub(crate) mod man;
+pub(crate) mod predict;
 pub(crate) mod report;
 pub(crate) mod restore;
 pub(crate) mod run;
