@@ -10,6 +10,7 @@ mod figure;
 mod filebench;
 mod graph500;
 mod groups;
+mod help_time;
 mod multichase;
 mod observer;
 mod parsec;
@@ -80,6 +81,8 @@ enum Part {
     Runs,
     /// The report of 256 groups alone: time, size, and the browser that draws it
     Report,
+    /// `assay --help`
+    Help,
     /// Runs with and without Assay
     Observer,
     /// The sampler with a thousand threads and 256 groups, beside pidstat
@@ -204,6 +207,9 @@ fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Trouble> {
     all(&assay, &arguments.assay, &Extent::of(arguments), place.path())
 }
 
+/// How often help is asked for.
+const HELPS: usize = 50;
+
 fn all(
     assay: &Assay,
     program: &Path,
@@ -223,6 +229,10 @@ fn all(
         say(&format!("report of a run of ten minutes, {LARGEST} groups"));
         let (_, model) = starts::measure(assay, LARGEST, 1)?;
         figures.extend(report_time::measure(assay, &model, place, extent.reports)?);
+    }
+    if wanted(Part::Help) {
+        say("help");
+        figures.push(help_time::measure(program, HELPS)?);
     }
     if wanted(Part::Observer) {
         say(&format!("{} pairs with and without Assay", extent.pairs));
