@@ -108,7 +108,7 @@ fn knees(plan: &Plan, facts: &HostFacts, costs: &Costs, seed: u64) -> Vec<KneePr
         let held = held(trial, plan);
         match largest.iter_mut().find(|(known, _)| *known == held) {
             Some((_, best)) if trial.groups.len() > plan.trials[*best].groups.len() => {
-                *best = number
+                *best = number;
             }
             Some(_) => {}
             None => largest.push((held, number)),

@@ -83,12 +83,15 @@ fn of_promise(promise: &PromisePrediction, width: usize) -> Vec<String> {
     lines
 }
 
+/// A group or several alike: name, share owed, sum of shares expected, how many.
+type Row = (String, f64, f64, f64);
+
 /// Names, what is owed and what is expected: of each group, or of all that are owed the same.
 fn columns(promise: &PromisePrediction) -> Vec<Column> {
-    let mut rows: Vec<(String, f64, f64, f64)> = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
     let singly = promise.groups.len() <= SHOWN_SINGLY;
     for group in &promise.groups {
-        let same = |row: &&mut (String, f64, f64, f64)| (row.1 - group.expected_share).abs() < 1e-9;
+        let same = |row: &&mut Row| (row.1 - group.expected_share).abs() < 1e-9;
         match rows.iter_mut().find(same).filter(|_| !singly) {
             Some(row) => {
                 row.2 += group.share;
@@ -99,15 +102,15 @@ fn columns(promise: &PromisePrediction) -> Vec<Column> {
     }
     let smallest = rows.iter().map(|row| row.1).fold(f64::INFINITY, f64::min);
     let decimals = number::percent_decimals(smallest);
-    let cells = |of: &dyn Fn(&(String, f64, f64, f64)) -> String| rows.iter().map(of).collect();
-    let right = |heading: &str, of: &dyn Fn(&(String, f64, f64, f64)) -> String| {
+    let cells = |of: &dyn Fn(&Row) -> String| rows.iter().map(of).collect();
+    let right = |heading: &str, of: &dyn Fn(&Row) -> String| {
         Column::new(heading, Align::Right, 0, cells(of))
     };
-    let name = |row: &(String, f64, f64, f64)| match row.3 > 1.0 {
+    let name = |row: &Row| match row.3 > 1.0 {
         true => format!("{} and {} like it", row.0, row.3 - 1.0),
         false => row.0.clone(),
     };
-    let error = |row: &(String, f64, f64, f64)| match row.1 > 0.0 {
+    let error = |row: &Row| match row.1 > 0.0 {
         true => number::signed_percent(row.2 / row.3 / row.1 - 1.0),
         false => NONE.to_owned(),
     };
