@@ -2,15 +2,20 @@
 //! What is measured and how stands in `docs/performance.md`.
 
 mod assay;
+mod bias;
+mod browser;
 mod child;
+mod faults;
 mod figure;
 mod filebench;
 mod graph500;
 mod groups;
+mod help_time;
 mod multichase;
 mod observer;
 mod parsec;
 mod peers;
+mod predict;
 mod quiet;
 mod report_time;
 mod sampling;
@@ -33,6 +38,7 @@ use clap::{Parser, ValueEnum};
 
 use crate::assay::Assay;
 use crate::figure::{Figure, table};
+use crate::predict::Campaign;
 use crate::quiet::Turn;
 use crate::trouble::Trouble;
 
@@ -51,9 +57,21 @@ struct Arguments {
     /// Pairs of runs with and without Assay
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     pairs: Option<u32>,
+    /// Runs with a secret bias
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    runs: Option<u32>,
     /// Measure only this
     #[arg(long, value_name = "WHAT")]
     only: Option<Part>,
+    /// Configurations to predict and run; five make a family that differs in the number of groups
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    configs: u32,
+    /// Seconds of each of them
+    #[arg(long, value_name = "S", default_value_t = 6, value_parser = clap::value_parser!(u64).range(3..))]
+    seconds: u64,
+    /// Draws them
+    #[arg(long, value_name = "N", default_value_t = 20261121)]
+    seed: u64,
 }
 
 /// A part of the bench.
@@ -61,12 +79,22 @@ struct Arguments {
 enum Part {
     /// Start skew, sampling and report
     Runs,
+    /// The report of 256 groups alone: time, size, and the browser that draws it
+    Report,
+    /// `assay --help`
+    Help,
     /// Runs with and without Assay
     Observer,
     /// The sampler with a thousand threads and 256 groups, beside pidstat
     Sampling,
+    /// Predictions beside the runs that they are about; only when asked for
+    Predict,
     /// Making, setting, reading and removing groups
     Groups,
+    /// Ten injected faults, and how many are named first
+    Faults,
+    /// Verdicts on runs with a secret bias; only where it is asked for, since it takes long
+    Bias,
     /// graph500 against the reference code in PEER_GRAPH500
     Graph500,
     /// fileserver against filebench in PEER_FILEBENCH
@@ -94,6 +122,8 @@ struct Extent {
     records: u64,
     /// Samples of half a second of each chase.
     samples: u32,
+    /// Runs with a secret bias.
+    runs: usize,
     only: Option<Part>,
 }
 
@@ -111,6 +141,7 @@ impl Extent {
                 scale: 16,
                 records: 100_000,
                 samples: 2,
+                runs: 4,
                 only,
             }
         } else {
@@ -124,15 +155,18 @@ impl Extent {
                 scale: 20,
                 records: 1_000_000,
                 samples: 5,
+                runs: 100,
                 only,
             }
         };
-        match arguments.pairs {
-            Some(pairs) => Self { pairs: pairs as usize, ..extent },
-            None => extent,
-        }
+        let pairs = arguments.pairs.map_or(extent.pairs, |pairs| pairs as usize);
+        let runs = arguments.runs.map_or(extent.runs, |runs| runs as usize);
+        Self { pairs, runs, ..extent }
     }
 }
+
+/// The largest run that a report must stay quick for.
+const LARGEST: u32 = 256;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -162,8 +196,19 @@ fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Trouble> {
     let assay = Assay::new(&arguments.assay, place.path())?;
     say("waiting for this host's turn to be measured");
     let _turn = Turn::take()?;
+    if arguments.only == Some(Part::Predict) {
+        let campaign = Campaign {
+            configurations: arguments.configs as usize,
+            seconds: arguments.seconds,
+            seed: arguments.seed,
+        };
+        return predict::measure(&assay, place.path(), campaign, &say);
+    }
     all(&assay, &arguments.assay, &Extent::of(arguments), place.path())
 }
+
+/// How often help is asked for.
+const HELPS: usize = 50;
 
 fn all(
     assay: &Assay,
@@ -178,7 +223,16 @@ fn all(
         let (found, model) = starts::measure(assay, extent.groups, extent.repeats)?;
         figures.extend(found);
         say("report of a run of ten minutes");
-        figures.push(report_time::measure(assay, &model, place, extent.reports)?);
+        figures.extend(report_time::measure(assay, &model, place, extent.reports)?);
+    }
+    if wanted(Part::Report) {
+        say(&format!("report of a run of ten minutes, {LARGEST} groups"));
+        let (_, model) = starts::measure(assay, LARGEST, 1)?;
+        figures.extend(report_time::measure(assay, &model, place, extent.reports)?);
+    }
+    if wanted(Part::Help) {
+        say("help");
+        figures.push(help_time::measure(program, HELPS)?);
     }
     if wanted(Part::Observer) {
         say(&format!("{} pairs with and without Assay", extent.pairs));
@@ -191,6 +245,15 @@ fn all(
     if wanted(Part::Groups) {
         say(&format!("{} groups made and removed, {} rounds", extent.made, extent.rounds));
         figures.extend(groups::measure(place, extent.made, extent.rounds)?);
+    }
+    if wanted(Part::Faults) {
+        say("ten injected faults");
+        figures.push(faults::measure(program, place)?);
+    }
+    // Half an hour is asked for by name.
+    if extent.only == Some(Part::Bias) {
+        say(&format!("{} runs with a secret bias", extent.runs));
+        figures.extend(bias::measure(assay, extent.runs)?);
     }
     figures.extend(peers::measure(program, extent, place)?);
     Ok(figures)

@@ -1,10 +1,12 @@
 //! One repeat of one trial.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use assay_host::scratch::ScratchDisk;
+use assay_kernel::clock::thread_cpu_ns;
 use assay_plan::{Slot, Trial};
 use assay_record::{Dropped, Fault, QueueReading, RepeatRecord, StopRecord, to_parquet};
 use assay_sample::{Choice, FirstIo, Outcome, Sampler, Seat, Targets, prepare_chosen};
@@ -16,7 +18,7 @@ use crate::knobs;
 use crate::later::Later;
 use crate::measure::{Load, Window, measure};
 use crate::outcome::{memory_events, note_failures, result};
-use crate::placed::{Placed, narrow};
+use crate::placed::{Counts, Placed, narrow};
 use crate::prepare::{self, Prepared};
 use crate::processes::{Process, stop_all};
 use crate::run::Context;
@@ -91,6 +93,7 @@ impl Repeat<'_, '_> {
 
         self.phase("start workloads")?;
         let mut gate = Gate::open(&logs)?;
+        let counted = Counts::before(&root, self.trial);
         let mut processes = self.start(&starter)?;
         let observer = &mut *self.context.observer;
         let root = &self.context.root;
@@ -105,7 +108,7 @@ impl Repeat<'_, '_> {
         let mut watch =
             Watch::open(root, &tree, self.trial, &knobs_at_start, self.disks, &queues_at_start);
         watch.add_settings(root, self.trial, &settings_at_start);
-        watch.add_placements(Placed::of(root, &tree, self.trial, &processes));
+        watch.add_placements(Placed::of(root, &tree, self.trial, &processes, counted));
         let mut later = Later::of(self.trial);
         let mut record = match arrival {
             Arrival::All => {
@@ -169,15 +172,17 @@ impl Repeat<'_, '_> {
         let (slot, trial) = (self.slot, self.trial);
         let may_stop = trial.stop == StopRecord::Decided;
         decider.begin(trial.at_most);
+        let shown = Spent::default();
         let mut enough = |release: Release, now_ns: u64| {
             (record.released_ns, record.all_released_ns) = (release.first_ns, release.last_ns);
             record.stopped_ns = now_ns;
             let elapsed = Duration::from_nanos(now_ns.saturating_sub(release.last_ns));
-            let progress = Progress { manifest, slot, record: &record, samples, elapsed };
-            may_stop && decider.is_enough(progress)
+            let progress = Progress { manifest, slot, record: &record, samples, elapsed, may_stop };
+            shown.on(|| decider.is_enough(progress)) && may_stop
         };
-        let mut tell = |elapsed| observer.running(slot, elapsed, trial.at_most);
+        let mut tell = |elapsed| shown.on(|| observer.running(slot, elapsed, trial.at_most));
         let window = measure(trial, gate, first_io, load, watch, &mut tell, &mut enough);
+        record.shown_cpu_s = Some(shown.seconds());
         if may_stop {
             record.looks = Some(decider.looks());
         }
@@ -273,13 +278,35 @@ impl Repeat<'_, '_> {
     }
 }
 
+/// CPU time of this thread that others than the engine have spent in a window.
+#[derive(Default)]
+struct Spent {
+    ns: Cell<u64>,
+}
+
+impl Spent {
+    fn on<T>(&self, work: impl FnOnce() -> T) -> T {
+        let before = thread_cpu_ns();
+        let result = work();
+        self.ns.set(self.ns.get() + thread_cpu_ns().saturating_sub(before));
+        result
+    }
+
+    fn seconds(&self) -> f64 {
+        self.ns.get() as f64 * 1e-9
+    }
+}
+
 /// Attributes that decide what a share means, whether the study sets them or not.
-const ALWAYS_READ: [&str; 5] = [
+const ALWAYS_READ: [&str; 8] = [
     "nr_requests",
     "rotational",
+    "wbt_lat_usec",
     "iosched/low_latency",
     "iosched/slice_idle",
     "iosched/strict_guarantees",
+    "iosched/max_budget",
+    "iosched/timeout_sync",
 ];
 
 fn record_of(

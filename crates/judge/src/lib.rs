@@ -10,18 +10,21 @@
 //!                                     validity gates, causes  ---------->  verdict
 //! ```
 
+mod caps;
 mod catalogue;
 mod causes;
 mod compared;
 mod comparison;
 mod cpus;
 mod expected;
+mod expected_gain;
 mod explain;
 mod feasible;
 mod figures;
 mod gates;
 mod grid;
 mod judgement;
+mod kernel_version;
 mod looks;
 mod margin;
 mod measure;
@@ -39,6 +42,7 @@ mod series;
 mod statistics;
 mod throttle;
 mod trial;
+mod tune;
 mod unbounded;
 mod wanted;
 mod warm_up;
@@ -49,19 +53,41 @@ use comparison::Given;
 use wanted::Found;
 
 pub use catalogue::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
-pub use compared::{ComparisonJudgement, LevelJudgement, PairJudgement, ReferenceJudgement};
-pub use explain::{Arm, ArmResult, Effect, Explained, Explanation, Finding, explain};
+pub use compared::{
+    ComparisonJudgement, ExpectedGain, LevelJudgement, PairJudgement, ReferenceJudgement,
+};
+pub use explain::{
+    Arm, ArmResult, Effect, Expect, Explained, Explanation, Finding, Prediction, Question, Scored,
+    excluded, explain, predict,
+};
 pub use judgement::{
     Cause, Check, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement,
     Verdict, WorkloadFigures,
 };
 
-pub use looks::{Looks, decides};
+pub use looks::{Look, Looks, decides, look, preview};
 pub use outside::{Amounts, Outside, OutsideFacts, OutsideGroup, Scatter, judge_outside};
+pub use tune::{
+    Budget, Field, Measured, Move, NotTried, Outcome, Search, Seen, SettingResult, Tried, Tuned,
+    Tuning, frontier, rate_ratio, tuning,
+};
 
 /// The samples of a run, `[trial][repeat]` -> tables, in the order of the manifest. A missing
 /// entry, or one without tables, is a repeat whose samples are lost.
 pub type Samples = [Vec<Vec<Table>>];
+
+/// Judges one trial by itself, as soon as its repeats are over: what it comes to under
+/// [`judge`], as long as no later trial changes what the run knows of its disk. `samples` are
+/// those of its repeats. `None` when the run has no such trial.
+#[must_use]
+pub fn judge_one(
+    manifest: &Manifest,
+    number: usize,
+    samples: &[Vec<Table>],
+) -> Option<TrialJudgement> {
+    let trial = manifest.trials.get(number)?;
+    Some(trial::judge_trial(manifest, number, trial, samples, &wanted::of_run(manifest)).0)
+}
 
 /// Judges a run. `manifest.seed` seeds every random draw, so that a run judged again gives the
 /// same document.
@@ -95,7 +121,7 @@ pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
         study: manifest.study.clone(),
         verdict: Verdict::worst(verdicts.chain(comparisons.iter().map(|one| one.verdict))),
         references: references
-            .map(|(index, reference)| reference::beside(reference, &given(first + index)))
+            .map(|(index, reference)| reference::beside(manifest, reference, &given(first + index)))
             .collect(),
         trials,
         comparisons,

@@ -16,7 +16,7 @@ use crate::placed;
 use crate::queue::{disk_of, is_measured};
 use crate::reason;
 use crate::repeat::Repeat;
-use crate::statistics::bootstrap::{self, DRAWS, Quantity, Stream};
+use crate::statistics::bootstrap::{self, Quantity, Stream};
 use crate::statistics::estimate::{Estimate, combine};
 use crate::statistics::jain;
 use crate::throttle;
@@ -33,6 +33,8 @@ pub(crate) struct Subject<'r> {
     pub(crate) number: u64,
     /// The machine.
     pub(crate) host: &'r HostFacts,
+    /// Requests a second that iocost was told the disk does.
+    pub(crate) told_iops: Option<f64>,
     /// The trial.
     pub(crate) trial: &'r TrialRecord,
     /// Names of the measured groups.
@@ -44,6 +46,8 @@ pub(crate) struct Subject<'r> {
     /// The part of a promise's error that its intervals may spend: 1 unless the data chose when to
     /// stop.
     pub(crate) part: f64,
+    /// Bootstrap draws of each interval: [`bootstrap::DRAWS`] wherever a verdict hangs on it.
+    pub(crate) draws: usize,
 }
 
 /// Everything that was computed for a promise whose data are there.
@@ -100,18 +104,27 @@ const MANY_BLOCKS: f64 = 16.0;
 /// The part of its part that such a look may spend.
 const SURER: f64 = 0.05;
 
-/// The verdict that the numbers of a promise give to a look, whatever was checked.
-pub(crate) fn verdict(subject: &Subject<'_>, promise: &PromiseRecord) -> Verdict {
-    let Some(measure) = Measure::parse(&promise.measure) else { return Verdict::Void };
-    match numbers(subject, promise, measure) {
-        Ok(numbers) if numbers.blocks < MANY_BLOCKS && subject.part > 0.0 => {
-            let surer = Subject { part: SURER * subject.part, ..*subject };
-            self::numbers(&surer, promise, measure)
-                .map_or(Verdict::Void, |numbers| decide(&surer, promise, measure, &numbers).0)
+/// What the numbers of a promise give to a look, whatever was checked. Void where there is no
+/// number yet, with the reason.
+pub(crate) fn looked(subject: &Subject<'_>, promise: &PromiseRecord) -> PromiseJudgement {
+    let without = |why: String| document(promise, None, Verdict::Void, why);
+    let Some(measure) = Measure::parse(&promise.measure) else {
+        return without("known when the repeat is over".to_owned());
+    };
+    let numbers = match numbers(subject, promise, measure) {
+        Ok(numbers) => numbers,
+        Err(why) => return without(why),
+    };
+    let (verdict, reason) = if numbers.blocks < MANY_BLOCKS && subject.part > 0.0 {
+        let surer = Subject { part: SURER * subject.part, ..*subject };
+        match self::numbers(&surer, promise, measure) {
+            Ok(numbers) => decide(&surer, promise, measure, &numbers),
+            Err(why) => (Verdict::Void, why),
         }
-        Ok(numbers) => decide(subject, promise, measure, &numbers).0,
-        Err(_) => Verdict::Void,
-    }
+    } else {
+        decide(subject, promise, measure, &numbers)
+    };
+    document(promise, Some(&numbers), verdict, reason)
 }
 
 /// The verdict on a promise of shares that numbers alone give.
@@ -132,6 +145,13 @@ fn decide(
     numbers: &Numbers,
 ) -> (Verdict, String) {
     let found = Verdict::worst(numbers.offences.iter().map(|one| one.verdict(promise.within)));
+    // That a quota never bound is counted by the kernel and needs no interval.
+    if let (RelationRecord::AtMostKnob(knob), Verdict::Kept | Verdict::Undecided) =
+        (&promise.is, found)
+        && let Some(why) = untouched(subject, measure, numbers, knob)
+    {
+        return (Verdict::Void, why);
+    }
     if found != Verdict::Undecided && numbers.blocks < BLOCKS_NEEDED {
         return (Verdict::Undecided, reason::too_few_blocks(numbers, BLOCKS_NEEDED));
     }
@@ -197,7 +217,7 @@ fn numbers(
         let grid = repeat.grid(measure)?;
         let stream =
             Stream { seed: subject.seed, number: (subject.number << 32) | repeat.number as u64 };
-        let draws = bootstrap::resample(grid, quantity, DRAWS, stream)
+        let draws = bootstrap::resample(grid, quantity, subject.draws, stream)
             .ok_or_else(|| format!("no measured group got anything in repeat {}", repeat.number))?;
         resampled.push(draws);
         totals.iter_mut().zip(grid.totals()).for_each(|(sum, total)| *sum += total);
@@ -255,22 +275,48 @@ fn never_bound(
     knob: &str,
 ) -> Option<String> {
     let slack = promise.within.max(0.1);
-    (0..numbers.names.len()).find_map(|index| {
-        let (name, limit) = (&numbers.names[index], numbers.expected[index].share);
-        let far = numbers.seen[index].high < limit * (1.0 - slack);
-        let throttled: Option<f64> = subject
-            .repeats
-            .iter()
-            .map(|repeat| {
-                let table = repeat.table("throttle").ok()?;
-                Some(throttle::of(&table, repeat, name)?.throttled)
-            })
-            .sum();
-        let untouched = measure.is_cpu() && throttled.is_some_and(|periods| periods <= 0.0);
-        (far || untouched).then(|| {
-            reason::never_bound_group(measure, name, knob, limit, numbers.rates[index], throttled)
-        })
-    })
+    let limit = |index: usize| numbers.expected[index].share;
+    let far = |index: &usize| numbers.seen[*index].high < limit(*index) * (1.0 - slack);
+    (0..numbers.names.len())
+        .find(far)
+        .map(|index| not_bound(subject, measure, numbers, knob, index))
+}
+
+/// A quota that ran out in no period bound nobody, whatever was used.
+fn untouched(
+    subject: &Subject<'_>,
+    measure: Measure,
+    numbers: &Numbers,
+    knob: &str,
+) -> Option<String> {
+    let free = |index: &usize| {
+        measure.is_cpu() && throttled(subject, &numbers.names[*index]).is_some_and(|n| n <= 0.0)
+    };
+    (0..numbers.names.len())
+        .find(free)
+        .map(|index| not_bound(subject, measure, numbers, knob, index))
+}
+
+/// Periods in which the quota of a group ran out, all repeats together; `None` where one of them
+/// has no counter.
+fn throttled(subject: &Subject<'_>, name: &str) -> Option<f64> {
+    let each = subject.repeats.iter().map(|repeat| {
+        let table = repeat.table("throttle").ok()?;
+        Some(throttle::of(&table, repeat, name)?.throttled)
+    });
+    each.sum()
+}
+
+fn not_bound(
+    subject: &Subject<'_>,
+    measure: Measure,
+    numbers: &Numbers,
+    knob: &str,
+    index: usize,
+) -> String {
+    let (name, limit) = (&numbers.names[index], numbers.expected[index].share);
+    let periods = throttled(subject, name);
+    reason::never_bound_group(measure, name, knob, limit, numbers.rates[index], periods)
 }
 
 /// A promise as it stands in the judgement, without its causes.

@@ -309,6 +309,10 @@ pub struct RepeatRecord {
     /// Looks at the data while it ran, where the trial was to stop once decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub looks: Option<LooksRecord>,
+    /// CPU seconds that looking at the data and showing the run cost while the window lasted;
+    /// `None` in records before it was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown_cpu_s: Option<f64>,
     /// What each workload said of itself.
     pub workloads: Vec<WorkloadResult>,
     /// What ran to its end before the common start (`prepare` of a study).
@@ -347,6 +351,7 @@ impl RepeatRecord {
             nodes: None,
             watch: None,
             looks: None,
+            shown_cpu_s: None,
             workloads: Vec::new(),
             preparations: Vec::new(),
             memory_events: BTreeMap::new(),

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::model::{Bindings, Group, Scalar, Study, Tool};
+use assay_units::Bytes;
+
+use crate::model::{Bindings, DiskSource, Group, Scalar, Study, Tool};
 use crate::template::Templated;
 
 /// What may be changed. Names are those of `assay explain`.
@@ -31,10 +33,25 @@ pub enum Intervention {
     },
     /// A longer repeat.
     Longer(Duration),
+    /// A disk that does so many times fewer requests a second: null_blk is told so, and of others
+    /// each request asks for so many times the bytes.
+    Slower {
+        /// How many times.
+        by: u32,
+    },
     /// All groups on these CPUs.
     Cpus(String),
     /// O_DIRECT in every fio workload.
     Direct,
+    /// The weights of every group, times this by that: proportions stay, sizes do not.
+    Weights {
+        /// Multiplied by this ...
+        times: u32,
+        /// ... and divided by this.
+        by: u32,
+    },
+    /// Nothing of what the study sets on the queues of its disks but the scheduler.
+    Plain,
     /// Nothing but another time.
     Repeat,
 }
@@ -47,10 +64,33 @@ impl Intervention {
             Self::Queue { name, .. } | Self::Depth { name, .. } => name,
             Self::Scheduler(_) => "scheduler",
             Self::Longer(_) => "longer",
+            Self::Slower { .. } => "slower",
             Self::Cpus(_) => "one-cpu",
             Self::Direct => "direct",
+            Self::Weights { .. } => "weights",
+            Self::Plain => "defaults",
             Self::Repeat => "repeat",
         }
+    }
+
+    /// What it changes: two that change the same do not go together.
+    #[must_use]
+    pub fn touches(&self) -> &str {
+        match self {
+            Self::Queue { attribute, .. } => attribute,
+            Self::Depth { .. } => "iodepth",
+            other => other.name(),
+        }
+    }
+
+    /// Whether both can be had at once. A scheduler takes its attributes with it.
+    #[must_use]
+    pub fn goes_with(&self, other: &Self) -> bool {
+        let replaces = |one: &Self, other: &Self| {
+            matches!(one, Self::Scheduler(_)) && other.touches().starts_with("iosched/")
+                || matches!(one, Self::Plain)
+        };
+        self.touches() != other.touches() && !replaces(self, other) && !replaces(other, self)
     }
 
     /// What to write into a study to have it for good; `None` where that is no remedy.
@@ -68,9 +108,10 @@ impl Intervention {
             Self::Longer(length) => {
                 Some(format!("at_most = \"{} s\" under [design]", length.as_secs()))
             }
+            Self::Slower { by } => Some(format!("requests {by} times as large (`bs`)")),
             Self::Cpus(cpus) => Some(format!("\"cpuset.cpus\" = \"{cpus}\" in the groups")),
             Self::Direct => Some("direct = 1 in the workload".to_owned()),
-            Self::Repeat => None,
+            Self::Weights { .. } | Self::Plain | Self::Repeat => None,
         }
     }
 
@@ -87,11 +128,14 @@ impl Intervention {
                 study.design.at_most = *length;
                 Ok(())
             }
+            Self::Slower { by } => slow_down(study, factors, *by),
             Self::Cpus(cpus) => {
                 pin(&mut study.groups, cpus);
                 Ok(())
             }
             Self::Direct => set_argument(study, "direct", &Scalar::Integer(1)),
+            Self::Weights { times, by } => scale_weights(study, factors, *times, *by),
+            Self::Plain => drop_attributes(study),
             Self::Repeat => Ok(()),
         }
     }
@@ -105,8 +149,12 @@ impl fmt::Display for Intervention {
             Self::Depth { times, by, .. } if times > by => write!(f, "iodepth x {times}"),
             Self::Depth { by, .. } => write!(f, "iodepth / {by}"),
             Self::Longer(length) => write!(f, "{} s instead", length.as_secs()),
+            Self::Slower { by } => write!(f, "a disk that does {by} times fewer requests"),
             Self::Cpus(cpus) => write!(f, "all groups on CPU {cpus}"),
             Self::Direct => f.write_str("direct I/O"),
+            Self::Weights { times, by } if times > by => write!(f, "weights x {times}"),
+            Self::Weights { by, .. } => write!(f, "weights / {by}"),
+            Self::Plain => f.write_str("the scheduler's own defaults"),
             Self::Repeat => f.write_str("once more"),
         }
     }
@@ -161,6 +209,43 @@ fn scale_depth(study: &mut Study, factors: &Bindings, times: u32, by: u32) -> Re
     if changed { Ok(()) } else { Err("no workload has an `iodepth` that could change".to_owned()) }
 }
 
+/// fio's own size of a request (fio(1), `bs`), in bytes.
+const USUAL_BLOCK: u64 = 4096;
+
+fn slow_down(study: &mut Study, factors: &Bindings, by: u32) -> Result<(), String> {
+    let mut changed = false;
+    for disk in study.disks.values_mut() {
+        if let DiskSource::NullBlk(speed) = &mut disk.source
+            && let Some(iops) = &speed.iops
+        {
+            let slower = (iops.resolve(factors)? / by.max(1)).max(1);
+            speed.iops = Some(Templated::Value(slower));
+            changed = true;
+        }
+    }
+    if changed {
+        return Ok(());
+    }
+    for workload in study.workloads.values_mut() {
+        let Tool::Fio { args } = &mut workload.tool else { continue };
+        let is_size = |name: &str| matches!(name, "bs" | "blocksize");
+        let known = args.iter().rev().find(|(name, _)| is_size(name));
+        let bytes = match known.map(|(_, value)| value.resolve(factors)).transpose()? {
+            None => USUAL_BLOCK,
+            Some(size) => {
+                let text = size.to_string();
+                let bytes = text.to_ascii_lowercase().parse().map(Bytes::get);
+                bytes.map_err(|_| format!("`bs` is {text}, which is not one size"))?
+            }
+        };
+        args.retain(|(name, _)| !is_size(name));
+        let larger = i64::try_from(bytes * u64::from(by)).unwrap_or(i64::MAX);
+        args.push(("bs".to_owned(), Templated::Value(Scalar::Integer(larger))));
+        changed = true;
+    }
+    if changed { Ok(()) } else { Err("no workload takes options of fio".to_owned()) }
+}
+
 fn set_argument(study: &mut Study, argument: &str, value: &Scalar) -> Result<(), String> {
     let mut changed = false;
     for workload in study.workloads.values_mut() {
@@ -170,6 +255,48 @@ fn set_argument(study: &mut Study, argument: &str, value: &Scalar) -> Result<(),
         changed = true;
     }
     if changed { Ok(()) } else { Err("no workload takes options of fio".to_owned()) }
+}
+
+fn drop_attributes(study: &mut Study) -> Result<(), String> {
+    let mut changed = false;
+    for disk in study.disks.values_mut() {
+        changed |= !disk.queue.is_empty();
+        disk.queue.clear();
+    }
+    if changed { Ok(()) } else { Err("the study sets nothing on its disks".to_owned()) }
+}
+
+/// Weights that do not stay whole, or that their knob cannot hold, are refused: the plan checks the
+/// range, and a weight that is rounded is another promise.
+fn scale_weights(study: &mut Study, factors: &Bindings, times: u32, by: u32) -> Result<(), String> {
+    let mut groups = study.groups.clone();
+    if !scale_in(&mut groups, factors, times, by)? {
+        return Err("no group has a weight".to_owned());
+    }
+    study.groups = groups;
+    Ok(())
+}
+
+/// Whether there was a weight.
+fn scale_in(groups: &mut [Group], factors: &Bindings, times: u32, by: u32) -> Result<bool, String> {
+    let mut changed = false;
+    for group in groups {
+        let weights = group.knobs.iter_mut().filter(|(knob, _)| knob.ends_with(".weight"));
+        for value in weights.flat_map(|(_, values)| values) {
+            let Ok(Scalar::Integer(weight)) = value.resolve(factors) else {
+                return Err("a weight is no whole number".to_owned());
+            };
+            let scaled = weight.saturating_mul(i64::from(times));
+            let by = i64::from(by.max(1));
+            if scaled % by != 0 || scaled == 0 {
+                return Err(format!("the weight {weight} would not stay a whole number"));
+            }
+            *value = Templated::Value(Scalar::Integer(scaled / by));
+            changed = true;
+        }
+        changed |= scale_in(&mut group.groups, factors, times, by)?;
+    }
+    Ok(changed)
 }
 
 /// A cpuset of an outer group bounds those inside it.
@@ -212,6 +339,16 @@ mod tests {
     }
 
     #[test]
+    fn a_slower_disk_is_one_of_larger_requests_where_its_speed_cannot_be_set() {
+        let (mut study, factors) = scaling();
+        Intervention::Slower { by: 16 }.apply(&mut study, &factors).unwrap();
+        let Tool::Fio { args } = &study.workloads["mixed"].tool else { panic!() };
+        let sizes: Vec<_> = args.iter().filter(|(name, _)| name == "bs").collect();
+        assert_eq!(sizes.len(), 1);
+        assert_eq!(sizes[0].1, Templated::Value(Scalar::Integer(65_536)));
+    }
+
+    #[test]
     fn an_attribute_takes_the_place_of_that_of_the_study() {
         let (mut study, factors) = scaling();
         let attribute = "iosched/low_latency".to_owned();
@@ -230,6 +367,35 @@ mod tests {
         assert!(study.disks["scratch"].queue.is_empty());
         Intervention::Scheduler("bfq".to_owned()).apply(&mut study, &factors).unwrap();
         assert_eq!(study.disks["scratch"].queue[0].0, "iosched/low_latency");
+    }
+
+    #[test]
+    fn weights_are_scaled_as_long_as_they_stay_whole() {
+        let (mut study, factors) = scaling();
+        Intervention::Weights { times: 1, by: 100 }.apply(&mut study, &factors).unwrap();
+        let weights: Vec<String> = study.groups[0].knobs[0]
+            .1
+            .iter()
+            .map(|value| value.resolve(&factors).unwrap().to_string())
+            .collect();
+        assert_eq!(weights, ["1", "2", "4", "8"]);
+        let more = Intervention::Weights { times: 1, by: 10 };
+        assert!(more.apply(&mut study, &factors).unwrap_err().contains("whole number"));
+    }
+
+    #[test]
+    fn a_scheduler_does_not_go_with_attributes_of_another_and_nothing_with_the_defaults() {
+        let queue = |attribute: &str| Intervention::Queue {
+            name: "queue",
+            attribute: attribute.to_owned(),
+            value: "1".to_owned(),
+        };
+        let none = Intervention::Scheduler("none".to_owned());
+        assert!(!none.goes_with(&queue("iosched/slice_idle")));
+        assert!(none.goes_with(&queue("nr_requests")));
+        assert!(!Intervention::Plain.goes_with(&queue("nr_requests")));
+        assert!(!queue("nr_requests").goes_with(&queue("nr_requests")));
+        assert!(queue("iosched/slice_idle").goes_with(&queue("nr_requests")));
     }
 
     #[test]

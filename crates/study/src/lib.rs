@@ -18,10 +18,12 @@ mod parse;
 mod rate;
 mod read;
 mod reader;
+mod rewrite;
 mod schema;
 mod section;
 mod shipped;
 mod template;
+mod under;
 mod value;
 
 pub use choice::{DiskChoice, choose_disk, choose_scheduler, disk_size};
@@ -32,11 +34,12 @@ pub use level::level_of;
 pub use metric::fio_metrics;
 pub use model::{
     After, Bindings, Bound, Design, Disk, DiskSource, DropCaches, Ends, Factor, Format, Group,
-    HUGE_PAGE_MODES, HostSettings, NullBlk, Order, Pairs, Place, Promise, Reference, Relation,
-    Sampling, Scalar, Stop, Study, Tool, WarmUp, Workload,
+    HUGE_PAGE_MODES, HostSettings, LeftOut, NullBlk, Order, Pairs, Place, Promise, Reference,
+    Relation, Sampling, Scalar, Stop, Study, Tool, WarmUp, Workload,
 };
 pub use parse::parse;
 pub use rate::rate;
+pub use rewrite::{lines as setting_lines, rewrite};
 pub use schema::schema;
 pub use shipped::{Shipped, shipped, shipped_file};
 pub use template::{FromScalar, Templated, factor_names, fill, substitute};

@@ -13,6 +13,10 @@ static STUDIES: &[Shipped] = &[
     Shipped { name: "cache-ladder", text: include_str!("../../../studies/cache-ladder.toml") },
     Shipped { name: "cpu-quota", text: include_str!("../../../studies/cpu-quota.toml") },
     Shipped { name: "cpu-weight", text: include_str!("../../../studies/cpu-weight.toml") },
+    Shipped {
+        name: "cpu-weight-scaling",
+        text: include_str!("../../../studies/cpu-weight-scaling.toml"),
+    },
     Shipped { name: "io-weight", text: include_str!("../../../studies/io-weight.toml") },
     Shipped { name: "io-weight-job", text: include_str!("../../../studies/io-weight-job.toml") },
     Shipped {
@@ -34,6 +38,8 @@ static STUDIES: &[Shipped] = &[
         name: "numa-local-remote",
         text: include_str!("../../../studies/numa-local-remote.toml"),
     },
+    Shipped { name: "numa-misplaced", text: include_str!("../../../studies/numa-misplaced.toml") },
+    Shipped { name: "numa-mix", text: include_str!("../../../studies/numa-mix.toml") },
     Shipped { name: "numa-placement", text: include_str!("../../../studies/numa-placement.toml") },
     Shipped { name: "smt", text: include_str!("../../../studies/smt.toml") },
     Shipped { name: "writeback", text: include_str!("../../../studies/writeback.toml") },
