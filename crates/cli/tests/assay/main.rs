@@ -28,6 +28,7 @@ mod not_able;
 mod outside;
 mod own_device;
 mod place;
+mod predict;
 mod protection;
 mod run;
 mod running;
