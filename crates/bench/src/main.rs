@@ -3,6 +3,7 @@
 
 mod assay;
 mod bias;
+mod browser;
 mod child;
 mod faults;
 mod figure;
@@ -66,6 +67,8 @@ struct Arguments {
 enum Part {
     /// Start skew, sampling and report
     Runs,
+    /// The report of 256 groups alone: time, size, and the browser that draws it
+    Report,
     /// Runs with and without Assay
     Observer,
     /// The sampler with a thousand threads and 256 groups, beside pidstat
@@ -146,6 +149,9 @@ impl Extent {
     }
 }
 
+/// The largest run that a report must stay quick for.
+const LARGEST: u32 = 256;
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     signal::note_interruptions();
@@ -190,7 +196,12 @@ fn all(
         let (found, model) = starts::measure(assay, extent.groups, extent.repeats)?;
         figures.extend(found);
         say("report of a run of ten minutes");
-        figures.push(report_time::measure(assay, &model, place, extent.reports)?);
+        figures.extend(report_time::measure(assay, &model, place, extent.reports)?);
+    }
+    if wanted(Part::Report) {
+        say(&format!("report of a run of ten minutes, {LARGEST} groups"));
+        let (_, model) = starts::measure(assay, LARGEST, 1)?;
+        figures.extend(report_time::measure(assay, &model, place, extent.reports)?);
     }
     if wanted(Part::Observer) {
         say(&format!("{} pairs with and without Assay", extent.pairs));

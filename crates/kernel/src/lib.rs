@@ -3,10 +3,13 @@
 #![allow(unsafe_code)]
 
 mod bpf;
+mod bpf_code;
 mod btf;
 mod error;
 mod kept;
+mod mapped_array;
 mod root;
+mod walker;
 
 pub mod affinity;
 pub mod block;
@@ -22,6 +25,7 @@ pub mod fifo;
 pub mod filesystem;
 pub mod fork;
 pub mod forward;
+pub mod group_iterator;
 pub mod hardware_counters;
 pub mod huge_pages;
 pub mod keyed_lines;

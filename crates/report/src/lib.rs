@@ -6,9 +6,11 @@
 //! (`vendor/README.md`), so that a report opens from a memory stick in ten years.
 
 mod across;
+mod ascii;
 mod counters;
 mod error;
 mod figure;
+mod live;
 mod number;
 mod page;
 mod quantity;
@@ -24,7 +26,9 @@ mod wording;
 use assay_judge::Judgement;
 use assay_record::{Manifest, Table};
 
+pub use ascii::ascii;
 pub use error::Error;
+pub use live::{Clock, Live, Place, Seen, Style, trial_line};
 
 /// The samples of a run: `[trial][repeat]` -> tables, trials in the order of the manifest.
 pub type Samples = [Vec<Vec<Table>>];
@@ -38,7 +42,17 @@ pub fn html(
     judgement: &Judgement,
     samples: &Samples,
 ) -> Result<String, Error> {
-    page::render(manifest, judgement, samples)
+    page::render(manifest, judgement, samples, None)
+}
+
+/// The same for the run of a search (`assay tune`), with what the search came to before its trials.
+pub fn html_of_tuning(
+    manifest: &Manifest,
+    judgement: &Judgement,
+    samples: &Samples,
+    tuning: &assay_judge::Tuning,
+) -> Result<String, Error> {
+    page::render(manifest, judgement, samples, Some(tuning))
 }
 
 /// The page of a recording without a study (`assay sample`): what was followed over time, and what
@@ -78,4 +92,10 @@ pub fn judgement_text(title: &str, judgement: &Judgement, width: usize, color: b
 #[must_use]
 pub fn explanation_text(explanation: &assay_judge::Explanation, width: usize) -> String {
     text::explanation::render(explanation, width)
+}
+
+/// What a search for the best setting came to, for a terminal of `width` columns.
+#[must_use]
+pub fn tuning_text(tuning: &assay_judge::Tuning, width: usize) -> String {
+    text::tuning::render(tuning, width)
 }

@@ -4,9 +4,10 @@ mod across;
 pub(crate) mod explanation;
 mod groups;
 mod layout;
-mod paint;
+pub(crate) mod paint;
 mod said;
 mod trial;
+pub(crate) mod tuning;
 
 use assay_judge::Judgement;
 use assay_record::Manifest;

@@ -35,6 +35,8 @@ mod sample;
 mod settings;
 mod shipped;
 mod study;
+mod terminal;
+mod tune;
 mod usage;
 mod workload_fails;
 mod workloads;

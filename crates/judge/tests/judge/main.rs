@@ -35,4 +35,6 @@ mod surroundings;
 #[cfg(test)]
 mod synthetic;
 #[cfg(test)]
+mod tune;
+#[cfg(test)]
 mod verdicts;
