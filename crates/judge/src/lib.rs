@@ -19,6 +19,7 @@ mod expected;
 mod explain;
 mod feasible;
 mod figures;
+mod fleet;
 mod gates;
 mod grid;
 mod judgement;
@@ -51,6 +52,11 @@ use wanted::Found;
 pub use catalogue::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
 pub use compared::{ComparisonJudgement, LevelJudgement, PairJudgement, ReferenceJudgement};
 pub use explain::{Arm, ArmResult, Effect, Explained, Explanation, Finding, explain};
+pub use fleet::{
+    Difference, Differs, Extreme, FleetComparison, FleetGroup, FleetHost, FleetJudgement,
+    FleetMerge, FleetPromise, FleetTrial, HostState, HostVerdict, PromiseOnHost, Spread, conclude,
+    differences, traits,
+};
 pub use judgement::{
     Cause, Check, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement,
     Verdict, WorkloadFigures,

@@ -4,6 +4,7 @@ pub(crate) mod check;
 pub(crate) mod conform;
 pub(crate) mod exec;
 pub(crate) mod explain;
+pub(crate) mod fleet;
 pub(crate) mod groups;
 pub(crate) mod host;
 pub(crate) mod judge;
