@@ -31,15 +31,19 @@ fn main() -> std::process::ExitCode {
         Command::Host(arguments) => command::host::run(&arguments),
         Command::Judge(arguments) => command::judge::run(&arguments),
         Command::Explain(arguments) => command::explain::run(&arguments),
+        Command::Tune(arguments) => command::tune::run(&arguments),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Exec(arguments) => return command::exec::run(&arguments),
         Command::Sample(arguments) => command::sample::run(&arguments),
         Command::Groups(arguments) => command::groups::run(&arguments),
+        Command::Predict(arguments) => command::predict::run(&arguments),
         Command::Restore(arguments) => command::restore::run(&arguments),
         Command::Fleet(command) => return command::fleet::run(&command),
         Command::Lab(command) => return command::lab::run(&command),
         Command::Schema => command::schema::run(),
         Command::Conform(arguments) => command::conform::run(&arguments),
+        Command::Completions(arguments) => command::completions::run(&arguments),
+        Command::Man(arguments) => command::man::run(&arguments),
     };
     code.into()
 }

@@ -1,13 +1,13 @@
 //! The runs of all hosts as one judgement, read one after the other.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use assay_facts::Available;
 use assay_judge::{
     FleetHost, FleetJudgement, FleetMerge, HostState, Judgement, conclude, differences, traits,
 };
-use assay_record::RunFolder;
+use assay_record::{RunFolder, gather};
 
 use crate::document::Fleet;
 use crate::error::Error;
@@ -146,10 +146,22 @@ fn not_available(fleet: &Fleet, slurm: &Slurm) -> BTreeMap<String, String> {
     lacking
 }
 
-/// Writes the judgement and its report into the folder of the fleet.
-pub fn write(folder: &FleetFolder, judgement: &FleetJudgement) -> Result<(), Error> {
+/// Writes the judgement, its report, and the samples of all hosts in one file a source, into the
+/// folder of the fleet. Files of samples that could not be read are returned with the reason.
+pub fn write(
+    folder: &FleetFolder,
+    judgement: &FleetJudgement,
+) -> Result<Vec<(PathBuf, String)>, Error> {
+    let runs: Vec<(String, PathBuf)> = judgement
+        .hosts
+        .iter()
+        .filter(|host| host.verdict.is_some())
+        .filter_map(|host| Some((host.node.clone(), folder.file(host.run.as_ref()?))))
+        .collect();
+    let gathered = gather(&runs, &folder.file("samples"))?;
     folder.write_json(Path::new("fleet-verdict.json"), judgement)?;
     let html =
         assay_report::fleet_html(judgement).map_err(|error| Error::new(error.to_string()))?;
-    folder.write_text(Path::new("report.html"), &html)
+    folder.write_text(Path::new("report.html"), &html)?;
+    Ok(gathered.left_out)
 }

@@ -7,7 +7,7 @@
 //!   study/                   the study file with what stands beside it, if it is no shipped one
 //!   log/JOB_TASK.txt         what a task printed
 //!   tasks/TASK/job-JOB/      task.json, stdout.txt, stderr.txt, and run/, a run folder
-//!   fleet-verdict.json, report.html, figures.parquet, samples/    once collected
+//!   fleet-verdict.json, report.html, samples/SOURCE.parquet    once collected
 //! ```
 
 use std::fs::{self, File};

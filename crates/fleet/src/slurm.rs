@@ -10,6 +10,7 @@ use std::path::Path;
 
 use assay_facts::Available;
 
+use crate::document::Fleet;
 use crate::error::Error;
 use call::{call, succeed};
 pub use parse::{Node, SlurmTask};
@@ -31,6 +32,13 @@ impl Slurm {
                 .hint("is slurmctld running, and does SLURM_CONF or /etc/slurm/slurm.conf name it?")
         })?;
         Ok(Self { version })
+    }
+
+    /// The Slurm that a fleet was submitted to, whether or not it answers: what tasks say of
+    /// themselves can be read without it.
+    #[must_use]
+    pub fn of(fleet: &Fleet) -> Self {
+        Self { version: fleet.slurm.clone() }
     }
 
     /// The nodes of a partition, or those that belong to any; each once, in Slurm's order.

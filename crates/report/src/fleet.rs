@@ -172,10 +172,10 @@ pub(crate) mod tests {
 
     /// Two hosts that ended, one of another kernel, and one that was lost.
     pub(crate) fn three_hosts() -> FleetJudgement {
-        let host = |node: &str, verdict| FleetHost {
+        let host = |node: &str, verdict: Option<Verdict>| FleetHost {
             task: 0,
             node: node.to_owned(),
-            state: if verdict == None { HostState::Lost } else { HostState::Ended },
+            state: if verdict.is_none() { HostState::Lost } else { HostState::Ended },
             why: verdict.is_none().then(|| "its node failed (<NodeDown>)".to_owned()),
             verdict,
             code: None,

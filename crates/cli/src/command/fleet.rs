@@ -127,17 +127,22 @@ pub(crate) fn run(command: &FleetCommand) -> ExitCode {
     done.unwrap_or_else(|code| code).into()
 }
 
-/// Opens a fleet and finds the Slurm that it was submitted to.
+/// Opens a fleet and finds a Slurm that answers.
 fn open(path: &std::path::Path) -> Result<(FleetFolder, Fleet, Slurm), Code> {
+    let (folder, fleet) = read(path)?;
+    Ok((folder, fleet, Slurm::find().map_err(|error| refuse(&error))?))
+}
+
+/// Opens a fleet.
+fn read(path: &std::path::Path) -> Result<(FleetFolder, Fleet), Code> {
     let opened = FleetFolder::open(path).and_then(|folder| {
         let fleet = folder.read_fleet()?;
         Ok((folder, fleet))
     });
-    let (folder, fleet) = opened.map_err(|error| {
+    opened.map_err(|error| {
         talk::error(&error);
         Code::Usage
-    })?;
-    Ok((folder, fleet, Slurm::find().map_err(|error| refuse(&error))?))
+    })
 }
 
 fn refuse(error: &dyn std::fmt::Display) -> Code {
@@ -146,7 +151,8 @@ fn refuse(error: &dyn std::fmt::Display) -> Code {
 }
 
 fn status(arguments: &FleetArguments) -> Result<Code, Code> {
-    let (folder, fleet, slurm) = open(&arguments.fleet)?;
+    let (folder, fleet) = read(&arguments.fleet)?;
+    let slurm = Slurm::of(&fleet);
     let found = states(&folder, &fleet, &slurm);
     let judgement = collect(&folder, &fleet, &found, &slurm);
     if arguments.json {
@@ -164,7 +170,8 @@ fn status(arguments: &FleetArguments) -> Result<Code, Code> {
 }
 
 fn gather(arguments: &FleetArguments) -> Result<Code, Code> {
-    let (folder, fleet, slurm) = open(&arguments.fleet)?;
+    let (folder, fleet) = read(&arguments.fleet)?;
+    let slurm = Slurm::of(&fleet);
     let found = states(&folder, &fleet, &slurm);
     conclude(&folder, &fleet, &slurm, &found, arguments.json)
 }
@@ -226,7 +233,9 @@ fn conclude(
     as_json: bool,
 ) -> Result<Code, Code> {
     let judgement = collect(folder, fleet, found, slurm);
-    write(folder, &judgement).map_err(|error| refuse(&error))?;
+    for (path, why) in write(folder, &judgement).map_err(|error| refuse(&error))? {
+        talk::say(&format!("samples left out: {}: {why}", path.display()));
+    }
     if as_json {
         let path = folder.file("fleet-verdict.json");
         talk::data(&std::fs::read_to_string(&path).map_err(|error| refuse(&error))?);

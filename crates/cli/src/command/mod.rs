@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub(crate) mod check;
+pub(crate) mod completions;
 pub(crate) mod conform;
 pub(crate) mod exec;
 pub(crate) mod explain;
@@ -9,9 +10,12 @@ pub(crate) mod groups;
 pub(crate) mod host;
 pub(crate) mod judge;
 pub(crate) mod lab;
+pub(crate) mod man;
+pub(crate) mod predict;
 pub(crate) mod report;
 pub(crate) mod restore;
 pub(crate) mod run;
 pub(crate) mod sample;
 pub(crate) mod schema;
 pub(crate) mod studies;
+pub(crate) mod tune;

@@ -34,6 +34,8 @@ mod sample;
 mod settings;
 mod shipped;
 mod study;
+mod terminal;
+mod tune;
 mod usage;
 mod workload_fails;
 mod workloads;

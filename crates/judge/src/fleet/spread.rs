@@ -73,7 +73,7 @@ fn finish(
         |(host, value): &(u32, f64)| Extreme { node: nodes[*host as usize].clone(), value: *value };
     let (lowest, highest) = (numbers.iter().min_by(by_value), numbers.iter().max_by(by_value));
     let (Some((value, low, high)), Some(lowest), Some(highest)) = (spread, lowest, highest) else {
-        return Available::NotAvailable("no host has it".to_owned());
+        return Available::NotAvailable("no host has one that proves anything".to_owned());
     };
     let bounded = high.is_finite();
     Available::Value(Spread {
@@ -113,7 +113,10 @@ mod tests {
         let one = of_ratios(&vec![(1, 5.0)], &nodes(), 0.95);
         let one = one.value().unwrap();
         assert_eq!((one.low, one.high, one.ratio), (None, None, Some(1.0)));
-        assert_eq!(of_amounts(&vec![], &nodes(), 0.95).reason(), Some("no host has it"));
+        assert_eq!(
+            of_amounts(&vec![], &nodes(), 0.95).reason(),
+            Some("no host has one that proves anything")
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the hosts of a fleet found, for a terminal.
 
-use assay_judge::{FleetHost, FleetJudgement, FleetPromise, FleetTrial};
+use assay_judge::{FleetHost, FleetJudgement, FleetPromise, FleetTrial, Verdict};
 
 use super::NARROWEST;
 use super::layout::{Align, Column, table, wrap};
@@ -8,6 +8,9 @@ use super::paint::Paint;
 use super::trial::heading;
 use crate::fleet::{HostRow, SpreadRow, says, spreads};
 use crate::wording;
+
+/// Reasons of more hosts than this are in the page and in fleet-verdict.json.
+const REASONS: usize = 8;
 
 /// The whole text, with a line feed at its end.
 pub(crate) fn render(judgement: &FleetJudgement, width: usize, color: bool) -> String {
@@ -111,6 +114,11 @@ fn trial_lines(trial: &FleetTrial, width: usize, paint: Paint) -> Vec<String> {
 fn promise_lines(promise: &FleetPromise, width: usize, paint: Paint) -> Vec<String> {
     let verdict = wording::verdict(promise.verdict);
     let mut lines = wrap(&format!("  {}: {verdict}", says(promise)), width, "    ");
+    let not_kept = promise.hosts.iter().filter(|host| host.verdict != Verdict::Kept);
+    for host in not_kept.take(REASONS) {
+        let said = format!("  {} {}: {}", host.node, wording::verdict(host.verdict), host.reason);
+        lines.extend(wrap(&said, width, "    "));
+    }
     let rows = spreads(promise);
     let cells =
         |of: &dyn Fn(&SpreadRow) -> String| -> Vec<String> { rows.iter().map(of).collect() };
