@@ -172,16 +172,18 @@ fn widen(
     let columns: Vec<ArrayRef> = schema
         .fields()
         .iter()
-        .map(|field| match field.name().as_str() {
-            "host" => {
-                Arc::new(StringArray::from_iter_values(std::iter::repeat_n(piece.host, rows)))
+        .map(|field| -> ArrayRef {
+            match field.name().as_str() {
+                "host" => {
+                    Arc::new(StringArray::from_iter_values(std::iter::repeat_n(piece.host, rows)))
+                }
+                "trial" => Arc::new(UInt32Array::from_value(piece.trial, rows)),
+                "repeat" => Arc::new(UInt32Array::from_value(piece.repeat, rows)),
+                name => batch
+                    .column_by_name(name)
+                    .cloned()
+                    .unwrap_or_else(|| new_null_array(field.data_type(), rows)),
             }
-            "trial" => Arc::new(UInt32Array::from_value(piece.trial, rows)),
-            "repeat" => Arc::new(UInt32Array::from_value(piece.repeat, rows)),
-            name => batch
-                .column_by_name(name)
-                .cloned()
-                .unwrap_or_else(|| new_null_array(field.data_type(), rows)),
         })
         .collect();
     RecordBatch::try_new(SchemaRef::clone(schema), columns)
