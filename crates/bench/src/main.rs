@@ -10,10 +10,12 @@ mod figure;
 mod filebench;
 mod graph500;
 mod groups;
+mod help_time;
 mod multichase;
 mod observer;
 mod parsec;
 mod peers;
+mod predict;
 mod quiet;
 mod report_time;
 mod sampling;
@@ -36,6 +38,7 @@ use clap::{Parser, ValueEnum};
 
 use crate::assay::Assay;
 use crate::figure::{Figure, table};
+use crate::predict::Campaign;
 use crate::quiet::Turn;
 use crate::trouble::Trouble;
 
@@ -60,6 +63,15 @@ struct Arguments {
     /// Measure only this
     #[arg(long, value_name = "WHAT")]
     only: Option<Part>,
+    /// Configurations to predict and run; five make a family that differs in the number of groups
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    configs: u32,
+    /// Seconds of each of them
+    #[arg(long, value_name = "S", default_value_t = 6, value_parser = clap::value_parser!(u64).range(3..))]
+    seconds: u64,
+    /// Draws them
+    #[arg(long, value_name = "N", default_value_t = 20261121)]
+    seed: u64,
 }
 
 /// A part of the bench.
@@ -69,10 +81,14 @@ enum Part {
     Runs,
     /// The report of 256 groups alone: time, size, and the browser that draws it
     Report,
+    /// `assay --help`
+    Help,
     /// Runs with and without Assay
     Observer,
     /// The sampler with a thousand threads and 256 groups, beside pidstat
     Sampling,
+    /// Predictions beside the runs that they are about; only when asked for
+    Predict,
     /// Making, setting, reading and removing groups
     Groups,
     /// Ten injected faults, and how many are named first
@@ -180,8 +196,19 @@ fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Trouble> {
     let assay = Assay::new(&arguments.assay, place.path())?;
     say("waiting for this host's turn to be measured");
     let _turn = Turn::take()?;
+    if arguments.only == Some(Part::Predict) {
+        let campaign = Campaign {
+            configurations: arguments.configs as usize,
+            seconds: arguments.seconds,
+            seed: arguments.seed,
+        };
+        return predict::measure(&assay, place.path(), campaign, &say);
+    }
     all(&assay, &arguments.assay, &Extent::of(arguments), place.path())
 }
+
+/// How often help is asked for.
+const HELPS: usize = 50;
 
 fn all(
     assay: &Assay,
@@ -202,6 +229,10 @@ fn all(
         say(&format!("report of a run of ten minutes, {LARGEST} groups"));
         let (_, model) = starts::measure(assay, LARGEST, 1)?;
         figures.extend(report_time::measure(assay, &model, place, extent.reports)?);
+    }
+    if wanted(Part::Help) {
+        say("help");
+        figures.push(help_time::measure(program, HELPS)?);
     }
     if wanted(Part::Observer) {
         say(&format!("{} pairs with and without Assay", extent.pairs));

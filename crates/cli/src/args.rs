@@ -59,6 +59,11 @@ pub(crate) enum Command {
     Groups(crate::command::groups::GroupsArguments),
     /// Undo what a killed run left behind
     Restore(crate::command::restore::RestoreArguments),
+    /// What will hold and where it breaks, before measuring
+    Predict(crate::command::predict::PredictArguments),
+    /// Run a study on many hosts through Slurm, and merge what they found
+    #[command(subcommand)]
+    Fleet(crate::command::fleet::FleetCommand),
     /// Run studies and commands in a virtual machine
     ///
     /// Other kernels, layouts of control groups, NUMA nodes and disks, without a change of this host.
@@ -112,12 +117,19 @@ pub(crate) struct RunArguments {
     /// The run folder; `runs/<time>-<study>` by default
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Write a prediction into the run folder first, also where this disk was never measured
+    #[arg(long)]
+    pub(crate) predict: bool,
     /// Print verdict.json instead of a table
     #[arg(long)]
     pub(crate) json: bool,
     /// Print the plan and stop there, as `assay check` does
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Only a part of the trials, as `2/4` for the second of four; promises across trials are then
+    /// left out
+    #[arg(long, value_name = "K/N")]
+    pub(crate) slice: Option<assay_plan::Slice>,
 }
 
 #[derive(Debug, Args)]

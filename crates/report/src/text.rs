@@ -2,9 +2,11 @@
 
 mod across;
 pub(crate) mod explanation;
+pub(crate) mod fleet;
 mod groups;
 mod layout;
 pub(crate) mod paint;
+pub(crate) mod prediction;
 mod said;
 mod trial;
 pub(crate) mod tuning;

@@ -14,6 +14,7 @@ use jiff::Timestamp;
 
 use crate::args::RunArguments;
 use crate::command::check::check;
+use crate::command::predict;
 use crate::exit::Code;
 use crate::load::{Loaded, load};
 use crate::progress::Progress;
@@ -36,6 +37,10 @@ fn prepare(arguments: &RunArguments) -> Result<Request, Code> {
     let loaded = load(&arguments.study, arguments.json)?;
     let facts = facts_for(&loaded.study).map_err(|error| refuse(&error))?;
     let plan = plan_for(&loaded.study, &facts, arguments.study.seed);
+    let plan = match arguments.slice {
+        Some(slice) => plan.slice(slice),
+        None => plan,
+    };
     if !plan.refusals.is_empty() {
         for refusal in &plan.refusals {
             talk::error(refusal);
@@ -44,7 +49,10 @@ fn prepare(arguments: &RunArguments) -> Result<Request, Code> {
         return Err(Code::Host);
     }
     let name = loaded.study.name.clone();
-    request(loaded, plan, facts, arguments.out.clone(), &name, arguments.study.seed)
+    let out = arguments.out.clone();
+    let request = request(loaded, plan, facts, out, &name, arguments.study.seed)?;
+    predict::note(&request, arguments.predict);
+    Ok(request)
 }
 
 /// What the engine needs for a plan, with a new run folder: `out`, or one of this name.
@@ -220,6 +228,7 @@ pub(crate) fn open_run(path: &Path) -> Result<(RunFolder, Run), Code> {
 pub(crate) fn judge_run(folder: &RunFolder, run: &Run) -> Result<Judgement, assay_record::Error> {
     let judgement = assay_judge::judge(&run.manifest, &run.samples);
     folder.write_json("verdict.json", &judgement)?;
+    predict::score_beside(folder, &judgement);
     write_report(folder, run, &judgement)?;
     Ok(judgement)
 }
@@ -252,5 +261,8 @@ pub(crate) fn show(folder: &RunFolder, manifest: &Manifest, judgement: &Judgemen
         return;
     }
     talk::data(&assay_report::text(manifest, judgement, talk::width(), talk::colors_data()));
+    if let Some(score) = predict::scored(folder) {
+        talk::data(&assay_report::score_text(&score, talk::width()));
+    }
     talk::data(&format!("report: {}", folder.file("report.html").display()));
 }

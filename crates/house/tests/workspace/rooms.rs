@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::tree::root;
 
 /// The rooms from the ground up. A room may use those above it in this list and no others.
-const FLOORS: [&str; 22] = [
+const FLOORS: [&str; 24] = [
     "units",
     "diagnostic",
     "facts",
@@ -24,19 +24,31 @@ const FLOORS: [&str; 22] = [
     "sample",
     "engine",
     "judge",
+    "model",
     "report",
     "lab",
+    "fleet",
     "cli",
     "bench",
 ];
 
 /// Rooms that perform no I/O on the host, with everything they use.
-const PURE: [&str; 9] =
-    ["units", "diagnostic", "facts", "knob", "study", "workload", "plan", "judge", "report"];
+const PURE: [&str; 10] = [
+    "units",
+    "diagnostic",
+    "facts",
+    "knob",
+    "study",
+    "workload",
+    "plan",
+    "judge",
+    "model",
+    "report",
+];
 
 /// Rooms that touch the host.
-const TOUCHES_THE_HOST: [&str; 9] =
-    ["kernel", "host", "testbed", "cgroup", "exec", "conform", "sample", "engine", "lab"];
+const TOUCHES_THE_HOST: [&str; 10] =
+    ["kernel", "host", "testbed", "cgroup", "exec", "conform", "sample", "engine", "lab", "fleet"];
 
 /// Own dependencies of each room, those for tests left out.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
