@@ -33,7 +33,7 @@ pub use error::Error;
 pub use event::{Event, EventLog, read_events};
 pub use folder::RunFolder;
 pub use guest::Guest;
-pub use placement::{NodeCounts, PlacementReading, PlacementRecord};
+pub use placement::{Counted, NodeCounts, PlacementReading, PlacementRecord};
 pub use rows::RowBuffer;
 pub use run::Run;
 pub use setting::{Dropped, SettingReading, SettingRecord};
