@@ -59,15 +59,14 @@ pub(crate) enum Command {
     Groups(crate::command::groups::GroupsArguments),
     /// Undo what a killed run left behind
     Restore(crate::command::restore::RestoreArguments),
+    /// What will hold and where it breaks, before measuring
+    Predict(crate::command::predict::PredictArguments),
     /// Run a study on many hosts through Slurm, and merge what they found
     #[command(subcommand)]
     Fleet(crate::command::fleet::FleetCommand),
     /// Run studies and commands in a virtual machine
     ///
     /// Other kernels, layouts of control groups, NUMA nodes and disks, without a change of this host.
-    /// What will hold and where it breaks, before measuring
-    Predict(crate::command::predict::PredictArguments),
-    /// Run studies and commands in a virtual machine: other kernels, layouts, nodes and disks
     #[command(subcommand)]
     Lab(crate::command::lab::LabCommand),
     /// Print the JSON schema of study files, for editors

@@ -10,12 +10,14 @@
 //!                                     validity gates, causes  ---------->  verdict
 //! ```
 
+mod caps;
 mod catalogue;
 mod causes;
 mod compared;
 mod comparison;
 mod cpus;
 mod expected;
+mod expected_gain;
 mod explain;
 mod feasible;
 mod figures;
@@ -23,6 +25,7 @@ mod fleet;
 mod gates;
 mod grid;
 mod judgement;
+mod kernel_version;
 mod looks;
 mod margin;
 mod measure;
@@ -51,8 +54,13 @@ use comparison::Given;
 use wanted::Found;
 
 pub use catalogue::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
-pub use compared::{ComparisonJudgement, LevelJudgement, PairJudgement, ReferenceJudgement};
-pub use explain::{Arm, ArmResult, Effect, Explained, Explanation, Finding, explain};
+pub use compared::{
+    ComparisonJudgement, ExpectedGain, LevelJudgement, PairJudgement, ReferenceJudgement,
+};
+pub use explain::{
+    Arm, ArmResult, Effect, Expect, Explained, Explanation, Finding, Prediction, Question, Scored,
+    excluded, explain, predict,
+};
 pub use fleet::{
     Difference, Differs, Extreme, FleetComparison, FleetGroup, FleetHost, FleetJudgement,
     FleetMerge, FleetPromise, FleetTrial, HostState, HostVerdict, PromiseOnHost, Spread, conclude,
@@ -119,7 +127,7 @@ pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
         study: manifest.study.clone(),
         verdict: Verdict::worst(verdicts.chain(comparisons.iter().map(|one| one.verdict))),
         references: references
-            .map(|(index, reference)| reference::beside(reference, &given(first + index)))
+            .map(|(index, reference)| reference::beside(manifest, reference, &given(first + index)))
             .collect(),
         trials,
         comparisons,

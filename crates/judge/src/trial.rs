@@ -61,6 +61,7 @@ pub(crate) fn judge_trial(
         seed: manifest.seed,
         number: number as u64,
         host: &manifest.host,
+        told_iops: evidence.told_iops,
         trial,
         groups: &groups,
         repeats: &repeats,

@@ -181,7 +181,7 @@ fn end(arguments: &FleetCancelArguments) -> Result<Code, Code> {
     signal::note_interruptions();
     cancel(&fleet, &slurm).map_err(|error| refuse(&error))?;
     talk::say("the jobs are cancelled; waiting until every host is put back");
-    let mut lines = Lines::new(fleet.tasks.len());
+    let mut lines = Lines::new();
     let interrupted = wait(&folder, &fleet, &slurm, &mut lines).map_err(|error| refuse(&error))?;
     lines.finish();
     if interrupted.is_some() {
@@ -213,7 +213,7 @@ fn wait_and_conclude(
     slurm: &Slurm,
     as_json: bool,
 ) -> Result<Code, Code> {
-    let mut lines = Lines::new(fleet.tasks.len());
+    let mut lines = Lines::new();
     let interrupted = wait(folder, fleet, slurm, &mut lines).map_err(|error| refuse(&error))?;
     lines.finish();
     let found = states(folder, fleet, slurm);

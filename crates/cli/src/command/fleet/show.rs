@@ -3,27 +3,21 @@
 
 use assay_fleet::{TaskState, Watcher};
 use assay_judge::HostState;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::talk;
+use crate::progress::{Line, bar};
 
 pub(super) struct Lines {
-    bar: ProgressBar,
+    line: Line,
 }
 
 impl Lines {
-    pub(super) fn new(tasks: usize) -> Self {
-        let all = u64::try_from(tasks).unwrap_or(u64::MAX);
-        let bar = ProgressBar::with_draw_target(Some(all), ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("hosts [{bar:24}] {msg}") {
-            bar.set_style(style.progress_chars("=> "));
-        }
-        Self { bar }
+    pub(super) fn new() -> Self {
+        Self { line: Line::new() }
     }
 
     /// Clears the moving line.
-    pub(super) fn finish(&self) {
-        self.bar.finish_and_clear();
+    pub(super) fn finish(&mut self) {
+        self.line.finish();
     }
 }
 
@@ -38,21 +32,22 @@ impl Watcher for Lines {
             (HostState::Lost, _) => "lost".to_owned(),
         };
         let why = state.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-        self.bar.suspend(|| talk::say(&format!("{name}: {word}{why}")));
+        self.line.say(&format!("{name}: {word}{why}"));
     }
 
     fn round(&mut self, states: &[TaskState]) {
         let count = |wanted: HostState| states.iter().filter(|one| one.state == wanted).count();
         let (ended, lost) = (count(HostState::Ended), count(HostState::Lost));
-        self.bar.set_position(u64::try_from(ended + lost).unwrap_or(u64::MAX));
-        self.bar.set_message(format!(
-            "{} wait, {} at work, {ended} ended, {lost} lost",
+        let done = (ended + lost) as f64 / states.len().max(1) as f64;
+        self.line.draw(&format!(
+            "hosts {} {} wait, {} at work, {ended} ended, {lost} lost",
+            bar(done, 24),
             count(HostState::Waiting),
             count(HostState::Running)
         ));
     }
 
     fn remark(&mut self, text: &str) {
-        self.bar.suspend(|| talk::say(text));
+        self.line.say(text);
     }
 }
