@@ -26,6 +26,7 @@ pub struct Slurm {
 impl Slurm {
     /// Finds Slurm, or says what is missing: the commands, a configuration, the controller.
     pub fn find() -> Result<Self, Error> {
+        refuse_without_configuration()?;
         let version = succeed("sinfo", &["--version"])?.trim().to_owned();
         succeed("scontrol", &["ping"]).map_err(|error| {
             error
@@ -117,11 +118,27 @@ impl Slurm {
     /// Whether the accounting of this Slurm remembers jobs, or why not.
     #[must_use]
     pub fn accounting(&self, job: u64) -> Available<()> {
+        if let Err(error) = refuse_without_configuration() {
+            return Available::NotAvailable(error.what);
+        }
         let job = job.to_string();
         match call("sacct", &["--noheader", "--parsable2", "--jobs", &job]) {
             Ok(output) if output.success => Available::Value(()),
             Ok(output) => Available::NotAvailable(output.last_word()),
             Err(error) => Available::NotAvailable(error.what),
         }
+    }
+}
+
+/// A configuration that is named and not there is said at once: Slurm's own commands look for it
+/// again and again for a minute.
+fn refuse_without_configuration() -> Result<(), Error> {
+    let named = std::env::var_os("SLURM_CONF").filter(|path| !path.is_empty());
+    match named.map(std::path::PathBuf::from) {
+        Some(path) if !path.exists() => {
+            Err(Error::new(format!("SLURM_CONF names {}, which is not there", path.display()))
+                .hint("name the cluster's slurm.conf, or leave SLURM_CONF out"))
+        }
+        _ => Ok(()),
     }
 }

@@ -58,7 +58,7 @@ impl Said {
     pub(super) fn error(&self) -> Error {
         let error = Error::new(format!("`{}` failed: {}", self.command, self.last_word()));
         let said = self.stderr.as_str();
-        if said.contains("configuration source") || said.contains("slurm.conf") {
+        if said.contains("configuration source") || said.contains("configuration file") {
             return error.hint(
                 "name the cluster's configuration with SLURM_CONF, or run this on a \
                                node of the cluster",
