@@ -10,6 +10,7 @@
 //!                                     validity gates, causes  ---------->  verdict
 //! ```
 
+mod against;
 mod catalogue;
 mod causes;
 mod compared;
@@ -48,6 +49,10 @@ use assay_record::{Manifest, Table};
 use comparison::Given;
 use wanted::Found;
 
+pub use against::{
+    ComparedRun, Difference, Estimated, Likeness, MeasureComparison, PromiseChange, PromiseState,
+    RunComparison, Side, Terms, TrialComparison, compare_levels, compare_runs,
+};
 pub use catalogue::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
 pub use compared::{ComparisonJudgement, LevelJudgement, PairJudgement, ReferenceJudgement};
 pub use explain::{Arm, ArmResult, Effect, Explained, Explanation, Finding, explain};

@@ -6,9 +6,11 @@
 //! (`vendor/README.md`), so that a report opens from a memory stick in ten years.
 
 mod across;
+mod against;
 mod counters;
 mod error;
 mod figure;
+mod index;
 mod number;
 mod page;
 mod quantity;
@@ -25,6 +27,7 @@ use assay_judge::Judgement;
 use assay_record::{Manifest, Table};
 
 pub use error::Error;
+pub use index::{IndexEntry, known as index_entries};
 
 /// The samples of a run: `[trial][repeat]` -> tables, trials in the order of the manifest.
 pub type Samples = [Vec<Vec<Table>>];
@@ -72,6 +75,26 @@ pub fn text(manifest: &Manifest, judgement: &Judgement, width: usize, color: boo
 #[must_use]
 pub fn judgement_text(title: &str, judgement: &Judgement, width: usize, color: bool) -> String {
     text::of_judgement(title, judgement, width, color)
+}
+
+/// The page of a comparison of two runs.
+pub fn comparison_html(comparison: &assay_judge::RunComparison) -> Result<String, Error> {
+    page::comparison(comparison)
+}
+
+/// A comparison of two runs for a terminal of `width` columns, with ANSI colours if `color`.
+#[must_use]
+pub fn comparison_text(
+    comparison: &assay_judge::RunComparison,
+    width: usize,
+    color: bool,
+) -> String {
+    text::against::render(comparison, width, color)
+}
+
+/// The page that lists runs, `runs/index.html`.
+pub fn index_html(entries: &[IndexEntry]) -> Result<String, Error> {
+    index::render(entries)
 }
 
 /// What interventions came to, for a terminal of `width` columns.

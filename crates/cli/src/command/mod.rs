@@ -1,11 +1,14 @@
 //! One file a command.
 
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod conform;
 pub(crate) mod exec;
 pub(crate) mod explain;
+pub(crate) mod export;
 pub(crate) mod groups;
 pub(crate) mod host;
+pub(crate) mod index;
 pub(crate) mod judge;
 pub(crate) mod lab;
 pub(crate) mod report;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::tree::root;
 
 /// The rooms from the ground up. A room may use those above it in this list and no others.
-const FLOORS: [&str; 22] = [
+const FLOORS: [&str; 23] = [
     "units",
     "diagnostic",
     "facts",
@@ -25,6 +25,7 @@ const FLOORS: [&str; 22] = [
     "engine",
     "judge",
     "report",
+    "share",
     "lab",
     "cli",
     "bench",
