@@ -50,6 +50,20 @@ impl Assay {
         Ok((out, manifest))
     }
 
+    /// Measures the disk of a study; the run folder is `name`.
+    pub(crate) fn calibrate(&self, name: &str, study: &str) -> Result<(), Trouble> {
+        let file = self.place.join(format!("{name}.toml"));
+        write(&file, study)?;
+        let mut command = Command::new(&self.program);
+        command.arg("predict").arg(&file).args(["--calibrate", "--json"]);
+        command.arg("--out").arg(self.place.join(name));
+        let (status, talk) = self.call(&mut command, name)?;
+        match status.code() {
+            Some(code) if JUDGED.contains(&code) => Ok(()),
+            _ => Err(Trouble::Failed(format!("`assay predict` ended with {status}: {talk}"))),
+        }
+    }
+
     /// Writes the report of a recorded run and returns how long that took as a process.
     pub(crate) fn report(&self, run: &Path) -> Result<Duration, Trouble> {
         let mut command = Command::new(&self.program);

@@ -2,6 +2,7 @@
 //! What is measured and how stands in `docs/performance.md`.
 
 mod assay;
+mod browser;
 mod child;
 mod figure;
 mod filebench;
@@ -11,6 +12,7 @@ mod multichase;
 mod observer;
 mod parsec;
 mod peers;
+mod predict;
 mod quiet;
 mod report_time;
 mod sampling;
@@ -33,6 +35,7 @@ use clap::{Parser, ValueEnum};
 
 use crate::assay::Assay;
 use crate::figure::{Figure, table};
+use crate::predict::Campaign;
 use crate::quiet::Turn;
 use crate::trouble::Trouble;
 
@@ -54,6 +57,15 @@ struct Arguments {
     /// Measure only this
     #[arg(long, value_name = "WHAT")]
     only: Option<Part>,
+    /// Configurations to predict and run; five make a family that differs in the number of groups
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    configs: u32,
+    /// Seconds of each of them
+    #[arg(long, value_name = "S", default_value_t = 6, value_parser = clap::value_parser!(u64).range(3..))]
+    seconds: u64,
+    /// Draws them
+    #[arg(long, value_name = "N", default_value_t = 20261121)]
+    seed: u64,
 }
 
 /// A part of the bench.
@@ -61,10 +73,14 @@ struct Arguments {
 enum Part {
     /// Start skew, sampling and report
     Runs,
+    /// The report of 256 groups alone: time, size, and the browser that draws it
+    Report,
     /// Runs with and without Assay
     Observer,
     /// The sampler with a thousand threads and 256 groups, beside pidstat
     Sampling,
+    /// Predictions beside the runs that they are about; only when asked for
+    Predict,
     /// Making, setting, reading and removing groups
     Groups,
     /// graph500 against the reference code in PEER_GRAPH500
@@ -134,6 +150,9 @@ impl Extent {
     }
 }
 
+/// The largest run that a report must stay quick for.
+const LARGEST: u32 = 256;
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     signal::note_interruptions();
@@ -162,6 +181,14 @@ fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Trouble> {
     let assay = Assay::new(&arguments.assay, place.path())?;
     say("waiting for this host's turn to be measured");
     let _turn = Turn::take()?;
+    if arguments.only == Some(Part::Predict) {
+        let campaign = Campaign {
+            configurations: arguments.configs as usize,
+            seconds: arguments.seconds,
+            seed: arguments.seed,
+        };
+        return predict::measure(&assay, place.path(), campaign, &say);
+    }
     all(&assay, &arguments.assay, &Extent::of(arguments), place.path())
 }
 
@@ -178,7 +205,12 @@ fn all(
         let (found, model) = starts::measure(assay, extent.groups, extent.repeats)?;
         figures.extend(found);
         say("report of a run of ten minutes");
-        figures.push(report_time::measure(assay, &model, place, extent.reports)?);
+        figures.extend(report_time::measure(assay, &model, place, extent.reports)?);
+    }
+    if wanted(Part::Report) {
+        say(&format!("report of a run of ten minutes, {LARGEST} groups"));
+        let (_, model) = starts::measure(assay, LARGEST, 1)?;
+        figures.extend(report_time::measure(assay, &model, place, extent.reports)?);
     }
     if wanted(Part::Observer) {
         say(&format!("{} pairs with and without Assay", extent.pairs));

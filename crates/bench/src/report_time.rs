@@ -1,4 +1,5 @@
-//! How long it takes to write the report of a long run.
+//! How long it takes to write the report of a long run, how large it is, and how long a browser
+//! takes to draw it.
 
 use std::path::Path;
 use std::time::Instant;
@@ -7,9 +8,11 @@ use assay_judge::Judgement;
 use assay_record::{Manifest, Run};
 
 use crate::assay::Assay;
+use crate::browser;
 use crate::figure::{Figure, Shown};
 use crate::quiet;
 use crate::starts::median;
+use crate::statistics::Estimate;
 use crate::synthetic;
 use crate::trouble::Trouble;
 
@@ -19,6 +22,11 @@ const TARGET: f64 = 2.0;
 /// Length of the run, seconds.
 const LENGTH: u64 = 600;
 
+/// The page shall be no larger than so many MB.
+const SIZE: f64 = 2.0;
+
+const MEGABYTES: Shown = Shown { factor: 1.0, unit: "MB", decimals: 2 };
+
 const SECONDS: Shown = Shown { factor: 1.0, unit: "s", decimals: 2 };
 
 /// Writes a run of ten minutes below `place` and times its report `times` times.
@@ -27,7 +35,7 @@ pub(crate) fn measure(
     model: &Manifest,
     place: &Path,
     times: usize,
-) -> Result<Figure, Trouble> {
+) -> Result<Vec<Figure>, Trouble> {
     let run = place.join("long-run");
     synthetic::write(model, &run, LENGTH)?;
     let busy = quiet::wait()?;
@@ -41,8 +49,21 @@ pub(crate) fn measure(
     figure.remarks.push(format!("median [least, worst] of {times} processes `assay report`"));
     figure.remarks.push(split(&run)?);
     figure.remarks.extend(quiet::remark(busy));
+    let page = run.join("report.html");
+    let mut figures = vec![figure, size(&name, &page)?];
+    figures.extend(browser::draws(&name, &page, times)?);
     let _ = std::fs::remove_dir_all(run);
-    Ok(figure)
+    Ok(figures)
+}
+
+/// How large the page is, with everything that draws its figures.
+fn size(name: &str, page: &Path) -> Result<Figure, Trouble> {
+    let found = std::fs::metadata(page);
+    let bytes = found.map_err(|cause| {
+        Trouble::Failed(format!("cannot see the size of {}: {cause}", page.display()))
+    })?;
+    let exact = Estimate::exact(bytes.len() as f64 / 1e6);
+    Ok(Figure::bound(&format!("{name}: size"), exact, SIZE, &MEGABYTES))
 }
 
 /// The parts of the same work, within this process.

@@ -14,7 +14,7 @@ use assay_kernel::child::children_usage;
 use assay_kernel::{Root, signal};
 use assay_record::SamplerCost;
 use assay_sample::{
-    Choice, CpuFile, GroupTarget, MemoryFiles, ProcessTarget, Processes, Sampler, Targets,
+    Choice, CpuFile, GroupTarget, MemoryFiles, ProcessTarget, Processes, Sampler, Seat, Targets,
     prepare_chosen,
 };
 
@@ -160,7 +160,8 @@ fn targets(tree: &Tree, names: &[String], counts: &str, is_v2: bool) -> Targets 
 fn ours(root: &Root, targets: &Targets, place: &Path) -> Result<SamplerCost, Trouble> {
     let choice = Choice::Also(vec!["threads".to_owned()]);
     let prepared = prepare_chosen(root, targets, &choice);
-    let sampler = Sampler::start(prepared, place, Duration::from_millis(100))
+    let seat = Seat::anywhere("the crowd of this figure is everywhere");
+    let sampler = Sampler::start(prepared, place, Duration::from_millis(100), seat)
         .map_err(|error| Trouble::Failed(error.to_string()))?;
     let waited = quiet::pause(Duration::from_secs(SECONDS));
     let outcome = sampler.stop();

@@ -20,6 +20,11 @@ pub(crate) enum Reached {
 }
 
 impl Estimate {
+    /// What is counted and not estimated.
+    pub(crate) const fn exact(value: f64) -> Self {
+        Self { value, low: value, high: value }
+    }
+
     /// The median of some measurements, with the smallest and the largest as its interval: with
     /// a handful of measurements nothing narrower can be claimed. `None` without measurements.
     pub(crate) fn median(values: &[f64]) -> Option<Self> {

@@ -73,6 +73,20 @@ impl Tree {
         Ok(())
     }
 
+    /// Makes a group in those hierarchies of cgroup v1 alone that serve one of these controllers,
+    /// and returns its directories.
+    pub fn make_on_v1(&self, group: &str, controllers: &[&str]) -> Result<Vec<PathBuf>, Error> {
+        let serves = |home: &&Home| controllers.iter().any(|name| home.controllers.contains(*name));
+        let mut made = Vec::new();
+        for home in self.homes.iter().filter(|home| !home.is_v2).filter(serves) {
+            let path = self.place(home, group);
+            self.root.make_dir(&path)?;
+            self.make_ready(home, &path)?;
+            made.push(path);
+        }
+        Ok(made)
+    }
+
     /// The directory of a group in the hierarchy that serves `controller`, if one does.
     #[must_use]
     pub fn directory(&self, group: &str, controller: &str) -> Option<PathBuf> {

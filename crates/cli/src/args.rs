@@ -14,14 +14,20 @@ use crate::command::conform::ConformArguments;
 /// workloads side by side in their control groups, samples what the kernel did, says for each
 /// promise whether it was kept, broken, undecided or void, and puts the host back.
 #[derive(Debug, Parser)]
-#[command(name = "assay", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+#[command(
+    name = "assay",
+    version,
+    arg_required_else_help = true,
+    after_help = EXIT_CODES,
+    max_term_width = 80
+)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 every promise kept, 1 a promise broken, 2 usage or study file wrong,
+Exit codes: 0 every promise kept, 1 a promise broken, 2 usage or study wrong,
 3 undecided or void, 4 the host cannot do it, 5 a workload failed,
 6 the host could not be put back, 130 interrupted (and put back).";
 
@@ -29,37 +35,52 @@ Exit codes: 0 every promise kept, 1 a promise broken, 2 usage or study file wron
 pub(crate) enum Command {
     /// Run a study: prepare, run, sample, judge, report, restore
     Run(RunArguments),
-    /// Find the mistakes of a study, then print its plan; touches nothing
+    /// Find the mistakes of a study and print its plan; touches nothing
     Check(CheckArguments),
     /// List the shipped studies, or print one
     Studies(StudiesArguments),
-    /// Show the machine: CPUs, nodes, control groups, disks, and what can be studied
+    /// Show the machine, and what can be studied on it
+    ///
+    /// CPUs, caches, nodes, control groups with their interface files, disks and schedulers.
     Host(HostArguments),
-    /// Judge a recorded run again, or numbers that somebody else measured
+    /// Judge a recorded run again, or numbers from elsewhere
     Judge(crate::command::judge::JudgeArguments),
-    /// Compare two runs, two levels of a factor, or a run with a baseline
+    /// Compare two runs, two levels, or a run with a baseline
     Compare(crate::command::compare::CompareArguments),
-    /// Find out by intervention why a recorded run's promise was broken
+    /// Find out by intervention why a run's promise was broken
     Explain(crate::command::explain::ExplainArguments),
-    /// Write the report of a recorded run again, or the list of all runs
+    /// Search the setting that keeps a study's promise at the highest throughput
+    Tune(crate::command::tune::TuneArguments),
+    /// Write the report of a run again, or the list of all runs
     Report(ReportArguments),
-    /// Write runs as Parquet, CSV, JSON lines, OpenMetrics, or in the shape of fio or hyperfine
+    /// Write runs as Parquet, CSV, JSON lines, OpenMetrics, or as other tools do
     Export(crate::command::export::ExportArguments),
     /// Run any command under limits, and say which of them bound
     Exec(crate::command::exec::ExecArguments),
-    /// Record what a command, a process or a group does and where, without a study
+    /// Record what a command, process or group does, without a study
     Sample(crate::command::sample::SampleArguments),
-    /// List the groups of every hierarchy with processes, knobs and use
+    /// List the groups of every hierarchy, and what they use
     Groups(crate::command::groups::GroupsArguments),
     /// Undo what a killed run left behind
     Restore(crate::command::restore::RestoreArguments),
+    /// Run studies and commands in a virtual machine
+    ///
+    /// Other kernels, layouts of control groups, NUMA nodes and disks, without a change of this host.
+    /// What will hold and where it breaks, before measuring
+    Predict(crate::command::predict::PredictArguments),
     /// Run studies and commands in a virtual machine: other kernels, layouts, nodes and disks
     #[command(subcommand)]
     Lab(crate::command::lab::LabCommand),
     /// Print the JSON schema of study files, for editors
     Schema,
-    /// Does the kernel do what its document says? One small real case for each behaviour
+    /// Does the kernel do what its document says?
+    ///
+    /// One small real case for each behaviour, judged by its effect.
     Conform(ConformArguments),
+    /// Print the completions of a shell
+    Completions(crate::command::completions::CompletionsArguments),
+    /// Write manual pages for all commands into a folder
+    Man(crate::command::man::ManArguments),
 }
 
 /// Changes to a study that the command line makes.
@@ -98,6 +119,9 @@ pub(crate) struct RunArguments {
     /// The run folder; `runs/<time>-<study>` by default
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Write a prediction into the run folder first, also where this disk was never measured
+    #[arg(long)]
+    pub(crate) predict: bool,
     /// Print verdict.json instead of a table
     #[arg(long)]
     pub(crate) json: bool,

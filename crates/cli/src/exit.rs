@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use assay_judge::Verdict;
 
 /// How the program ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Code {
     /// Every promise kept, or what was asked is done.
     Kept = 0,
@@ -42,5 +42,74 @@ impl Code {
 impl From<Code> for ExitCode {
     fn from(code: Code) -> Self {
         Self::from(code as u8)
+    }
+}
+
+/// Every code and what it means, as manual pages say it.
+const MEANINGS: [(Code, &str); 8] = [
+    (Code::Kept, "every promise kept, or the command did what was asked"),
+    (Code::Broken, "a promise broken, or what was compared differs"),
+    (Code::Usage, "usage, study file or run folder wrong; nothing was touched"),
+    (Code::Undecided, "undecided or void"),
+    (Code::Host, "the host cannot do it, or nothing could be written; says what would be needed"),
+    (Code::Workload, "a workload failed; what the others did is kept"),
+    (Code::RestoreIncomplete, "the host could not be put back entirely; says what is left"),
+    (Code::Interrupted, "interrupted by SIGINT, SIGTERM or SIGHUP, and put back"),
+];
+
+/// The codes that a command may end with, by its name below `assay`: `run`, `lab-run`. One that
+/// has no row here may end with any.
+pub(crate) fn codes_of(command: &str) -> Vec<(Code, &'static str)> {
+    use Code::{Broken, Host, Interrupted, Kept, RestoreIncomplete, Undecided, Usage, Workload};
+    let only: &[Code] = match command {
+        "schema" | "completions" => &[Kept, Usage],
+        "studies" => &[Kept, Usage],
+        "man" | "check" | "report" | "lab-kernels" => &[Kept, Usage, Host],
+        "groups" => &[Kept, Usage, Host],
+        "judge" => &[Kept, Broken, Usage, Undecided, Host],
+        "host" => &[Kept, Broken, Usage, Host, RestoreIncomplete],
+        "restore" => &[Kept, Usage, Host, RestoreIncomplete],
+        "sample" => &[Kept, Usage, Host, Workload, Interrupted],
+        "conform" | "lab-conform" => {
+            &[Kept, Broken, Usage, Undecided, Host, RestoreIncomplete, Interrupted]
+        }
+        "exec" => &[Usage, Host, RestoreIncomplete],
+        "lab-exec" | "lab-shell" => &[Usage, Host, Interrupted],
+        _ => return MEANINGS.to_vec(),
+    };
+    MEANINGS.into_iter().filter(|(code, _)| only.contains(code)).collect()
+}
+
+/// What else is to be said of a command's exit code.
+pub(crate) fn note_of(command: &str) -> Option<&'static str> {
+    match command {
+        "exec" | "lab-exec" => Some(
+            "Otherwise the exit code of the command itself: 128 and the number of the signal that \
+             ended it, 127 when there is no such program, 126 when it cannot be executed.",
+        ),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_codes_are_those_of_the_documentation() {
+        let place = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");
+        let text = std::fs::read_to_string(place).unwrap();
+        let section = text.split("## Exit codes").nth(1).unwrap().split("\n## ").next().unwrap();
+        let rows = section.lines().filter_map(|line| line.split('|').nth(1)?.trim().parse().ok());
+        let documented: Vec<u8> = rows.collect();
+        let known: Vec<u8> = MEANINGS.iter().map(|(code, _)| *code as u8).collect();
+        assert_eq!(known, documented);
+    }
+
+    #[test]
+    fn a_command_without_a_row_may_end_with_any_code() {
+        assert_eq!(codes_of("run").len(), MEANINGS.len());
+        assert_eq!(codes_of("check").len(), 3);
+        assert!(note_of("exec").is_some() && note_of("run").is_none());
     }
 }

@@ -33,14 +33,18 @@ fn main() -> std::process::ExitCode {
         Command::Compare(arguments) => command::compare::run(&arguments),
         Command::Explain(arguments) => command::explain::run(&arguments),
         Command::Export(arguments) => command::export::run(&arguments),
+        Command::Tune(arguments) => command::tune::run(&arguments),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Exec(arguments) => return command::exec::run(&arguments),
         Command::Sample(arguments) => command::sample::run(&arguments),
         Command::Groups(arguments) => command::groups::run(&arguments),
+        Command::Predict(arguments) => command::predict::run(&arguments),
         Command::Restore(arguments) => command::restore::run(&arguments),
         Command::Lab(command) => return command::lab::run(&command),
         Command::Schema => command::schema::run(),
         Command::Conform(arguments) => command::conform::run(&arguments),
+        Command::Completions(arguments) => command::completions::run(&arguments),
+        Command::Man(arguments) => command::man::run(&arguments),
     };
     code.into()
 }

@@ -1,77 +1,201 @@
-//! Progress on stderr: a line that moves on a terminal, a line a phase elsewhere.
+//! Progress on stderr: on a terminal a picture of the run that is drawn anew in place, elsewhere
+//! a line a phase and a trial.
 
-use std::time::Duration;
+mod pace;
+mod screen;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use assay_engine::Observer;
+use assay_judge::{PromiseJudgement, TrialJudgement};
+use assay_kernel::signal;
 use assay_plan::{Plan, Slot};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use assay_record::{Manifest, RunFolder, StopRecord, read_tables};
+use assay_report::{Clock, Live, Place, Seen, trial_line};
 
 use crate::talk;
+use pace::Pace;
+pub(crate) use screen::Screen;
+
+/// A picture is drawn this often at most: often enough for a clock of seconds.
+const BETWEEN: Duration = Duration::from_millis(200);
+
+/// The last look at the repeat that runs, shared by who looks and who shows.
+#[derive(Debug, Default)]
+pub(crate) struct Board {
+    /// When the look was taken and what it has shown.
+    pub(crate) seen: Option<(Duration, Vec<PromiseJudgement>)>,
+}
 
 /// Shows where a run is and how long it still takes.
 pub(crate) struct Progress {
-    bar: ProgressBar,
-    is_terminal: bool,
-    slots: Vec<Slot>,
-    at_most: Vec<Duration>,
+    study: String,
+    pace: Pace,
+    factors: Vec<String>,
+    ends_early: Vec<bool>,
+    /// `None` where stderr is no terminal that a picture can be drawn on.
+    screen: Option<Screen>,
+    board: Rc<RefCell<Board>>,
+    here: Option<Here>,
+    next: Instant,
+}
+
+/// What is done at the moment.
+struct Here {
+    slot: Slot,
+    phase: String,
+    clock: Clock,
 }
 
 impl Progress {
-    pub(crate) fn new(plan: &Plan) -> Self {
-        let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-        let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("{msg} [{bar:24}] {prefix}") {
-            bar.set_style(style.progress_chars("=> "));
-        }
+    pub(crate) fn new(study: &str, plan: &Plan) -> Self {
+        let factors = plan.trials.iter().map(|trial| {
+            let named = trial.factors.iter().map(|(name, value)| format!("{name} = {value}"));
+            named.collect::<Vec<_>>().join(", ")
+        });
+        let ends_early = plan.trials.iter().map(|trial| trial.stop == StopRecord::Decided);
         Self {
-            bar,
-            is_terminal,
-            slots: plan.slots.clone(),
-            at_most: plan.trials.iter().map(|trial| trial.at_most).collect(),
+            study: study.to_owned(),
+            pace: Pace::of(plan),
+            factors: factors.collect(),
+            ends_early: ends_early.collect(),
+            screen: talk::can_draw().then(Screen::default),
+            board: Rc::default(),
+            here: None,
+            next: Instant::now(),
         }
     }
 
-    /// Clears the moving line.
-    pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
+    /// Where looks are to be written, if anybody shows them.
+    pub(crate) fn board(&self) -> Option<Rc<RefCell<Board>>> {
+        self.screen.as_ref().map(|_| Rc::clone(&self.board))
     }
 
-    /// Time that the repeats after this one take, set-up not counted.
-    fn after(&self, slot: Slot) -> Duration {
-        let here = self.slots.iter().position(|known| *known == slot).unwrap_or(0);
-        self.slots[here + 1..].iter().map(|slot| self.at_most[slot.trial]).sum()
+    /// Takes the picture away.
+    pub(crate) fn finish(&mut self) {
+        let columns = talk::size().columns;
+        if let Some(screen) = &mut self.screen {
+            screen.clear(columns);
+        }
     }
 
-    fn place(&self, slot: Slot) -> String {
-        let here = self.slots.iter().position(|known| *known == slot).map_or(0, |at| at + 1);
-        format!("{here}/{}", self.slots.len())
+    /// Draws, unless that was just done.
+    fn draw(&mut self, at_once: bool) {
+        let now = Instant::now();
+        let (Some(screen), Some(here)) = (&mut self.screen, &self.here) else { return };
+        if !at_once && now < self.next {
+            return;
+        }
+        self.next = now + BETWEEN;
+        let board = self.board.borrow();
+        let elapsed = match here.clock {
+            Clock::Time { elapsed, .. } => elapsed,
+            _ => Duration::ZERO,
+        };
+        let live = Live {
+            study: &self.study,
+            place: self.pace.place(here.slot),
+            factors: &self.factors[here.slot.trial],
+            phase: &here.phase,
+            clock: here.clock,
+            left: self.pace.left(here.slot, elapsed),
+            ends_early: self.ends_early.iter().any(|early| *early),
+            seen: board.seen.as_ref().map(|(at, promises)| Seen { at: *at, promises }),
+            stopping: signal::interrupted_by(),
+        };
+        let size = talk::size();
+        screen.draw(live.lines(talk::style(size)), size.columns);
+    }
+
+    /// A line that stays.
+    fn say(&mut self, text: &str) {
+        match &mut self.screen {
+            Some(screen) => screen.above(text, talk::size().columns),
+            None => talk::say(text),
+        }
+    }
+
+    /// What a trial came to, once its last repeat is over.
+    fn tell_trial(&mut self, slot: Slot, manifest: &Manifest, folder: &RunFolder) {
+        if !self.pace.was_last(slot) || signal::interrupted_by().is_some() {
+            return;
+        }
+        let Some(judged) = judge_trial(slot.trial, manifest, folder) else { return };
+        let Place { repeats, .. } = self.pace.place(slot);
+        if judged.repeats < repeats as usize {
+            // Its faults are told at the end, with their reasons.
+            return;
+        }
+        let place = self.pace.place(slot);
+        let line = trial_line(place, &self.factors[slot.trial], &judged, talk::style(talk::size()));
+        self.say(&line);
+    }
+}
+
+/// The judgement of one trial. What cannot be read is told at the end of the run.
+fn judge_trial(trial: usize, manifest: &Manifest, folder: &RunFolder) -> Option<TrialJudgement> {
+    let repeats = &manifest.trials.get(trial)?.repeats;
+    let tables = repeats.iter().map(|repeat| {
+        read_tables(&folder.path().join("samples").join(&repeat.samples)).unwrap_or_default()
+    });
+    assay_judge::judge_one(manifest, trial, &tables.collect::<Vec<_>>())
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.finish();
     }
 }
 
 impl Observer for Progress {
     fn phase(&mut self, slot: Slot, text: &str) {
-        let message = format!("repeat {}: {text}", self.place(slot));
-        if self.is_terminal {
-            self.bar.set_position(0);
-            self.bar.set_message(message);
-            let rest = self.after(slot) + self.at_most[slot.trial];
-            self.bar.set_prefix(format!("about {} s left", rest.as_secs()));
-        } else {
-            talk::say(&message);
+        if self.here.as_ref().is_none_or(|here| here.slot != slot) {
+            self.pace.begin();
+            self.board.borrow_mut().seen = None;
+        }
+        self.here = Some(Here { slot, phase: text.to_owned(), clock: Clock::Unknown });
+        match self.screen {
+            Some(_) => self.draw(true),
+            None => {
+                let (here, all) = self.pace.number(slot);
+                talk::say(&format!("repeat {here}/{all}: {text}"));
+            }
         }
     }
 
     fn progress(&mut self, done: f64) {
-        self.bar.set_position((done.clamp(0.0, 1.0) * 1000.0) as u64);
+        if let Some(here) = &mut self.here {
+            here.clock = Clock::Part(done.clamp(0.0, 1.0));
+        }
+        self.draw(false);
     }
 
     fn running(&mut self, slot: Slot, elapsed: Duration, of: Duration) {
-        self.progress(elapsed.as_secs_f64() / of.as_secs_f64());
-        let rest = self.after(slot) + of.saturating_sub(elapsed);
-        self.bar.set_prefix(format!("{} s left", rest.as_secs()));
+        if let Some(here) = &mut self.here {
+            (here.slot, here.clock) = (slot, Clock::Time { elapsed, of });
+        }
+        self.draw(false);
     }
 
     fn remark(&mut self, text: &str) {
-        self.bar.suspend(|| talk::say(text));
+        self.say(text);
+    }
+
+    fn ended(&mut self, slot: Slot, manifest: &Manifest, folder: &RunFolder) {
+        let window = manifest.trials[slot.trial]
+            .repeats
+            .last()
+            .map_or(0, |repeat| repeat.stopped_ns.saturating_sub(repeat.all_released_ns));
+        self.pace.end(slot, Duration::from_nanos(window));
+        self.tell_trial(slot, manifest, folder);
+    }
+
+    fn putting_back(&mut self) {
+        if let Some(here) = &mut self.here {
+            (here.phase, here.clock) = ("put the host back".to_owned(), Clock::Unknown);
+        }
+        self.draw(true);
     }
 }

@@ -1,35 +1,55 @@
-//! Ends a repeat as soon as its promises are decided: the engine asks, the judge answers.
+//! Looks at repeats while they run: the engine asks, the judge answers. A repeat that is to stop
+//! once decided ends by such a look; of the others a cheaper one is taken where somebody watches.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use assay_engine::{Decider, Progress};
-use assay_judge::{Looks, decides};
+use assay_judge::{Looks, look, preview};
 use assay_kernel::clock::thread_cpu_ns;
 use assay_record::{LooksRecord, Table, read_growing};
+
+use crate::progress::Board;
 
 /// Looking may take this part of the time at most: after a look that cost more than planned, the
 /// next one waits.
 const MOST_OF_TIME: f64 = 0.02;
+
+/// Looks that are only shown may take this part of a CPU: with the drawing less than one percent.
+const MOST_TO_SHOW: f64 = 0.008;
+
+/// Nobody learns more from a picture that changes more often, seconds.
+const BETWEEN_SHOWN: f64 = 1.0;
+
+/// The first look that is only shown, seconds: with every twentieth group one more, since its
+/// cost is not known before.
+const FIRST_SHOWN: f64 = 2.0;
 
 /// The looks at one repeat after the other.
 pub(crate) struct Stop {
     looks: Looks,
     record: LooksRecord,
     not_before_s: f64,
+    /// CPU seconds that looks to be shown have cost in this repeat.
+    shown_s: f64,
+    board: Option<Rc<RefCell<Board>>>,
 }
 
-impl Default for Stop {
-    fn default() -> Self {
-        Self { looks: Looks::of(Duration::ZERO), record: LooksRecord::default(), not_before_s: 0.0 }
+impl Stop {
+    /// What looks have shown is written to `board`, where there is one.
+    pub(crate) fn showing(board: Option<Rc<RefCell<Board>>>) -> Self {
+        Self {
+            looks: Looks::of(Duration::ZERO),
+            record: LooksRecord::default(),
+            not_before_s: 0.0,
+            shown_s: 0.0,
+            board,
+        }
     }
-}
 
-impl Decider for Stop {
-    fn begin(&mut self, at_most: Duration) {
-        *self = Self { looks: Looks::of(at_most), ..Self::default() };
-    }
-
-    fn is_enough(&mut self, progress: Progress<'_>) -> bool {
+    /// A look that may end the repeat.
+    fn decide(&mut self, progress: &Progress<'_>) -> bool {
         let elapsed = progress.elapsed.as_secs_f64();
         if elapsed < self.not_before_s || !self.looks.is_due(progress.elapsed) {
             return false;
@@ -37,16 +57,53 @@ impl Decider for Stop {
         let before = thread_cpu_ns();
         let part = self.looks.take(progress.elapsed);
         let trial = progress.slot.trial;
-        self.record.decided = tables(&progress).is_some_and(|tables| {
-            decides(progress.manifest, trial, progress.record, &tables, part)
-        });
+        let found = tables(progress)
+            .map(|tables| look(progress.manifest, trial, progress.record, &tables, part));
+        self.record.decided = found.as_ref().is_some_and(|look| look.decided);
         if self.record.decided {
             self.record.part = part;
         }
         let cost = thread_cpu_ns().saturating_sub(before) as f64 * 1e-9;
         self.record.cpu_s += cost;
         self.not_before_s = elapsed + cost / MOST_OF_TIME;
+        if let (Some(board), Some(look)) = (&self.board, found) {
+            board.borrow_mut().seen = Some((progress.elapsed, look.promises));
+        }
         self.record.decided
+    }
+
+    /// A look for those who watch.
+    fn show(&mut self, progress: &Progress<'_>) {
+        let elapsed = progress.elapsed.as_secs_f64();
+        let Some(board) = self.board.as_ref().filter(|_| elapsed >= self.not_before_s) else {
+            return;
+        };
+        let trial = progress.slot.trial;
+        let groups = progress.manifest.trials.get(trial).map_or(0, |trial| trial.groups.len());
+        if elapsed < FIRST_SHOWN + groups as f64 / 20.0 {
+            return;
+        }
+        let before = thread_cpu_ns();
+        if let Some(tables) = tables(progress) {
+            let promises = preview(progress.manifest, trial, progress.record, &tables);
+            board.borrow_mut().seen = Some((progress.elapsed, promises));
+        }
+        self.shown_s += thread_cpu_ns().saturating_sub(before) as f64 * 1e-9;
+        self.not_before_s = (elapsed + BETWEEN_SHOWN).max(self.shown_s / MOST_TO_SHOW);
+    }
+}
+
+impl Decider for Stop {
+    fn begin(&mut self, at_most: Duration) {
+        *self = Self { looks: Looks::of(at_most), ..Self::showing(self.board.take()) };
+    }
+
+    fn is_enough(&mut self, progress: Progress<'_>) -> bool {
+        if progress.may_stop {
+            return self.decide(&progress);
+        }
+        self.show(&progress);
+        false
     }
 
     fn looks(&mut self) -> LooksRecord {
@@ -61,9 +118,12 @@ fn tables(progress: &Progress<'_>) -> Option<Vec<Table>> {
     let trial = progress.manifest.trials.get(progress.slot.trial)?;
     let mut sources: Vec<&str> = Vec::new();
     for promise in &trial.promises {
-        let source = Looks::source(&promise.measure)?;
-        if !sources.contains(&source) {
-            sources.push(source);
+        match Looks::source(&promise.measure) {
+            Some(source) if !sources.contains(&source) => sources.push(source),
+            Some(_) => {}
+            // What a workload says of itself is known at its end: nothing can be decided before.
+            None if progress.may_stop => return None,
+            None => {}
         }
     }
     let read = |source: &&str| read_growing(progress.samples, source).ok().flatten();

@@ -2,11 +2,17 @@
 
 use std::io::{IsTerminal, Write, stderr, stdout};
 
-/// Data. A reader that has gone away (`assay studies | head`) is no error.
+use assay_report::{Style, ascii};
+
+/// Data. A reader that has gone away (`assay studies | head`) is no error. What goes to a file or
+/// a pipe is UTF-8 whatever the locale; a terminal gets what it can show.
 pub(crate) fn data(text: &str) {
     let mut out = stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    let _ = write!(out, "{text}{end}");
+    let _ = match out.is_terminal() && !is_utf8() {
+        true => write!(out, "{}{end}", ascii(text)),
+        false => write!(out, "{text}{end}"),
+    };
 }
 
 /// Talk: progress, remarks, errors.
@@ -27,6 +33,49 @@ pub(crate) fn colors_data() -> bool {
 /// Whether stderr takes colours.
 pub(crate) fn colors_talk() -> bool {
     stderr().is_terminal() && wants_color()
+}
+
+/// Whether a picture can be drawn on stderr: a terminal that can move its cursor.
+pub(crate) fn can_draw() -> bool {
+    let is_dumb = std::env::var_os("TERM").is_none_or(|name| name.is_empty() || name == "dumb");
+    stderr().is_terminal() && !is_dumb
+}
+
+/// The size of a terminal.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Size {
+    pub(crate) columns: usize,
+    pub(crate) rows: usize,
+}
+
+/// The size of the terminal behind stderr as it is now; the usual one where it does not say.
+pub(crate) fn size() -> Size {
+    let found = rustix::termios::tcgetwinsize(stderr()).ok();
+    let found = found.filter(|size| size.ws_col > 0 && size.ws_row > 0);
+    found.map_or(Size { columns: 80, rows: 24 }, |size| Size {
+        columns: usize::from(size.ws_col),
+        rows: usize::from(size.ws_row),
+    })
+}
+
+/// How pictures on stderr are written. The last column stays free, where terminals differ in
+/// whether the cursor is still on the line; and so does the last row, for the line before.
+pub(crate) fn style(size: Size) -> Style {
+    Style {
+        columns: size.columns.saturating_sub(1),
+        rows: size.rows.saturating_sub(1),
+        color: colors_talk(),
+        unicode: is_utf8(),
+    }
+}
+
+/// Whether the locale is one of UTF-8. The first of these that is set and not empty counts
+/// (POSIX.1-2024, XBD 8.2).
+fn is_utf8() -> bool {
+    let set = |name: &&str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default();
+    let locale = locale.to_string_lossy().to_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
 }
 
 fn wants_color() -> bool {

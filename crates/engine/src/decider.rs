@@ -21,16 +21,18 @@ pub struct Progress<'r> {
     pub samples: &'r Path,
     /// Time since the common start.
     pub elapsed: Duration,
+    /// Whether the trial is to stop once decided; else nobody heeds the answer.
+    pub may_stop: bool,
 }
 
-/// Ends repeats of trials that are to stop once decided.
+/// Looks at repeats while they run, and ends those of trials that are to stop once decided.
 pub trait Decider {
     /// A repeat has begun that lasts at most so long.
     fn begin(&mut self, at_most: Duration);
     /// Whether it may end. Asked about twenty times a second, so that it must be quick unless
     /// there is reason to look.
     fn is_enough(&mut self, progress: Progress<'_>) -> bool;
-    /// What to record of the looks, once the repeat is over.
+    /// What to record of the looks, once a repeat that might have been ended is over.
     fn looks(&mut self) -> LooksRecord;
 }
 

@@ -55,7 +55,17 @@ impl Disks {
         } else {
             self.clear(&used)?;
         }
+        if let Err(error) = self.set_queues(context, trial) {
+            // A course may go on with another trial, which must find the queues as they were made.
+            self.planned = without_queues(&trial.disks);
+            let worse = self.take_back(context, self.made);
+            return Err(worse.unwrap_or(error).into());
+        }
         self.planned.clone_from(&trial.disks);
+        Ok(())
+    }
+
+    fn set_queues(&self, context: &mut Context, trial: &Trial) -> Result<(), Error> {
         for (disk, ready) in trial.disks.iter().zip(&self.ready) {
             let spec = spec(context, disk);
             scratch::set_queue(&context.root, &mut context.ledger, ready, &spec)?;

@@ -3,6 +3,7 @@
 //!
 //! It knows neither statistics nor HTML; it leaves a run folder and returns.
 
+mod course;
 mod decider;
 mod disks;
 mod failure;
@@ -19,13 +20,15 @@ mod recording;
 mod repeat;
 mod run;
 mod sampling;
+mod seat;
 mod settings;
 mod start;
 mod targets;
 mod watch;
 
+pub use course::{Course, Turn};
 pub use decider::{Decider, Progress, ToTheEnd};
 pub use failure::Failure;
 pub use footprint::footprint;
-pub use run::{Finished, Observer, Request, run};
+pub use run::{Finished, Observer, Request, run, run_course};
 pub use sampling::{SampleRequest, Sampled, Whom, sample};

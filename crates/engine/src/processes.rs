@@ -175,7 +175,8 @@ fn describe(status: ExitStatus) -> String {
 }
 
 /// Asks every process to stop and waits until all have. Tools end at SIGINT with their results
-/// written; one that does not end in time is killed.
+/// written; one that does not end in time is killed, and so is every one when the user interrupts
+/// the run a second time.
 pub(crate) fn stop_all(processes: &mut [Process]) {
     for process in processes.iter_mut() {
         if process.is_running() {
@@ -187,7 +188,7 @@ pub(crate) fn stop_all(processes: &mut [Process]) {
     }
     let until = Instant::now() + PATIENCE;
     for process in processes.iter_mut().filter(|process| process.status.is_none()) {
-        while Instant::now() < until {
+        while Instant::now() < until && !signal::insisted() {
             if let Ok(Some(status)) = process.child.try_wait() {
                 process.status = Some(status);
                 break;
@@ -197,7 +198,10 @@ pub(crate) fn stop_all(processes: &mut [Process]) {
         if process.status.is_none() {
             process.signal(Signal::KILL);
             process.status = process.child.wait().ok();
-            process.ended = Some(format!("did not stop within {PATIENCE:?} and was killed"));
+            process.ended = Some(match signal::insisted() {
+                true => "killed at the second interruption".to_owned(),
+                false => format!("did not stop within {PATIENCE:?} and was killed"),
+            });
         }
     }
 }

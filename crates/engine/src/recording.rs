@@ -37,7 +37,8 @@ pub(crate) fn manifest(request: &Request) -> Manifest {
     }
 }
 
-fn trial(trial: &Trial) -> TrialRecord {
+/// A trial before its first repeat.
+pub(crate) fn trial(trial: &Trial) -> TrialRecord {
     let value = |scalar| serde_json::to_value(scalar).unwrap_or(serde_json::Value::Null);
     TrialRecord {
         factors: trial.factors.iter().map(|(name, scalar)| (name.clone(), value(scalar))).collect(),

@@ -1,13 +1,15 @@
 //! One repeat of one trial.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use assay_host::scratch::ScratchDisk;
+use assay_kernel::clock::thread_cpu_ns;
 use assay_plan::{Slot, Trial};
 use assay_record::{Dropped, Fault, QueueReading, RepeatRecord, StopRecord, to_parquet};
-use assay_sample::{Choice, FirstIo, Outcome, Sampler, Targets, prepare_chosen};
+use assay_sample::{Choice, FirstIo, Outcome, Sampler, Seat, Targets, prepare_chosen};
 
 use crate::decider::Progress;
 use crate::failure::Failure;
@@ -20,6 +22,7 @@ use crate::placed::{Placed, narrow};
 use crate::prepare::{self, Prepared};
 use crate::processes::{Process, stop_all};
 use crate::run::Context;
+use crate::seat::seat;
 use crate::settings;
 use crate::start::{Starter, empty_places};
 use crate::targets::{active_scheduler, targets};
@@ -116,7 +119,8 @@ impl Repeat<'_, '_> {
                 };
                 let mut load =
                     Load { processes: &mut processes, later: &mut later, starter: &starter };
-                self.measure(draft, &gate, &targets, &samples, &mut load, &mut watch)?
+                let place = (samples.as_path(), seat(&self.context.root, &tree, &draft.cpus));
+                self.measure(draft, &gate, &targets, place, &mut load, &mut watch)?
             }
             Arrival::Interrupted => {
                 // A job that stands at the gate cannot hear that it should stop.
@@ -152,7 +156,7 @@ impl Repeat<'_, '_> {
         mut record: RepeatRecord,
         gate: &Gate,
         targets: &Targets,
-        samples: &Path,
+        (samples, seat): (&Path, Seat),
         load: &mut Load<'_, '_>,
         watch: &mut Watch,
     ) -> Result<RepeatRecord, Failure> {
@@ -160,22 +164,24 @@ impl Repeat<'_, '_> {
         let choice = Choice::Also(sampling.sources.clone());
         let prepared = prepare_chosen(&self.context.root, targets, &choice);
         record.not_available = prepared.not_available.clone();
-        let sampler = Sampler::start(prepared, samples, sampling.interval)?;
+        let sampler = Sampler::start(prepared, samples, sampling.interval, seat)?;
         let first_io = FirstIo::prepare(&self.context.root, targets);
         self.phase("run")?;
         let Context { observer, decider, manifest, .. } = &mut *self.context;
         let (slot, trial) = (self.slot, self.trial);
         let may_stop = trial.stop == StopRecord::Decided;
         decider.begin(trial.at_most);
+        let shown = Spent::default();
         let mut enough = |release: Release, now_ns: u64| {
             (record.released_ns, record.all_released_ns) = (release.first_ns, release.last_ns);
             record.stopped_ns = now_ns;
             let elapsed = Duration::from_nanos(now_ns.saturating_sub(release.last_ns));
-            let progress = Progress { manifest, slot, record: &record, samples, elapsed };
-            may_stop && decider.is_enough(progress)
+            let progress = Progress { manifest, slot, record: &record, samples, elapsed, may_stop };
+            shown.on(|| decider.is_enough(progress)) && may_stop
         };
-        let mut tell = |elapsed| observer.running(slot, elapsed, trial.at_most);
+        let mut tell = |elapsed| shown.on(|| observer.running(slot, elapsed, trial.at_most));
         let window = measure(trial, gate, first_io, load, watch, &mut tell, &mut enough);
+        record.shown_cpu_s = Some(shown.seconds());
         if may_stop {
             record.looks = Some(decider.looks());
         }
@@ -271,13 +277,34 @@ impl Repeat<'_, '_> {
     }
 }
 
+/// CPU time of this thread that others than the engine have spent in a window.
+#[derive(Default)]
+struct Spent {
+    ns: Cell<u64>,
+}
+
+impl Spent {
+    fn on<T>(&self, work: impl FnOnce() -> T) -> T {
+        let before = thread_cpu_ns();
+        let result = work();
+        self.ns.set(self.ns.get() + thread_cpu_ns().saturating_sub(before));
+        result
+    }
+
+    fn seconds(&self) -> f64 {
+        self.ns.get() as f64 * 1e-9
+    }
+}
+
 /// Attributes that decide what a share means, whether the study sets them or not.
-const ALWAYS_READ: [&str; 5] = [
+const ALWAYS_READ: [&str; 7] = [
     "nr_requests",
     "rotational",
     "iosched/low_latency",
     "iosched/slice_idle",
     "iosched/strict_guarantees",
+    "iosched/max_budget",
+    "iosched/timeout_sync",
 ];
 
 fn record_of(

@@ -9,6 +9,7 @@ use assay_kernel::{Root, signal};
 use assay_plan::{Plan, Slot};
 use assay_record::{EventLog, Guest, Manifest, RunFolder};
 
+use crate::course::{AsPlanned, Course, Turn};
 use crate::decider::Decider;
 use crate::disks::Disks;
 use crate::failure::Failure;
@@ -56,6 +57,11 @@ pub trait Observer {
     fn running(&mut self, slot: Slot, elapsed: Duration, of: Duration);
     /// Something worth a line of its own.
     fn remark(&mut self, text: &str);
+    /// A repeat is over and recorded: its samples are below `folder`, and `manifest` is that of
+    /// the run so far, with the changes of the host made so far.
+    fn ended(&mut self, slot: Slot, manifest: &Manifest, folder: &RunFolder);
+    /// All repeats are over, or the run ends early: the host is put back from here on.
+    fn putting_back(&mut self);
 }
 
 /// How a run ended.
@@ -89,6 +95,20 @@ pub fn run(
     observer: &mut dyn Observer,
     decider: &mut dyn Decider,
 ) -> Result<Finished, Failure> {
+    run_course(request, observer, decider, &mut AsPlanned::of(&request.plan))
+}
+
+/// The same where `course` says which repeat comes next. The trials of the plan are those that the
+/// run begins with; its slots are not looked at.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_course(
+    request: &Request,
+    observer: &mut dyn Observer,
+    decider: &mut dyn Decider,
+    course: &mut dyn Course,
+) -> Result<Finished, Failure> {
     let mut context = Context {
         root: Root::real(),
         ledger: Ledger::begin(&request.state_dir, &request.run_id)?,
@@ -98,29 +118,42 @@ pub fn run(
         observer,
         decider,
     };
-    let failure = context.run_slots().err();
+    let failure = context.run_slots(course).err();
     context.put_back(failure)
 }
 
 impl Context<'_> {
-    fn run_slots(&mut self) -> Result<(), Failure> {
+    fn run_slots(&mut self, course: &mut dyn Course) -> Result<(), Failure> {
         self.request.folder.write_manifest(&self.manifest)?;
         let mut disks = Disks::none(self.ledger.mark());
-        for slot in self.request.plan.slots.clone() {
-            let trial = &self.request.plan.trials[slot.trial];
-            if signal::interrupted_by().is_some() {
-                return Ok(());
+        while signal::interrupted_by().is_none() {
+            let Some(Turn { slot, trial }) = course.next(&self.manifest) else { break };
+            if slot.trial == self.manifest.trials.len() {
+                self.manifest.trials.push(recording::trial(trial));
             }
-            disks.provide(self, slot, trial)?;
+            if let Err(why) = disks.provide(self, slot, trial) {
+                match course.goes_on_without(slot, &why) {
+                    true => continue,
+                    false => return Err(why),
+                }
+            }
             recording::name_devices(&mut self.manifest.trials[slot.trial], disks.ready());
             repeat::run(self, slot, trial, disks.ready())?;
             self.request.folder.write_manifest(&self.manifest)?;
+            self.tell_end(slot);
         }
         Ok(())
     }
 
+    fn tell_end(&mut self, slot: Slot) {
+        let changes = recording::changes(&self.ledger);
+        let so_far = Manifest { changes, ..self.manifest.clone() };
+        self.observer.ended(slot, &so_far, &self.request.folder);
+    }
+
     /// Puts the host back and writes the manifest a last time.
     fn put_back(mut self, failure: Option<Failure>) -> Result<Finished, Failure> {
+        self.observer.putting_back();
         let interrupted = signal::interrupted_by();
         let root = self.root.clone();
         let not_restored = self.ledger.restore(&root);

@@ -14,7 +14,7 @@ use assay_record::{
     Event, EventLog, GroupRecord, Manifest, Recording, RepeatRecord, RunFolder, SCHEMA,
     TrialRecord, WarmUpRecord, to_parquet,
 };
-use assay_sample::{Choice, Outcome, Sampler, prepare_chosen};
+use assay_sample::{Choice, Outcome, Sampler, Seat, prepare_chosen};
 
 use crate::failure::Failure;
 use followed::Followed;
@@ -75,7 +75,8 @@ pub fn sample(
     let prepared = prepare_chosen(&root, &targets, &Choice::Most(request.also.clone()));
     let mut not_available = prepared.not_available.clone();
     // The first round is taken before a command exists, so that it is seen from its beginning.
-    let sampler = Sampler::start(prepared, &samples, request.interval)?;
+    let seat = Seat::anywhere("nothing of the host is changed by `assay sample`");
+    let sampler = Sampler::start(prepared, &samples, request.interval, seat)?;
     let began_ns = monotonic_ns();
     events.append(&event(began_ns, "start", request.whom.title()))?;
     let followed = Followed::start(&root, &request.whom, folder);

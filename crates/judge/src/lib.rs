@@ -40,6 +40,7 @@ mod series;
 mod statistics;
 mod throttle;
 mod trial;
+mod tune;
 mod unbounded;
 mod wanted;
 mod warm_up;
@@ -61,12 +62,29 @@ pub use judgement::{
     Verdict, WorkloadFigures,
 };
 
-pub use looks::{Looks, decides};
+pub use looks::{Look, Looks, decides, look, preview};
 pub use outside::{Amounts, Outside, OutsideFacts, OutsideGroup, Scatter, judge_outside};
+pub use tune::{
+    Budget, Field, Measured, Move, NotTried, Outcome, Search, Seen, SettingResult, Tried, Tuned,
+    Tuning, frontier, rate_ratio, tuning,
+};
 
 /// The samples of a run, `[trial][repeat]` -> tables, in the order of the manifest. A missing
 /// entry, or one without tables, is a repeat whose samples are lost.
 pub type Samples = [Vec<Vec<Table>>];
+
+/// Judges one trial by itself, as soon as its repeats are over: what it comes to under
+/// [`judge`], as long as no later trial changes what the run knows of its disk. `samples` are
+/// those of its repeats. `None` when the run has no such trial.
+#[must_use]
+pub fn judge_one(
+    manifest: &Manifest,
+    number: usize,
+    samples: &[Vec<Table>],
+) -> Option<TrialJudgement> {
+    let trial = manifest.trials.get(number)?;
+    Some(trial::judge_trial(manifest, number, trial, samples, &wanted::of_run(manifest)).0)
+}
 
 /// Judges a run. `manifest.seed` seeds every random draw, so that a run judged again gives the
 /// same document.

@@ -10,14 +10,15 @@
 
 use std::time::Duration;
 
-use assay_record::{Manifest, RepeatRecord, Table, TrialRecord};
+use assay_record::{Manifest, RelationRecord, RepeatRecord, Table, TrialRecord};
 
 use crate::gates::{self, Evidence, Selection};
-use crate::judgement::Verdict;
+use crate::judgement::{PromiseJudgement, Verdict};
 use crate::measure::Measure;
 use crate::promise::{self, Subject};
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
+use crate::statistics::bootstrap::DRAWS;
 
 /// Each look is at so much more time than the one before. Looks closer to each other would end a
 /// repeat little earlier and leave less of the error to each.
@@ -86,6 +87,27 @@ impl Looks {
     }
 }
 
+/// What one look at a repeat that still runs has shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Look {
+    /// Whether every promise of the trial is decided by it.
+    pub decided: bool,
+    /// What the numbers of each promise say so far. They are no verdicts: no gate was asked but
+    /// those of time. A promise that has no number yet is void, with the reason.
+    pub promises: Vec<PromiseJudgement>,
+}
+
+impl Look {
+    /// A look at nothing.
+    const fn nothing() -> Self {
+        Self { decided: false, promises: Vec::new() }
+    }
+}
+
+/// Draws of a look that only shows and decides nothing: the width of an interval is known to
+/// about 5 % then, at a tenth of the cost.
+const DRAWS_TO_SHOW: usize = 200;
+
 /// Whether a repeat that still runs decides every promise of its trial by itself: kept or broken,
 /// with this part of the error, in a steady state. `repeat` is the repeat as far as it is known,
 /// and its window ends at `stopped_ns`. Promises that other tables are needed for than `tables`
@@ -98,11 +120,42 @@ pub fn decides(
     tables: &[Table],
     part: f64,
 ) -> bool {
-    let Some(trial) = manifest.trials.get(number) else { return false };
-    // What one trial owes another is measured over whole repeats, which are alike on both sides.
-    if !manifest.comparisons.is_empty() {
-        return false;
-    }
+    look(manifest, number, repeat, tables, part).decided
+}
+
+/// The same look with everything that it has shown.
+#[must_use]
+pub fn look(
+    manifest: &Manifest,
+    number: usize,
+    repeat: &RepeatRecord,
+    tables: &[Table],
+    part: f64,
+) -> Look {
+    look_with(manifest, number, repeat, tables, part, DRAWS)
+}
+
+/// A cheaper look that is only to be shown: its intervals spend the whole error, so that whoever
+/// ended a repeat by them would be wrong more often than the promise allows.
+#[must_use]
+pub fn preview(
+    manifest: &Manifest,
+    number: usize,
+    repeat: &RepeatRecord,
+    tables: &[Table],
+) -> Vec<PromiseJudgement> {
+    look_with(manifest, number, repeat, tables, 1.0, DRAWS_TO_SHOW).promises
+}
+
+fn look_with(
+    manifest: &Manifest,
+    number: usize,
+    repeat: &RepeatRecord,
+    tables: &[Table],
+    part: f64,
+    draws: usize,
+) -> Look {
+    let Some(trial) = manifest.trials.get(number) else { return Look::nothing() };
     let one = TrialRecord { repeats: vec![repeat.clone()], ..trial.clone() };
     let samples = [tables.to_vec()];
     let groups: Vec<&str> = one
@@ -111,12 +164,11 @@ pub fn decides(
         .filter(|group| is_measured(group))
         .map(|group| group.name.as_str())
         .collect();
-    let promises: Option<Vec<_>> = one
+    let promises: Vec<(Measure, &RelationRecord)> = one
         .promises
         .iter()
-        .map(|promise| Some((Measure::parse(&promise.measure)?, &promise.is)))
+        .filter_map(|promise| Some((Measure::parse(&promise.measure)?, &promise.is)))
         .collect();
-    let Some(promises) = promises.filter(|promises| !promises.is_empty()) else { return false };
     let selection = Selection::new(&one, &samples);
     let measures: Vec<Measure> = promises.iter().map(|(measure, _)| *measure).collect();
     let repeats: Vec<Repeat<'_>> = selection
@@ -134,11 +186,8 @@ pub fn decides(
         promises: &promises,
         repeats: &repeats,
     };
-    if !gates::of_time(&evidence).iter().all(|gate| gate.check.ok)
-        || !repeats.iter().all(|repeat| repeat.settled)
-    {
-        return false;
-    }
+    let steady = gates::of_time(&evidence).iter().all(|gate| gate.check.ok)
+        && repeats.iter().all(|repeat| repeat.settled);
     let subject = Subject {
         seed: manifest.seed,
         number: number as u64,
@@ -148,9 +197,21 @@ pub fn decides(
         repeats: &repeats,
         gates: &[],
         part,
+        draws,
     };
-    let verdicts = one.promises.iter().map(|promise| promise::verdict(&subject, promise));
-    verdicts.into_iter().all(|verdict| matches!(verdict, Verdict::Kept | Verdict::Broken))
+    let looked: Vec<PromiseJudgement> =
+        one.promises.iter().map(|promise| promise::looked(&subject, promise)).collect();
+    let is_decided =
+        |found: &PromiseJudgement| matches!(found.verdict, Verdict::Kept | Verdict::Broken);
+    Look {
+        // What one trial owes another is measured over whole repeats, which are alike on both
+        // sides.
+        decided: steady
+            && manifest.comparisons.is_empty()
+            && !looked.is_empty()
+            && looked.iter().all(is_decided),
+        promises: looked,
+    }
 }
 
 /// The part of the error that the analysis of a whole trial may spend: the least of its repeats',

@@ -16,7 +16,7 @@ use crate::placed;
 use crate::queue::{disk_of, is_measured};
 use crate::reason;
 use crate::repeat::Repeat;
-use crate::statistics::bootstrap::{self, DRAWS, Quantity, Stream};
+use crate::statistics::bootstrap::{self, Quantity, Stream};
 use crate::statistics::estimate::{Estimate, combine};
 use crate::statistics::jain;
 use crate::throttle;
@@ -44,6 +44,8 @@ pub(crate) struct Subject<'r> {
     /// The part of a promise's error that its intervals may spend: 1 unless the data chose when to
     /// stop.
     pub(crate) part: f64,
+    /// Bootstrap draws of each interval: [`bootstrap::DRAWS`] wherever a verdict hangs on it.
+    pub(crate) draws: usize,
 }
 
 /// Everything that was computed for a promise whose data are there.
@@ -100,18 +102,27 @@ const MANY_BLOCKS: f64 = 16.0;
 /// The part of its part that such a look may spend.
 const SURER: f64 = 0.05;
 
-/// The verdict that the numbers of a promise give to a look, whatever was checked.
-pub(crate) fn verdict(subject: &Subject<'_>, promise: &PromiseRecord) -> Verdict {
-    let Some(measure) = Measure::parse(&promise.measure) else { return Verdict::Void };
-    match numbers(subject, promise, measure) {
-        Ok(numbers) if numbers.blocks < MANY_BLOCKS && subject.part > 0.0 => {
-            let surer = Subject { part: SURER * subject.part, ..*subject };
-            self::numbers(&surer, promise, measure)
-                .map_or(Verdict::Void, |numbers| decide(&surer, promise, measure, &numbers).0)
+/// What the numbers of a promise give to a look, whatever was checked. Void where there is no
+/// number yet, with the reason.
+pub(crate) fn looked(subject: &Subject<'_>, promise: &PromiseRecord) -> PromiseJudgement {
+    let without = |why: String| document(promise, None, Verdict::Void, why);
+    let Some(measure) = Measure::parse(&promise.measure) else {
+        return without("known when the repeat is over".to_owned());
+    };
+    let numbers = match numbers(subject, promise, measure) {
+        Ok(numbers) => numbers,
+        Err(why) => return without(why),
+    };
+    let (verdict, reason) = if numbers.blocks < MANY_BLOCKS && subject.part > 0.0 {
+        let surer = Subject { part: SURER * subject.part, ..*subject };
+        match self::numbers(&surer, promise, measure) {
+            Ok(numbers) => decide(&surer, promise, measure, &numbers),
+            Err(why) => (Verdict::Void, why),
         }
-        Ok(numbers) => decide(subject, promise, measure, &numbers).0,
-        Err(_) => Verdict::Void,
-    }
+    } else {
+        decide(subject, promise, measure, &numbers)
+    };
+    document(promise, Some(&numbers), verdict, reason)
 }
 
 /// The verdict on a promise of shares that numbers alone give.
@@ -197,7 +208,7 @@ fn numbers(
         let grid = repeat.grid(measure)?;
         let stream =
             Stream { seed: subject.seed, number: (subject.number << 32) | repeat.number as u64 };
-        let draws = bootstrap::resample(grid, quantity, DRAWS, stream)
+        let draws = bootstrap::resample(grid, quantity, subject.draws, stream)
             .ok_or_else(|| format!("no measured group got anything in repeat {}", repeat.number))?;
         resampled.push(draws);
         totals.iter_mut().zip(grid.totals()).for_each(|(sum, total)| *sum += total);

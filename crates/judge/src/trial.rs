@@ -1,6 +1,6 @@
 //! One trial: its repeats, its gates, its promises.
 
-use assay_record::{Manifest, RelationRecord, Table, TrialRecord};
+use assay_record::{Manifest, RelationRecord, RepeatRecord, Table, TrialRecord};
 
 use crate::figures;
 use crate::gates::{self, Evidence, Gate, Selection};
@@ -10,6 +10,7 @@ use crate::measure::Measure;
 use crate::promise::{self, Subject};
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
+use crate::statistics::bootstrap::DRAWS;
 use crate::wanted::{Found, PLAIN, Wanted};
 
 /// What the run wrote into io.cost.model, if it was always the same (Documentation/admin-guide/
@@ -79,6 +80,7 @@ impl<'r> Prepared<'r> {
             repeats: &self.repeats,
             gates: &self.gates,
             part: looks::part_of(self.trial),
+            draws: DRAWS,
         }
     }
 }
@@ -133,11 +135,14 @@ fn prepare<'r>(
         .collect()
 }
 
-/// CPU seconds of sampling and of reading knobs again per second, in cores, over all judged
-/// repeats.
+/// CPU seconds of sampling, of reading knobs again and of looking at what there is per second, in
+/// cores, over all judged repeats.
 fn observer_cpu(repeats: &[Repeat<'_>]) -> f64 {
-    let watch = |repeat: &Repeat<'_>| repeat.record.watch.map_or(0.0, |watch| watch.cpu_s);
-    let spent: f64 = repeats.iter().map(|repeat| repeat.record.sampler.cpu_s + watch(repeat)).sum();
+    let beside = |record: &RepeatRecord| {
+        record.watch.map_or(0.0, |watch| watch.cpu_s) + record.shown_cpu_s.unwrap_or(0.0)
+    };
+    let all = repeats.iter().map(|repeat| repeat.record);
+    let spent: f64 = all.map(|record| record.sampler.cpu_s + beside(record)).sum();
     let wall: f64 = repeats.iter().map(|repeat| repeat.record.sampler.wall_s).sum();
     if wall > 0.0 { spent / wall } else { 0.0 }
 }

@@ -29,6 +29,7 @@ const STRUCT: u32 = 4;
 const UNION: u32 = 5;
 const TYPEDEF: u32 = 8;
 const RESTRICT: u32 = 11;
+const ENUM: u32 = 6;
 const FUNC: u32 = 12;
 const TYPE_TAG: u32 = 18;
 const POINTER: u32 = 2;
@@ -103,6 +104,17 @@ impl<'b> Btf<'b> {
     /// The number of the structure of that name.
     pub(crate) fn structure(&self, name: &str) -> Option<u32> {
         self.find(STRUCT, name)
+    }
+
+    /// The value of a constant of some enumeration.
+    pub(crate) fn constant(&self, name: &str) -> Option<i32> {
+        (1..self.places.len() as u32).find_map(|kind| {
+            let (_, parts, _, at) = self.head(kind).filter(|(found, ..)| *found == ENUM)?;
+            (0..parts).map(|part| at + part * 8).find_map(|at| {
+                let is = self.name(word(self.types, at)?) == name.as_bytes();
+                if is { word(self.types, at + 4).map(|value| value as i32) } else { None }
+            })
+        })
     }
 
     /// A field by its path, `se.sum_exec_runtime`; members without a name are looked into.

@@ -3,10 +3,13 @@
 #![allow(unsafe_code)]
 
 mod bpf;
+mod bpf_code;
 mod btf;
 mod error;
 mod kept;
+mod mapped_array;
 mod root;
+mod walker;
 
 pub mod affinity;
 pub mod block;
@@ -17,11 +20,12 @@ pub mod counters;
 pub mod device_program;
 pub mod direct_reads;
 pub mod event_control;
+pub mod event_counts;
 pub mod fifo;
 pub mod filesystem;
 pub mod fork;
 pub mod forward;
-pub mod group_clock;
+pub mod group_iterator;
 pub mod hardware_counters;
 pub mod huge_pages;
 pub mod keyed_lines;

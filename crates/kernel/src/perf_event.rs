@@ -6,6 +6,8 @@ use std::os::fd::{FromRawFd, OwnedFd};
 
 // include/uapi/linux/perf_event.h.
 const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 8;
+const PERF_FORMAT_TOTAL_TIME_ENABLED: u64 = 1;
+const PERF_FORMAT_TOTAL_TIME_RUNNING: u64 = 2;
 
 /// The first form of `struct perf_event_attr`, which every kernel takes.
 #[repr(C)]
@@ -27,13 +29,35 @@ struct Attributes {
 /// this thread), or with PERF_FLAG_PID_CGROUP the descriptor of a group's directory. A `cpu` of -1
 /// stands for any. The descriptor is closed on exec.
 pub(crate) fn open(
-    (kind, config): (u32, u64),
+    event: (u32, u64),
     target: libc::c_int,
     cpu: libc::c_int,
     flags: libc::c_ulong,
 ) -> io::Result<File> {
+    open_with(event, target, cpu, flags, 0)
+}
+
+/// The same, read as three numbers: the count, the nanoseconds it was enabled, and those of them
+/// in which a counter of the hardware was its own.
+pub(crate) fn open_timed(
+    event: (u32, u64),
+    target: libc::c_int,
+    cpu: libc::c_int,
+    flags: libc::c_ulong,
+) -> io::Result<File> {
+    let times = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    open_with(event, target, cpu, flags, times)
+}
+
+fn open_with(
+    (kind, config): (u32, u64),
+    target: libc::c_int,
+    cpu: libc::c_int,
+    flags: libc::c_ulong,
+    read_format: u64,
+) -> io::Result<File> {
     let size = size_of::<Attributes>() as u32;
-    let attributes = Attributes { kind, size, config, ..Attributes::default() };
+    let attributes = Attributes { kind, size, config, read_format, ..Attributes::default() };
     // SAFETY: `attributes` has the layout and the size that it claims and lives through the call;
     // the other arguments are numbers, -1 being no group of events.
     let descriptor = unsafe {

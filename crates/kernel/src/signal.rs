@@ -1,12 +1,16 @@
 //! Interruption by the user or by the system.
 
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
+static CTRL_C: AtomicU32 = AtomicU32::new(0);
 
 extern "C" fn note(signal: i32) {
-    // The first signal is the one that is reported; a store is all that is allowed here.
+    // The first signal is the one that is reported; stores are all that is allowed here.
     let _ = RECEIVED.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
+    if signal == libc::SIGINT {
+        CTRL_C.fetch_add(1, Ordering::SeqCst);
+    }
 }
 
 /// From now on SIGINT, SIGTERM and SIGHUP are noted instead of ending the process. System calls
@@ -31,4 +35,12 @@ pub fn interrupted_by() -> Option<&'static str> {
         libc::SIGTERM => Some("SIGTERM"),
         _ => Some("SIGHUP"),
     }
+}
+
+/// Whether SIGINT has come a second time: the user does not want to wait for what others still
+/// write. A closed terminal sends other signals, and some of them twice, so that those do not
+/// count.
+#[must_use]
+pub fn insisted() -> bool {
+    CTRL_C.load(Ordering::SeqCst) > 1
 }

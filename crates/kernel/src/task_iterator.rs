@@ -1,49 +1,24 @@
 //! All threads of the machine in one read: an iterator of eBPF over tasks
 //! (Documentation/bpf/bpf_iterators.rst; 5.8). The kernel writes a record a thread straight from
-//! its own structures; /proc writes text for each thread, which costs it ten times as much.
+//! its own structures into memory that is shared with it; /proc writes text for each thread, which
+//! costs it ten times as much.
 //!
 //! The numbers are those of /proc/PID/task/TID/stat and schedstat, from the same fields.
 
-mod program;
+mod layout;
 
-use std::fs::File;
-use std::io::Read;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
-use crate::bpf::{call, load_with};
+use crate::bpf_code::Code;
 use crate::btf::Btf;
 use crate::error::Error;
 use crate::root::Root;
-use program::{Layout, RECORD, program};
+use crate::walker::{Functions, Limit, TYPES, Walker, Way};
+use layout::{Layout, WORDS, describe};
 
-/// Types and commands of bpf(2), from linux/bpf.h.
-const BPF_PROG_TYPE_TRACING: u32 = 26;
-const BPF_TRACE_ITER: u32 = 28;
-const BPF_LINK_CREATE: libc::c_long = 28;
-const BPF_ITER_CREATE: libc::c_long = 33;
-
-/// Where the kernel shows its types.
-const TYPES: &str = "/sys/kernel/btf/vmlinux";
-
-/// `union bpf_attr` for BPF_LINK_CREATE of an iterator without a filter.
-#[repr(C)]
-struct Link {
-    program: u32,
-    target: u32,
-    attach: u32,
-    flags: u32,
-    info: u64,
-    info_len: u32,
-    padding: u32,
-}
-
-/// `union bpf_attr` for BPF_ITER_CREATE.
-#[repr(C)]
-struct Create {
-    link: u32,
-    flags: u32,
-}
+/// Room for so many threads of the machine at first, and at the most.
+const ROOM: usize = 8 * 1024;
+const MOST_ROOM: usize = 32 * 1024;
 
 /// One thread at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,25 +57,46 @@ impl Task {
     }
 
     /// The thread that a record is about.
-    fn of(record: &[u8]) -> Option<Self> {
-        let number = |at: usize| -> Option<u64> {
-            Some(u64::from_ne_bytes(record.get(at * 8..at * 8 + 8)?.try_into().ok()?))
-        };
+    fn of(record: &[u64]) -> Option<Self> {
+        let record: &[u64; WORDS] = record.try_into().ok()?;
+        let mut name = [0; 16];
+        name[..8].copy_from_slice(&record[WORDS - 2].to_ne_bytes());
+        name[8..].copy_from_slice(&record[WORDS - 1].to_ne_bytes());
         Some(Self {
-            tid: number(0)? as u32,
-            pid: number(1)? as u32,
-            parent: number(2)? as u32,
-            cpu: number(3)? as u16,
-            state: state(number(4)? as u32, number(5)? as u32),
-            started_ns: number(6)?,
-            run_ns: number(7)?,
-            wait_ns: number(8)?,
-            migrations: number(9)?,
-            minor_faults: number(10)?,
-            major_faults: number(11)?,
-            name: record.get(RECORD - 16..RECORD)?.try_into().ok()?,
+            tid: record[0] as u32,
+            pid: record[1] as u32,
+            parent: record[2] as u32,
+            cpu: record[3] as u16,
+            state: state(record[4] as u32, record[5] as u32),
+            started_ns: record[6],
+            run_ns: record[7],
+            wait_ns: record[8],
+            migrations: record[9],
+            minor_faults: record[10],
+            major_faults: record[11],
+            name,
         })
     }
+}
+
+fn load(layout: &Layout, target: u32, way: Way, room: usize) -> Result<Walker, Error> {
+    // A loop is run once, for whatever thread; the first of this process lives as long as it.
+    let limit = matches!(way, Way::Loop(_)).then(|| Limit::thread(std::process::id()));
+    let describe = |code: &mut Code| describe(code, layout);
+    Walker::open((target, way), limit.as_ref(), &[], (WORDS, room), describe)
+}
+
+/// The loop over all threads, where the kernel has one.
+fn functions(btf: &Btf<'_>) -> Option<Functions> {
+    const BPF_TASK_ITER_ALL_THREADS: &str = "BPF_TASK_ITER_ALL_THREADS";
+    let state = btf.size(btf.structure("bpf_iter_task")?)?;
+    Some(Functions {
+        new: btf.function("bpf_iter_task_new")?,
+        next: btf.function("bpf_iter_task_next")?,
+        destroy: btf.function("bpf_iter_task_destroy")?,
+        state: state.next_multiple_of(8) as i32,
+        flags: btf.constant(BPF_TASK_ITER_ALL_THREADS)?,
+    })
 }
 
 /// The letter of a state as fs/proc/array.c finds it: the highest bit of those that are reported.
@@ -124,8 +120,11 @@ fn state(state: u32, exit: u32) -> u8 {
 /// read once.
 #[derive(Debug)]
 pub struct TaskIterator {
-    link: OwnedFd,
-    _program: OwnedFd,
+    walker: Walker,
+    layout: Layout,
+    target: u32,
+    way: Way,
+    room: usize,
 }
 
 impl TaskIterator {
@@ -144,34 +143,34 @@ impl TaskIterator {
             Btf::parse(bytes).ok_or_else(|| unknown("table of types that this understands"))?;
         let layout = Layout::of(&btf).map_err(unknown)?;
         let target = btf.function("bpf_iter_task").ok_or_else(|| unknown("bpf_iter_task"))?;
-        let program = load_with(BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER, target, &program(&layout))
-            .map_err(|cause| explain("load an iterator over tasks with", &cause))?;
-        let link = Link {
-            program: program.as_raw_fd() as u32,
-            target: 0,
-            attach: BPF_TRACE_ITER,
-            flags: 0,
-            info: 0,
-            info_len: 0,
-            padding: 0,
-        };
-        let link = call(BPF_LINK_CREATE, &link)
-            .map_err(|cause| explain("link an iterator over tasks of", &cause))?;
-        // SAFETY: BPF_LINK_CREATE has just returned this descriptor, and nobody else knows it.
-        let link = unsafe { OwnedFd::from_raw_fd(link as i32) };
-        let iterator = Self { link, _program: program };
+        // The kernel finds each task anew by its id where it calls the program for each, which
+        // costs as much as all the rest; its lists of tasks it only shows to a loop.
+        let looped = functions(&btf)
+            .and_then(|functions| Self::with(layout, target, Way::Loop(functions)).ok());
+        match looped {
+            Some(iterator) => Ok(iterator),
+            None => Self::with(layout, target, Way::Called),
+        }
+    }
+
+    fn with(layout: Layout, target: u32, way: Way) -> Result<Self, Error> {
+        let walker = load(&layout, target, way, ROOM)?;
+        let mut iterator = Self { walker, layout, target, way, room: ROOM };
         iterator.prove()?;
         Ok(iterator)
     }
 
-    fn prove(&self) -> Result<(), Error> {
+    /// Whether the kernel goes over its lists of tasks (6.7) instead of over ids.
+    #[must_use]
+    pub const fn goes_over_lists(&self) -> bool {
+        matches!(self.way, Way::Loop(_))
+    }
+
+    fn prove(&mut self) -> Result<(), Error> {
         let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
-        let mut buffer = Vec::new();
-        let mut seen = false;
-        self.read(&mut buffer, |task| {
-            seen |= task.tid == own && task.pid == std::process::id() && task.state == b'R';
-        })?;
-        if seen {
+        let pid = std::process::id();
+        let seen = |task: Task| task.tid == own && task.pid == pid && task.state == b'R';
+        if self.read()?.any(seen) {
             return Ok(());
         }
         Err(Error::unexpected(
@@ -181,40 +180,18 @@ impl TaskIterator {
         ))
     }
 
-    /// Reads all threads of the machine and hands each to `each`. `buffer` keeps its memory from
-    /// one read to the next.
-    pub fn read(&self, buffer: &mut Vec<u8>, mut each: impl FnMut(&Task)) -> Result<(), Error> {
-        /// The kernel fills at most eight pages a read (kernel/bpf/bpf_iter.c).
-        const ROOM: usize = 32 * 1024;
-        buffer.resize(ROOM, 0);
-        let request = Create { link: self.link.as_raw_fd() as u32, flags: 0 };
-        let opened = call(BPF_ITER_CREATE, &request)
-            .map_err(|cause| explain("begin an iterator over tasks of", &cause))?;
-        // SAFETY: BPF_ITER_CREATE has just returned this descriptor, and nobody else knows it.
-        let mut file = File::from(unsafe { OwnedFd::from_raw_fd(opened as i32) });
-        loop {
-            let read = match file.read(buffer) {
-                Ok(0) => return Ok(()),
-                Ok(read) => read,
-                Err(cause) if matches!(cause.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) => {
-                    continue;
-                }
-                Err(cause) => return Err(explain("read an iterator over tasks of", &cause)),
-            };
-            // Whole records only: the iterator writes a record or nothing.
-            buffer[..read].chunks_exact(RECORD).filter_map(Task::of).for_each(|task| each(&task));
+    /// Reads all threads of the machine. On a machine with more threads than there is room for,
+    /// the room is doubled, up to 32,768 threads, beyond which this is an error.
+    pub fn read(&mut self) -> Result<impl Iterator<Item = Task> + '_, Error> {
+        while !self.walker.walk()? {
+            self.room *= 2;
+            if self.room > MOST_ROOM {
+                let why = format!("this machine has more than {MOST_ROOM} threads");
+                return Err(Error::unexpected("use an iterator over", Path::new(TYPES), why));
+            }
+            self.walker = load(&self.layout, self.target, self.way, self.room)?;
         }
-    }
-}
-
-fn explain(operation: &'static str, cause: &std::io::Error) -> Error {
-    let error = Error::new(operation, Path::new(TYPES), cause);
-    match cause.raw_os_error() {
-        Some(libc::EPERM | libc::EACCES) => error.with_hint("it needs CAP_BPF and CAP_PERFMON"),
-        Some(libc::ENOSYS | libc::EINVAL | libc::EOPNOTSUPP) => {
-            error.with_hint("it needs a kernel with CONFIG_BPF_SYSCALL and CONFIG_BPF_EVENTS (5.8)")
-        }
-        _ => error,
+        Ok(self.walker.records().filter_map(Task::of))
     }
 }
 
@@ -232,46 +209,94 @@ mod tests {
         assert_eq!(state(0x8000, 0), b'D', "frozen");
     }
 
-    /// The same threads with the same numbers as in /proc, or the reason why there is no iterator.
-    #[test]
-    fn a_sleeping_thread_has_the_numbers_that_proc_gives_it() {
-        let root = Root::real();
-        let iterator = match TaskIterator::open(&root) {
+    /// Both ways where the kernel has them, or the reason why there is none.
+    fn iterators() -> Vec<TaskIterator> {
+        let first = match TaskIterator::open(&Root::real()) {
             Ok(iterator) => iterator,
             Err(error) => {
                 assert!(error.hint.is_some(), "{error}");
-                return;
+                return Vec::new();
             }
         };
-        let (tell, told) = std::sync::mpsc::channel();
+        let other = first
+            .goes_over_lists()
+            .then(|| TaskIterator::with(first.layout, first.target, Way::Called).unwrap());
+        [Some(first), other].into_iter().flatten().collect()
+    }
+
+    #[test]
+    fn a_kernel_that_has_a_loop_over_tasks_takes_ours() {
+        let Some(iterator) = iterators().into_iter().next() else { return };
+        let mut buffer = Vec::new();
+        let types = Root::real().keep(TYPES).unwrap();
+        let btf = Btf::parse(types.read(&mut buffer).unwrap()).unwrap();
+        if let Some(functions) = functions(&btf) {
+            let loaded = load(&iterator.layout, iterator.target, Way::Loop(functions), 9);
+            assert!(iterator.goes_over_lists(), "{loaded:?}");
+        }
+    }
+
+    #[test]
+    fn both_ways_show_the_threads_of_this_process() {
+        let own = std::process::id();
         let (end, ended) = std::sync::mpsc::channel::<()>();
-        let thread = std::thread::Builder::new().name("assay asleep".to_owned());
-        let thread = thread.spawn(move || {
-            tell.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
-            let _ = ended.recv();
-        });
-        let tid = told.recv().unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        let mut found = None;
-        iterator
-            .read(&mut Vec::new(), |task| {
-                if task.tid == tid {
-                    found = Some(*task);
-                }
+        let ended = std::sync::Arc::new(std::sync::Mutex::new(ended));
+        let sleepers: Vec<_> = (0..20)
+            .map(|_| {
+                let ended = std::sync::Arc::clone(&ended);
+                std::thread::spawn(move || {
+                    let _ = ended.lock().map(|ended| ended.recv());
+                })
             })
-            .unwrap();
-        let found = found.unwrap();
-        let folder = format!("/proc/self/task/{tid}");
-        let text = root.read(format!("{folder}/stat")).unwrap();
-        let stat = crate::task::stat(text.as_bytes()).unwrap();
-        let text = root.read(format!("{folder}/schedstat")).unwrap();
-        let sched = crate::task::schedstat(text.as_bytes()).unwrap();
+            .collect();
+        let shown: Vec<usize> = iterators()
+            .iter_mut()
+            .map(|iterator| iterator.read().unwrap().filter(|task| task.pid == own).count())
+            .collect();
         drop(end);
-        thread.unwrap().join().unwrap();
-        assert_eq!((found.name(), found.pid), (&b"assay asleep"[..], std::process::id()));
-        assert_eq!((found.state, found.cpu, found.parent), (stat.state, stat.cpu, stat.parent));
-        assert_eq!((found.run_ns, found.wait_ns), (sched.run_ns, sched.wait_ns));
-        // Ticks of 10 ms, as /proc shows them (USER_HZ).
-        assert_eq!(found.started_ns / 10_000_000, stat.started);
+        sleepers.into_iter().for_each(|sleeper| sleeper.join().unwrap());
+        // Other tests of this process start and end threads of their own.
+        assert!(shown.iter().all(|count| *count > 20), "{shown:?}");
+    }
+
+    #[test]
+    fn more_threads_than_there_is_room_for_are_shown_in_a_second_walk() {
+        for mut iterator in iterators() {
+            let whole = iterator.read().unwrap().count();
+            iterator.walker = load(&iterator.layout, iterator.target, iterator.way, 3).unwrap();
+            iterator.room = 3;
+            let again = iterator.read().unwrap().count();
+            assert!(whole > 3 && again * 2 > whole, "{whole} {again}");
+        }
+    }
+
+    #[test]
+    fn a_sleeping_thread_has_the_numbers_that_proc_gives_it() {
+        let root = Root::real();
+        for mut iterator in iterators() {
+            let (tell, told) = std::sync::mpsc::channel();
+            let (end, ended) = std::sync::mpsc::channel::<()>();
+            let thread = std::thread::Builder::new().name("assay asleep".to_owned());
+            let thread = thread.spawn(move || {
+                tell.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
+                let _ = ended.recv();
+            });
+            let tid = told.recv().unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            let found = iterator.read().unwrap().find(|task| task.tid == tid);
+            let found = found.unwrap();
+            let folder = format!("/proc/self/task/{tid}");
+            let text = root.read(format!("{folder}/stat")).unwrap();
+            let stat = crate::task::stat(text.as_bytes()).unwrap();
+            let text = root.read(format!("{folder}/schedstat")).unwrap();
+            let sched = crate::task::schedstat(text.as_bytes()).unwrap();
+            drop(end);
+            thread.unwrap().join().unwrap();
+            assert_eq!((found.name(), found.pid), (&b"assay asleep"[..], std::process::id()));
+            assert_eq!((found.state, found.cpu, found.parent), (stat.state, stat.cpu, stat.parent));
+            assert_eq!((found.run_ns, found.wait_ns), (sched.run_ns, sched.wait_ns));
+            // Ticks of 10 ms, as /proc shows them (USER_HZ).
+            assert_eq!(found.started_ns / 10_000_000, stat.started);
+        }
     }
 }

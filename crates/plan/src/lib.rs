@@ -3,6 +3,7 @@
 //! Pure: a plan can be made, printed and tested for any machine whose facts are known. What this
 //! host cannot do is found here, before anything is touched.
 
+mod candidates;
 mod comparison;
 mod disk;
 mod footprint;
@@ -19,6 +20,7 @@ mod trial;
 mod turns;
 mod workload;
 
+pub use candidates::{Scope, Setting, candidates};
 pub use footprint::{Predictions, to_predict};
 pub use null_blk::{NullBlkSpeed, null_blk_attributes, null_blk_speed};
 pub use order::{Slot, order};

@@ -6,10 +6,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use assay_facts::{Available, CgroupLayout, Controller, Cpus, Hierarchy, HostFacts, Layout, Tool};
-use assay_plan::{Part, Plan, Predictions, Step, plan, plan_with, steps, to_predict};
+use assay_plan::{
+    Part, Plan, Predictions, Scope, Setting, Step, candidates, plan, plan_with, steps, to_predict,
+};
 use assay_record::{AcrossRecord, RelationRecord};
 use assay_study::{
-    DiskSource, NullBlk, Scalar, Study, Templated, parse, set_factor, shipped, shipped_file,
+    DiskSource, NullBlk, Scalar, Study, Templated, combinations, parse, set_factor, shipped,
+    shipped_file,
 };
 use assay_units::Bytes;
 
@@ -475,4 +478,94 @@ fn promises_across_trials_and_numbers_of_others_belong_to_the_plan() {
     // The study writes 2.0, and so do its trials: levels are compared as values of JSON.
     let level = &plan.references[1].under["limit"];
     assert_eq!(level, &serde_json::to_value(&plan.trials[2].factors["limit"]).unwrap());
+}
+
+/// A host with every scheduler.
+fn with_schedulers() -> HostFacts {
+    let schedulers = ["none", "mq-deadline", "kyber", "bfq"].map(str::to_owned).to_vec();
+    HostFacts { schedulers, ..host(false) }
+}
+
+/// What a loop disk under BFQ says as `io-weight` sets it.
+fn bfq(attribute: &str) -> Option<String> {
+    let value = match attribute {
+        "scheduler" => "bfq",
+        "nr_requests" => "256",
+        "rotational" | "iosched/low_latency" | "iosched/strict_guarantees" => "0",
+        "iosched/slice_idle" => "8",
+        "iosched/max_budget" => "512",
+        _ => return None,
+    };
+    Some(value.to_owned())
+}
+
+fn tried(study: &Study, scope: &Scope) -> Vec<String> {
+    candidates(study, &with_schedulers(), &bfq, scope)
+        .into_iter()
+        .map(|setting| setting.name)
+        .collect()
+}
+
+fn scope(keep: &[&str], also: &[&str]) -> Scope {
+    let texts = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    Scope { keep: texts(keep), also: texts(also) }
+}
+
+#[test]
+fn a_disk_under_bfq_has_its_knobs_its_pool_and_other_schedulers() {
+    let study = study("io-weight");
+    let found = tried(&study, &Scope::default());
+    for name in [
+        "max_budget=64",
+        "strict_guarantees=1",
+        "slice_idle=2",
+        "nr_requests=1024",
+        "nr_requests=2048",
+        "nr_requests=64",
+        "rotational=1",
+        "scheduler=none",
+        "defaults",
+        "weights/10",
+    ] {
+        assert!(found.iter().any(|one| one == name), "{name} is missing in {found:?}");
+    }
+    // What it is already, and what is a part of the question, is not tried.
+    for name in ["low_latency=0", "slice_idle=8", "scheduler=bfq", "iodepth/4"] {
+        assert!(!found.iter().any(|one| one == name), "{name} is in {found:?}");
+    }
+}
+
+#[test]
+fn what_is_kept_stays_and_the_depth_is_tried_when_asked_for() {
+    let study = study("io-weight");
+    let scope = scope(&["scheduler", "nr_requests", "max_budget=64", "weights"], &["iodepth"]);
+    let found = tried(&study, &scope);
+    assert!(found.iter().any(|one| one == "iodepth/4"), "{found:?}");
+    assert!(found.iter().any(|one| one == "max_budget=2048"), "{found:?}");
+    for word in ["scheduler", "nr_requests", "max_budget=64", "weights"] {
+        assert!(!found.iter().any(|one| one.starts_with(word)), "{word} is in {found:?}");
+    }
+}
+
+#[test]
+fn a_study_of_the_cpu_has_cpus_and_weights_and_no_disk() {
+    let study = study("cpu-weight");
+    assert_eq!(tried(&study, &Scope::default()), ["cpus=0", "weights/10", "weights*10"]);
+}
+
+#[test]
+fn two_settings_go_together_unless_they_change_the_same() {
+    let study = study("io-weight");
+    let factors = combinations(&study).remove(0);
+    let all = candidates(&study, &with_schedulers(), &bfq, &Scope::default());
+    let of = |name: &str| all.iter().find(|setting| setting.name == name).unwrap();
+    let both = of("max_budget=64").with(of("nr_requests=1024")).unwrap();
+    assert_eq!(both.name, "max_budget=64 + nr_requests=1024");
+    let changed = both.apply(&study, &factors).unwrap();
+    let text = format!("{:?}", changed.disks["scratch"].queue);
+    assert!(text.contains("Integer(64)") && text.contains("Integer(1024)"), "{text}");
+    assert_eq!(of("max_budget=64").with(of("max_budget=0")), None);
+    assert_eq!(of("max_budget=64").with(of("scheduler=none")), None);
+    assert_eq!(of("defaults").with(of("nr_requests=64")), None);
+    assert_eq!(Setting::unchanged().with(of("nr_requests=64")), None);
 }

@@ -309,6 +309,10 @@ pub struct RepeatRecord {
     /// Looks at the data while it ran, where the trial was to stop once decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub looks: Option<LooksRecord>,
+    /// CPU seconds that looking at the data and showing the run cost while the window lasted;
+    /// `None` in records before it was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown_cpu_s: Option<f64>,
     /// What each workload said of itself.
     pub workloads: Vec<WorkloadResult>,
     /// What ran to its end before the common start (`prepare` of a study).
@@ -347,6 +351,7 @@ impl RepeatRecord {
             nodes: None,
             watch: None,
             looks: None,
+            shown_cpu_s: None,
             workloads: Vec::new(),
             preparations: Vec::new(),
             memory_events: BTreeMap::new(),
@@ -516,6 +521,19 @@ pub struct SamplerCost {
     pub cpu_s: f64,
     /// Wall seconds it ran.
     pub wall_s: f64,
+    /// How often the sampling thread woke up. Records before this field have 0.
+    #[serde(default)]
+    pub wakeups: u64,
+    /// Rounds that began more than a tenth of the interval after their time.
+    #[serde(default)]
+    pub late: u64,
+    /// The CPU that the sampling thread was bound to. `sampler.cpu` among what is not available
+    /// says why there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u16>,
+    /// The group that it was in; `sampler.group` says why there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// CPU seconds by source.
     pub by_source_s: BTreeMap<String, f64>,
     /// How often each source was read and what came of it. Records before this field have none.

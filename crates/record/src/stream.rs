@@ -4,7 +4,7 @@
 //! most the batch it was writing.
 
 use std::fs::{self, File};
-use std::io::BufReader;
+use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use arrow_ipc::reader::StreamReader;
@@ -17,12 +17,14 @@ use parquet::file::properties::WriterProperties;
 
 use crate::arrow::{Assembler, schema, to_batch};
 use crate::error::Error;
+use crate::ipc::BatchWriter;
+use crate::rows::RowBuffer;
 use crate::table::Table;
 
 /// The stream of one source in one repeat.
 pub struct SampleStream {
     writer: StreamWriter<File>,
-    schema: SchemaRef,
+    batches: BatchWriter,
     path: PathBuf,
 }
 
@@ -32,16 +34,22 @@ impl SampleStream {
         let path = folder.join(format!("{source}.arrows"));
         let file = File::create_new(&path).map_err(|cause| Error::io("create", &path, &cause))?;
         let schema = schema(columns);
+        let batches = BatchWriter::new(&schema).map_err(|cause| wrong("write", &path, &cause))?;
         let writer =
             StreamWriter::try_new(file, &schema).map_err(|cause| wrong("write", &path, &cause))?;
-        Ok(Self { writer, schema, path })
+        Ok(Self { writer, batches, path })
     }
 
     /// Appends the rows of `table` as one batch.
     pub fn append(&mut self, table: &Table) -> Result<(), Error> {
-        to_batch(table, SchemaRef::clone(&self.schema))
-            .and_then(|batch| self.writer.write(&batch))
-            .map_err(|cause| wrong("write", &self.path, &cause))
+        self.append_rows(&RowBuffer::from(table))
+    }
+
+    /// Appends these rows as one batch, in one write.
+    pub fn append_rows(&mut self, rows: &RowBuffer) -> Result<(), Error> {
+        let message = self.batches.encode(rows);
+        let written = self.writer.get_mut().write_all(message);
+        written.map_err(|cause| Error::io("write", &self.path, &cause))
     }
 
     /// Ends the stream.

@@ -1,9 +1,11 @@
 //! Figures: Vega-Lite specs as data, each complete in itself, or the reason why there is none.
 
 mod bars;
+mod classes;
 mod cpu;
 mod curves;
 mod device;
+mod frontier;
 mod latency;
 mod levels;
 mod memory_management;
@@ -23,6 +25,8 @@ use crate::error::Error;
 use crate::quantity;
 use crate::trial::Trial;
 
+pub(crate) use classes::classes;
+pub(crate) use frontier::frontier;
 pub(crate) use levels::levels;
 pub(crate) use overview::overview;
 pub(crate) use page_nodes::node_columns;

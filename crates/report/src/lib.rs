@@ -7,10 +7,12 @@
 
 mod across;
 mod against;
+mod ascii;
 mod counters;
 mod error;
 mod figure;
 mod index;
+mod live;
 mod number;
 mod page;
 mod quantity;
@@ -26,8 +28,10 @@ mod wording;
 use assay_judge::Judgement;
 use assay_record::{Manifest, Table};
 
+pub use ascii::ascii;
 pub use error::Error;
 pub use index::{IndexEntry, known as index_entries};
+pub use live::{Clock, Live, Place, Seen, Style, trial_line};
 
 /// The samples of a run: `[trial][repeat]` -> tables, trials in the order of the manifest.
 pub type Samples = [Vec<Vec<Table>>];
@@ -41,7 +45,17 @@ pub fn html(
     judgement: &Judgement,
     samples: &Samples,
 ) -> Result<String, Error> {
-    page::render(manifest, judgement, samples)
+    page::render(manifest, judgement, samples, None)
+}
+
+/// The same for the run of a search (`assay tune`), with what the search came to before its trials.
+pub fn html_of_tuning(
+    manifest: &Manifest,
+    judgement: &Judgement,
+    samples: &Samples,
+    tuning: &assay_judge::Tuning,
+) -> Result<String, Error> {
+    page::render(manifest, judgement, samples, Some(tuning))
 }
 
 /// The page of a recording without a study (`assay sample`): what was followed over time, and what
@@ -101,4 +115,22 @@ pub fn index_html(entries: &[IndexEntry]) -> Result<String, Error> {
 #[must_use]
 pub fn explanation_text(explanation: &assay_judge::Explanation, width: usize) -> String {
     text::explanation::render(explanation, width)
+}
+
+/// What a search for the best setting came to, for a terminal of `width` columns.
+#[must_use]
+pub fn tuning_text(tuning: &assay_judge::Tuning, width: usize) -> String {
+    text::tuning::render(tuning, width)
+}
+
+/// What is expected of a study, for a terminal of `width` columns.
+#[must_use]
+pub fn prediction_text(prediction: &assay_model::Prediction, width: usize) -> String {
+    text::prediction::render(prediction, width)
+}
+
+/// How near a prediction came, for a terminal of `width` columns.
+#[must_use]
+pub fn score_text(score: &assay_model::Score, width: usize) -> String {
+    text::prediction::score(score, width)
 }

@@ -11,9 +11,10 @@ mod prose;
 mod queues;
 mod shares;
 mod trial;
+mod tuning;
 mod workloads;
 
-use assay_judge::Judgement;
+use assay_judge::{Judgement, Tuning};
 use assay_record::Manifest;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value as Markup};
 use serde::Serialize;
@@ -48,9 +49,11 @@ struct Page<'a> {
     question: Option<&'a str>,
     started_at: &'a str,
     headline: headline::Headline,
+    tuning: Option<tuning::TuningView>,
     comparisons: Vec<across::AcrossView>,
     others: Vec<across::ReferenceView>,
     overview: Option<Figure>,
+    classes: Vec<Figure>,
     trials: Vec<trial::TrialView>,
     host: Host,
     cost: Cost,
@@ -67,6 +70,7 @@ pub(crate) fn render(
     manifest: &Manifest,
     judgement: &Judgement,
     samples: &Samples,
+    tuning: Option<&Tuning>,
 ) -> Result<String, Error> {
     let trials = trials_of_run::trials(manifest, judgement, samples);
     let views: Result<Vec<_>, Error> = trials.iter().map(trial::TrialView::of).collect();
@@ -76,9 +80,11 @@ pub(crate) fn render(
         question: manifest.question.as_deref(),
         started_at: &manifest.started_at,
         headline: headline::Headline::of(manifest, judgement, &trials),
+        tuning: tuning.map(tuning::TuningView::of),
         comparisons: across::comparisons(judgement)?,
         others: across::references(judgement),
         overview: figure::overview(&trials)?,
+        classes: figure::classes(&trials)?,
         trials: views?,
         host: Host::of(&manifest.host),
         cost: Cost::of(&trials),
@@ -119,6 +125,7 @@ pub(crate) fn environment() -> Result<Environment<'static>, minijinja::Error> {
         ("against.html", include_str!("templates/against.html")),
         ("index.html", include_str!("templates/index.html")),
         ("across.html", include_str!("templates/across.html")),
+        ("tuning.html", include_str!("templates/tuning.html")),
         ("trial.html", include_str!("templates/trial.html")),
         ("shares.html", include_str!("templates/shares.html")),
         ("details.html", include_str!("templates/details.html")),

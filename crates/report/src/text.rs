@@ -5,9 +5,11 @@ pub(crate) mod against;
 pub(crate) mod explanation;
 mod groups;
 mod layout;
-mod paint;
+pub(crate) mod paint;
+pub(crate) mod prediction;
 mod said;
 mod trial;
+pub(crate) mod tuning;
 
 use assay_judge::Judgement;
 use assay_record::Manifest;

@@ -8,13 +8,15 @@ mod first_io;
 mod members;
 mod place;
 mod sampler;
+mod seat;
 mod source;
 mod target;
 
 pub use about::Choice;
 pub use first_io::{FirstIo, IoCounter};
 pub use sampler::{Outcome, Sampler};
-pub use source::{Depth, Prepared, Rows, Source, prepare, prepare_chosen};
+pub use seat::Seat;
+pub use source::{Depth, PERF_COLUMNS, Prepared, Rows, Source, prepare, prepare_chosen};
 pub use target::{
     CpuFile, DiskTarget, GroupTarget, IoFiles, MemoryFiles, ProcessTarget, Processes, Targets,
     ThrottleTarget,

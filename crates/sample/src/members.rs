@@ -22,6 +22,9 @@ struct Member {
 pub(crate) struct Members {
     root: Root,
     targets: Vec<ProcessTarget>,
+    /// Those that are trees: the target, its process, and whether that belongs to it. Groups may
+    /// be hundreds, and every process of the machine is held against these.
+    trees: Vec<(usize, u32, bool)>,
     of: HashMap<u32, Member>,
     /// Processes that are nobody's, with the pass that found that out. Looking at each of them
     /// again and again would cost more than all the rest.
@@ -34,9 +37,14 @@ const AGAIN: u64 = 10;
 
 impl Members {
     pub(crate) fn new(root: &Root, targets: &[ProcessTarget]) -> Self {
+        let tree = |(at, target): (usize, &ProcessTarget)| match target.of {
+            Processes::Tree { pid, itself } => Some((at, pid, itself)),
+            Processes::Group(_) => None,
+        };
         Self {
             root: root.clone(),
             targets: targets.to_vec(),
+            trees: targets.iter().enumerate().filter_map(tree).collect(),
             of: HashMap::new(),
             strangers: HashMap::new(),
             pass: 0,
@@ -70,12 +78,13 @@ impl Members {
     }
 
     fn of_tree(&self, pid: u32, parent: u32) -> Option<usize> {
-        let is_root = |target: &ProcessTarget| match target.of {
-            Processes::Tree { pid: top, itself } => parent == top || (itself && pid == top),
-            Processes::Group(_) => false,
-        };
-        if let Some(target) = self.targets.iter().position(is_root) {
-            return Some(target);
+        let root =
+            self.trees.iter().find(|(_, top, itself)| parent == *top || *itself && pid == *top);
+        if let Some((target, ..)) = root {
+            return Some(*target);
+        }
+        if self.trees.is_empty() {
+            return None;
         }
         // What a group's process forks is seen in the group itself, which is asked again soon.
         let above = self.of.get(&parent)?;

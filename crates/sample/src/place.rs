@@ -66,6 +66,12 @@ impl Nodes {
         self.ids.last().map_or(0, |last| usize::from(*last) + 1)
     }
 
+    /// The CPUs of a node, in order.
+    pub(crate) fn cpus(&self, node: u16) -> impl Iterator<Item = u16> + '_ {
+        let of = move |(cpu, of): (usize, &Option<u16>)| (*of == Some(node)).then_some(cpu);
+        self.of_cpu.iter().enumerate().filter_map(of).filter_map(|cpu| u16::try_from(cpu).ok())
+    }
+
     /// The node of a CPU; `None` where sysfs does not tell.
     pub(crate) fn of_cpu(&self, cpu: u16) -> Option<u16> {
         self.of_cpu.get(usize::from(cpu)).copied().flatten()
@@ -87,6 +93,8 @@ mod tests {
         let nodes = Nodes::read(&Root::at(tree.path())).unwrap();
         assert_eq!(nodes.ids().collect::<Vec<_>>(), [0, 2, 10]);
         assert_eq!((nodes.of_cpu(4), nodes.of_cpu(3), nodes.of_cpu(5)), (Some(0), Some(2), None));
+        assert_eq!(nodes.cpus(0).collect::<Vec<_>>(), [0, 1, 4]);
+        assert_eq!(nodes.cpus(10).count(), 0);
         assert_eq!((nodes.place(10), nodes.place(1), nodes.room()), (Some(2), None, 11));
     }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use assay_kernel::clock::{monotonic_ns, thread_cpu_ns};
 use assay_record::{Error, SampleStream, SamplerCost, SourceCost};
 
+use crate::seat::{Seat, Taken};
 use crate::source::{Depth, Prepared, Rows, Source};
 
 /// A sampler at work. Dropping it without [`Sampler::stop`] leaves its thread to end by itself
@@ -49,13 +50,21 @@ const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// the caches belong to the workloads, that is 0.8 % of a core at ten rounds a second.
 const FEW: usize = 200;
 
+/// A round is late that begins more than this part of the interval after its time.
+const LATE: u64 = 10;
+
 /// With more files only every so-many-th round reads all, besides the first and the last.
 const SELDOM: u64 = 10;
 
 impl Sampler {
-    /// Begins to sample into `folder`, one stream a source. The first round has been taken when
+    /// Begins to sample into `folder`, one stream a source, with a thread at `seat`. The first round has been taken when
     /// this returns, so that every series has a row from before the workloads start.
-    pub fn start(prepared: Prepared, folder: &Path, interval: Duration) -> Result<Self, Error> {
+    pub fn start(
+        prepared: Prepared,
+        folder: &Path,
+        interval: Duration,
+        seat: Seat,
+    ) -> Result<Self, Error> {
         let mut lanes = Vec::new();
         for source in prepared.sources {
             let stream = SampleStream::create(folder, source.name(), source.columns())?;
@@ -76,8 +85,9 @@ impl Sampler {
         let (first_round, taken) = std::sync::mpsc::channel();
         let seen = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
-            let mut work = Work::new(lanes, interval);
-            work.round(Depth::Whole, true);
+            let taken = seat.take();
+            let mut work = Work::new(lanes, interval, taken);
+            work.round(Depth::Full);
             // The starter may have given up on us, which is not this thread's trouble.
             let _ = first_round.send(());
             work.run_until(&seen);
@@ -107,11 +117,12 @@ struct Work {
     cpu_began_ns: u64,
     flushed_ns: u64,
     cost: SamplerCost,
+    not_available: BTreeMap<String, String>,
     failure: Option<Error>,
 }
 
 impl Work {
-    fn new(lanes: Vec<Lane>, interval: Duration) -> Self {
+    fn new(lanes: Vec<Lane>, interval: Duration, taken: Taken) -> Self {
         let now = monotonic_ns();
         let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX).max(1);
         // A source with a pace of its own is not in every round.
@@ -125,7 +136,13 @@ impl Work {
             began_ns: now,
             cpu_began_ns: thread_cpu_ns(),
             flushed_ns: now,
-            cost: SamplerCost { interval_s: interval.as_secs_f64(), ..SamplerCost::default() },
+            cost: SamplerCost {
+                interval_s: interval.as_secs_f64(),
+                cpu: taken.cpu,
+                group: taken.group,
+                ..SamplerCost::default()
+            },
+            not_available: taken.not_available,
             failure: None,
         }
     }
@@ -136,10 +153,12 @@ impl Work {
             let now = monotonic_ns();
             if now < due {
                 std::thread::park_timeout(Duration::from_nanos(due - now));
+                self.cost.wakeups += 1;
                 continue;
             }
             self.cost.latest_s = self.cost.latest_s.max((now - due) as f64 / 1e9);
-            self.round(self.next_depth(), false);
+            self.cost.late += u64::from(now - due > self.interval_ns / LATE);
+            self.round(self.next_depth());
             self.flush_if_due();
             due += self.interval_ns;
             // Rounds whose time has passed are left out: two at once would only tell the same.
@@ -158,19 +177,22 @@ impl Work {
     }
 
     /// One round; the first and the last are read by every source, whatever its pace.
-    fn round(&mut self, depth: Depth, everyone: bool) {
+    fn round(&mut self, depth: Depth) {
         self.cost.rounds += 1;
         let now = monotonic_ns();
+        let mut before = thread_cpu_ns();
         for lane in &mut self.lanes {
             // Half a round early is better than a whole one late.
-            if !everyone && now + self.interval_ns / 2 < lane.due_ns {
+            if depth != Depth::Full && now + self.interval_ns / 2 < lane.due_ns {
                 continue;
             }
             lane.due_ns = now.saturating_add(lane.period_ns);
             lane.rounds += 1;
-            let before = thread_cpu_ns();
             lane.source.read(&mut lane.rows, depth);
-            lane.cost_ns += thread_cpu_ns() - before;
+            // The end of one is the beginning of the next: asking costs a system call.
+            let after = thread_cpu_ns();
+            lane.cost_ns += after - before;
+            before = after;
         }
     }
 
@@ -185,9 +207,9 @@ impl Work {
     /// After a failed write nothing more is written: the samples before it are whole.
     fn flush(&mut self) {
         for lane in &mut self.lanes {
-            let rows = lane.rows.table().time_ns.len() as u64;
+            let rows = lane.rows.waiting().len() as u64;
             if self.failure.is_none() && rows > 0 {
-                self.failure = lane.stream.append(lane.rows.table()).err();
+                self.failure = lane.stream.append_rows(lane.rows.waiting()).err();
                 lane.written += if self.failure.is_none() { rows } else { 0 };
             }
             lane.rows.clear();
@@ -195,11 +217,11 @@ impl Work {
     }
 
     fn finish(mut self) -> Outcome {
-        self.round(Depth::Whole, true);
+        self.round(Depth::Full);
         self.flush();
         self.cost.wall_s = (monotonic_ns() - self.began_ns) as f64 / 1e9;
         self.cost.cpu_s = (thread_cpu_ns() - self.cpu_began_ns) as f64 / 1e9;
-        let mut not_available = BTreeMap::new();
+        let mut not_available = std::mem::take(&mut self.not_available);
         for lane in self.lanes {
             let (name, cpu_s) = (lane.source.name().to_owned(), lane.cost_ns as f64 / 1e9);
             let period_s = (lane.period_ns.max(self.interval_ns)) as f64 / 1e9;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use assay_kernel::Root;
 use assay_record::read_tables;
 use assay_sample::{
-    CpuFile, Depth, DiskTarget, FirstIo, GroupTarget, IoFiles, MemoryFiles, Sampler, Targets,
+    CpuFile, Depth, DiskTarget, FirstIo, GroupTarget, IoFiles, MemoryFiles, Sampler, Seat, Targets,
     ThrottleTarget, prepare,
 };
 
@@ -65,7 +65,9 @@ fn every_source_lands_in_its_table_and_a_missing_one_says_why() {
     assert!(reason.contains("/proc/pressure/cpu"), "{reason}");
 
     let folder = tempfile::tempdir().unwrap();
-    let sampler = Sampler::start(prepared, folder.path(), Duration::from_millis(5)).unwrap();
+    let sampler =
+        Sampler::start(prepared, folder.path(), Duration::from_millis(5), Seat::anywhere("a test"))
+            .unwrap();
     std::thread::sleep(Duration::from_millis(30));
     let outcome = sampler.stop();
     assert!(outcome.failure.is_none());
@@ -135,7 +137,8 @@ fn readings(groups: usize) -> [usize; 3] {
     let prepared = prepare(&Root::at(tree.path()), &many(tree.path(), groups));
     let folder = tempfile::tempdir().unwrap();
     let interval = Duration::from_millis(10);
-    let sampler = Sampler::start(prepared, folder.path(), interval).unwrap();
+    let sampler =
+        Sampler::start(prepared, folder.path(), interval, Seat::anywhere("a test")).unwrap();
     std::thread::sleep(Duration::from_millis(300));
     assert!(sampler.stop().failure.is_none());
     let tables = read_tables(folder.path()).unwrap();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use assay_kernel::Root;
 use assay_record::{Table, read_tables};
 use assay_sample::{
-    Choice, Depth, Prepared, ProcessTarget, Processes, Rows, Sampler, Source, Targets,
+    Choice, Depth, Prepared, ProcessTarget, Processes, Rows, Sampler, Seat, Source, Targets,
     prepare_chosen,
 };
 
@@ -85,17 +85,17 @@ fn a_thread_has_a_row_when_it_has_run_and_one_when_it_ends() {
 
     thread(tree.path(), 50, 50, 900, 3, 5000);
     source.read(&mut rows, Depth::Whole);
-    assert_eq!(last(rows.table(), "a:work er:50:50", "run_ns"), Some(5000));
-    assert_eq!(last(rows.table(), "a:work er:50:50", "cpu"), Some(3));
-    assert_eq!(last(rows.table(), "a:work er:50:50", "node"), Some(1));
-    assert_eq!(last(rows.table(), "a:work er:50:51", "run_ns"), Some(0), "it slept");
+    assert_eq!(last(&rows.table(), "a:work er:50:50", "run_ns"), Some(5000));
+    assert_eq!(last(&rows.table(), "a:work er:50:50", "cpu"), Some(3));
+    assert_eq!(last(&rows.table(), "a:work er:50:50", "node"), Some(1));
+    assert_eq!(last(&rows.table(), "a:work er:50:51", "run_ns"), Some(0), "it slept");
 
     // One ends in the middle: its files read nothing any more.
     end(tree.path(), 50, 51);
     source.read(&mut rows, Depth::Whole);
-    assert_eq!(last(rows.table(), "a:work er:50:51", "state"), Some(u64::from(b'X')));
+    assert_eq!(last(&rows.table(), "a:work er:50:51", "state"), Some(u64::from(b'X')));
     source.read(&mut rows, Depth::Whole);
-    assert_eq!(last(rows.table(), "a:work er:50:50", "state"), Some(u64::from(b'S')));
+    assert_eq!(last(&rows.table(), "a:work er:50:50", "state"), Some(u64::from(b'S')));
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn an_id_that_is_given_out_again_is_another_thread() {
     source.read(&mut rows, Depth::Whole);
     let subjects = &rows.table().subjects;
     assert!(subjects.contains(&"a:work er:60:60#2".to_owned()), "{subjects:?}");
-    assert_eq!(last(rows.table(), "a:work er:60:60#2", "run_ns"), Some(5));
-    assert_eq!(last(rows.table(), "a:work er:60:60", "state"), Some(u64::from(b'X')));
+    assert_eq!(last(&rows.table(), "a:work er:60:60#2", "run_ns"), Some(5));
+    assert_eq!(last(&rows.table(), "a:work er:60:60", "state"), Some(u64::from(b'X')));
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn ten_thousand_threads_are_followed() {
     assert_eq!(rows.table().subjects.len(), 10_000);
     thread(tree.path(), 9, 10_008, 10_008, 1, 99);
     source.read(&mut rows, Depth::Whole);
-    assert_eq!(last(rows.table(), "a:work er:9:10008", "run_ns"), Some(99));
+    assert_eq!(last(&rows.table(), "a:work er:9:10008", "run_ns"), Some(99));
     assert_eq!(rows.table().time_ns.len(), 10_001, "those that slept have no further row");
 }
 
@@ -161,7 +161,13 @@ fn threads_of_a_real_child_and_of_what_it_forks_are_followed() {
     let choice = Choice::Also(vec!["threads".to_owned(), "pages".to_owned()]);
     let folder = tempfile::tempdir().unwrap();
     let prepared = prepare_chosen(&root, &targets, &choice);
-    let sampler = Sampler::start(prepared, folder.path(), Duration::from_millis(20)).unwrap();
+    let sampler = Sampler::start(
+        prepared,
+        folder.path(),
+        Duration::from_millis(20),
+        Seat::anywhere("a test"),
+    )
+    .unwrap();
     let until = std::time::Instant::now() + Duration::from_secs(60);
     let forked = || {
         let path = format!("/proc/{}/task/{}/children", child.id(), child.id());

@@ -154,8 +154,11 @@ impl Tables<'_> {
     }
 }
 
-/// What a run is called in tables: the name of its folder.
+/// What a run is called in tables: the name of its folder, as it is named on the command line.
 pub(crate) fn name(path: &Path) -> String {
-    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let whole = match path.file_name() {
+        Some(_) => path.to_owned(),
+        None => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
+    };
     whole.file_name().unwrap_or(whole.as_os_str()).to_string_lossy().into_owned()
 }

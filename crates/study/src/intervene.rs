@@ -35,6 +35,15 @@ pub enum Intervention {
     Cpus(String),
     /// O_DIRECT in every fio workload.
     Direct,
+    /// The weights of every group, times this by that: proportions stay, sizes do not.
+    Weights {
+        /// Multiplied by this ...
+        times: u32,
+        /// ... and divided by this.
+        by: u32,
+    },
+    /// Nothing of what the study sets on the queues of its disks but the scheduler.
+    Plain,
     /// Nothing but another time.
     Repeat,
 }
@@ -49,8 +58,30 @@ impl Intervention {
             Self::Longer(_) => "longer",
             Self::Cpus(_) => "one-cpu",
             Self::Direct => "direct",
+            Self::Weights { .. } => "weights",
+            Self::Plain => "defaults",
             Self::Repeat => "repeat",
         }
+    }
+
+    /// What it changes: two that change the same do not go together.
+    #[must_use]
+    pub fn touches(&self) -> &str {
+        match self {
+            Self::Queue { attribute, .. } => attribute,
+            Self::Depth { .. } => "iodepth",
+            other => other.name(),
+        }
+    }
+
+    /// Whether both can be had at once. A scheduler takes its attributes with it.
+    #[must_use]
+    pub fn goes_with(&self, other: &Self) -> bool {
+        let replaces = |one: &Self, other: &Self| {
+            matches!(one, Self::Scheduler(_)) && other.touches().starts_with("iosched/")
+                || matches!(one, Self::Plain)
+        };
+        self.touches() != other.touches() && !replaces(self, other) && !replaces(other, self)
     }
 
     /// What to write into a study to have it for good; `None` where that is no remedy.
@@ -70,7 +101,7 @@ impl Intervention {
             }
             Self::Cpus(cpus) => Some(format!("\"cpuset.cpus\" = \"{cpus}\" in the groups")),
             Self::Direct => Some("direct = 1 in the workload".to_owned()),
-            Self::Repeat => None,
+            Self::Weights { .. } | Self::Plain | Self::Repeat => None,
         }
     }
 
@@ -92,6 +123,8 @@ impl Intervention {
                 Ok(())
             }
             Self::Direct => set_argument(study, "direct", &Scalar::Integer(1)),
+            Self::Weights { times, by } => scale_weights(study, factors, *times, *by),
+            Self::Plain => drop_attributes(study),
             Self::Repeat => Ok(()),
         }
     }
@@ -107,6 +140,9 @@ impl fmt::Display for Intervention {
             Self::Longer(length) => write!(f, "{} s instead", length.as_secs()),
             Self::Cpus(cpus) => write!(f, "all groups on CPU {cpus}"),
             Self::Direct => f.write_str("direct I/O"),
+            Self::Weights { times, by } if times > by => write!(f, "weights x {times}"),
+            Self::Weights { by, .. } => write!(f, "weights / {by}"),
+            Self::Plain => f.write_str("the scheduler's own defaults"),
             Self::Repeat => f.write_str("once more"),
         }
     }
@@ -172,6 +208,48 @@ fn set_argument(study: &mut Study, argument: &str, value: &Scalar) -> Result<(),
     if changed { Ok(()) } else { Err("no workload takes options of fio".to_owned()) }
 }
 
+fn drop_attributes(study: &mut Study) -> Result<(), String> {
+    let mut changed = false;
+    for disk in study.disks.values_mut() {
+        changed |= !disk.queue.is_empty();
+        disk.queue.clear();
+    }
+    if changed { Ok(()) } else { Err("the study sets nothing on its disks".to_owned()) }
+}
+
+/// Weights that do not stay whole, or that their knob cannot hold, are refused: the plan checks the
+/// range, and a weight that is rounded is another promise.
+fn scale_weights(study: &mut Study, factors: &Bindings, times: u32, by: u32) -> Result<(), String> {
+    let mut groups = study.groups.clone();
+    if !scale_in(&mut groups, factors, times, by)? {
+        return Err("no group has a weight".to_owned());
+    }
+    study.groups = groups;
+    Ok(())
+}
+
+/// Whether there was a weight.
+fn scale_in(groups: &mut [Group], factors: &Bindings, times: u32, by: u32) -> Result<bool, String> {
+    let mut changed = false;
+    for group in groups {
+        let weights = group.knobs.iter_mut().filter(|(knob, _)| knob.ends_with(".weight"));
+        for value in weights.flat_map(|(_, values)| values) {
+            let Ok(Scalar::Integer(weight)) = value.resolve(factors) else {
+                return Err("a weight is no whole number".to_owned());
+            };
+            let scaled = weight.saturating_mul(i64::from(times));
+            let by = i64::from(by.max(1));
+            if scaled % by != 0 || scaled == 0 {
+                return Err(format!("the weight {weight} would not stay a whole number"));
+            }
+            *value = Templated::Value(Scalar::Integer(scaled / by));
+            changed = true;
+        }
+        changed |= scale_in(&mut group.groups, factors, times, by)?;
+    }
+    Ok(changed)
+}
+
 /// A cpuset of an outer group bounds those inside it.
 fn pin(groups: &mut [Group], cpus: &str) {
     for group in groups {
@@ -230,6 +308,35 @@ mod tests {
         assert!(study.disks["scratch"].queue.is_empty());
         Intervention::Scheduler("bfq".to_owned()).apply(&mut study, &factors).unwrap();
         assert_eq!(study.disks["scratch"].queue[0].0, "iosched/low_latency");
+    }
+
+    #[test]
+    fn weights_are_scaled_as_long_as_they_stay_whole() {
+        let (mut study, factors) = scaling();
+        Intervention::Weights { times: 1, by: 100 }.apply(&mut study, &factors).unwrap();
+        let weights: Vec<String> = study.groups[0].knobs[0]
+            .1
+            .iter()
+            .map(|value| value.resolve(&factors).unwrap().to_string())
+            .collect();
+        assert_eq!(weights, ["1", "2", "4", "8"]);
+        let more = Intervention::Weights { times: 1, by: 10 };
+        assert!(more.apply(&mut study, &factors).unwrap_err().contains("whole number"));
+    }
+
+    #[test]
+    fn a_scheduler_does_not_go_with_attributes_of_another_and_nothing_with_the_defaults() {
+        let queue = |attribute: &str| Intervention::Queue {
+            name: "queue",
+            attribute: attribute.to_owned(),
+            value: "1".to_owned(),
+        };
+        let none = Intervention::Scheduler("none".to_owned());
+        assert!(!none.goes_with(&queue("iosched/slice_idle")));
+        assert!(none.goes_with(&queue("nr_requests")));
+        assert!(!Intervention::Plain.goes_with(&queue("nr_requests")));
+        assert!(!queue("nr_requests").goes_with(&queue("nr_requests")));
+        assert!(queue("iosched/slice_idle").goes_with(&queue("nr_requests")));
     }
 
     #[test]

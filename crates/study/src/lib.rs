@@ -18,6 +18,7 @@ mod parse;
 mod rate;
 mod read;
 mod reader;
+mod rewrite;
 mod schema;
 mod section;
 mod shipped;
@@ -37,6 +38,7 @@ pub use model::{
 };
 pub use parse::parse;
 pub use rate::rate;
+pub use rewrite::{lines as setting_lines, rewrite};
 pub use schema::schema;
 pub use shipped::{Shipped, shipped, shipped_file};
 pub use template::{FromScalar, Templated, factor_names, fill, substitute};

@@ -13,8 +13,16 @@ static STUDIES: &[Shipped] = &[
     Shipped { name: "cache-ladder", text: include_str!("../../../studies/cache-ladder.toml") },
     Shipped { name: "cpu-quota", text: include_str!("../../../studies/cpu-quota.toml") },
     Shipped { name: "cpu-weight", text: include_str!("../../../studies/cpu-weight.toml") },
+    Shipped {
+        name: "cpu-weight-scaling",
+        text: include_str!("../../../studies/cpu-weight-scaling.toml"),
+    },
     Shipped { name: "io-weight", text: include_str!("../../../studies/io-weight.toml") },
     Shipped { name: "io-weight-job", text: include_str!("../../../studies/io-weight-job.toml") },
+    Shipped {
+        name: "io-weight-requests",
+        text: include_str!("../../../studies/io-weight-requests.toml"),
+    },
     Shipped {
         name: "io-weight-scaling",
         text: include_str!("../../../studies/io-weight-scaling.toml"),

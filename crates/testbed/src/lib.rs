@@ -3,6 +3,7 @@
 // A failure in what the tests share is a failure of the test.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
+pub mod browser;
 mod picture;
 mod turn;
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod conform;
 pub(crate) mod exec;
 pub(crate) mod explain;
@@ -11,9 +12,12 @@ pub(crate) mod host;
 pub(crate) mod index;
 pub(crate) mod judge;
 pub(crate) mod lab;
+pub(crate) mod man;
+pub(crate) mod predict;
 pub(crate) mod report;
 pub(crate) mod restore;
 pub(crate) mod run;
 pub(crate) mod sample;
 pub(crate) mod schema;
 pub(crate) mod studies;
+pub(crate) mod tune;

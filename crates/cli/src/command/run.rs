@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use crate::args::RunArguments;
 use crate::command::check::check;
 use crate::command::export::Beside;
+use crate::command::predict;
 use crate::command::{compare, index};
 use crate::exit::Code;
 use crate::load::{Loaded, load};
@@ -55,7 +56,10 @@ pub(crate) fn prepare_study(
         return Err(Code::Host);
     }
     let name = loaded.study.name.clone();
-    request(loaded, plan, facts, arguments.out.clone(), &name, arguments.study.seed)
+    let out = arguments.out.clone();
+    let request = request(loaded, plan, facts, out, &name, arguments.study.seed)?;
+    predict::note(&request, arguments.predict);
+    Ok(request)
 }
 
 /// What the engine needs for a plan, with a new run folder: `out`, or one of this name.
@@ -172,8 +176,9 @@ pub(crate) fn execute_study(request: &Request) -> Result<Code, Code> {
 /// Runs a request with progress on stderr, looking at the data where trials stop once decided.
 pub(crate) fn execute(request: &Request) -> Result<Finished, Code> {
     signal::note_interruptions();
-    let mut progress = Progress::new(&request.plan);
-    let finished = assay_engine::run(request, &mut progress, &mut Stop::default());
+    let mut progress = Progress::new(&request.study, &request.plan);
+    let mut looks = Stop::showing(progress.board());
+    let finished = assay_engine::run(request, &mut progress, &mut looks);
     progress.finish();
     finished.map_err(|failure| refuse(&failure))
 }
@@ -256,11 +261,27 @@ pub(crate) fn open_run(path: &Path) -> Result<(RunFolder, Run), Code> {
 pub(crate) fn judge_run(folder: &RunFolder, run: &Run) -> Result<Judgement, assay_record::Error> {
     let judgement = assay_judge::judge(&run.manifest, &run.samples);
     folder.write_json("verdict.json", &judgement)?;
-    match assay_report::html(&run.manifest, &judgement, &run.samples) {
+    predict::score_beside(folder, &judgement);
+    write_report(folder, run, &judgement)?;
+    Ok(judgement)
+}
+
+/// Writes the report of a judged run, of a search (`tune.json`) with what it came to.
+pub(crate) fn write_report(
+    folder: &RunFolder,
+    run: &Run,
+    judgement: &Judgement,
+) -> Result<(), assay_record::Error> {
+    let search = folder.file("tune.json").is_file();
+    let written = match search.then(|| folder.read_json("tune.json")).transpose()? {
+        Some(found) => assay_report::html_of_tuning(&run.manifest, judgement, &run.samples, &found),
+        None => assay_report::html(&run.manifest, judgement, &run.samples),
+    };
+    match written {
         Ok(html) => folder.write_text("report.html", &html)?,
         Err(error) => talk::error(&format!("the report could not be written: {error}")),
     }
-    Ok(judgement)
+    Ok(())
 }
 
 /// Shows a judgement: the document for programs, the table for people.
@@ -273,5 +294,8 @@ pub(crate) fn show(folder: &RunFolder, manifest: &Manifest, judgement: &Judgemen
         return;
     }
     talk::data(&assay_report::text(manifest, judgement, talk::width(), talk::colors_data()));
+    if let Some(score) = predict::scored(folder) {
+        talk::data(&assay_report::score_text(&score, talk::width()));
+    }
     talk::data(&format!("report: {}", folder.file("report.html").display()));
 }

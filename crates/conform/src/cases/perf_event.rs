@@ -1,7 +1,7 @@
 //! perf_event: a counter that is opened for a group counts that group alone.
 
 use assay_kernel::Error;
-use assay_kernel::group_clock::GroupClock;
+use assay_kernel::event_counts::{Event, EventCount};
 
 use crate::case::Case;
 use crate::ground::Ground;
@@ -46,15 +46,17 @@ fn watch(
     ground.make("a")?;
     ground.make("b")?;
     let cpus: Vec<u16> = ground.facts().cpus.online.iter().collect();
-    let mut clock = match GroupClock::open(ground.root(), &ground.directory("a"), &cpus) {
-        Ok(clock) => clock,
-        Err(error) => return Ok(Outcome::not_available(error.to_string())),
-    };
+    let mut clock =
+        match EventCount::of_group(ground.root(), Event::TASK_CLOCK, &ground.directory("a"), &cpus)
+        {
+            Ok(clock) => clock,
+            Err(error) => return Ok(Outcome::not_available(error.to_string())),
+        };
     let probe = ground.start(where_it_spins, &format!("spin cpu={}", ground.cpu()))?;
     ground.pause(0.1)?;
     let mut windows = Vec::new();
     loop {
-        windows.extend(ground.windows(6, 0.25, || Ok(vec![clock.read_ns()?, probe.cpu_ns()?]))?);
+        windows.extend(ground.windows(6, 0.25, || Ok(vec![clock.read()?, probe.cpu_ns()?]))?);
         let outcome = judge(&windows);
         if outcome.verdict != Verdict::Undecided || windows.len() >= MOST_WINDOWS {
             return Ok(outcome);

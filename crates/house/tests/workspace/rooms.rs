@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::tree::root;
 
 /// The rooms from the ground up. A room may use those above it in this list and no others.
-const FLOORS: [&str; 23] = [
+const FLOORS: [&str; 24] = [
     "units",
     "diagnostic",
     "facts",
@@ -24,6 +24,7 @@ const FLOORS: [&str; 23] = [
     "sample",
     "engine",
     "judge",
+    "model",
     "report",
     "share",
     "lab",
@@ -32,8 +33,18 @@ const FLOORS: [&str; 23] = [
 ];
 
 /// Rooms that perform no I/O on the host, with everything they use.
-const PURE: [&str; 9] =
-    ["units", "diagnostic", "facts", "knob", "study", "workload", "plan", "judge", "report"];
+const PURE: [&str; 10] = [
+    "units",
+    "diagnostic",
+    "facts",
+    "knob",
+    "study",
+    "workload",
+    "plan",
+    "judge",
+    "model",
+    "report",
+];
 
 /// Rooms that touch the host.
 const TOUCHES_THE_HOST: [&str; 9] =

@@ -31,4 +31,6 @@ mod simulation;
 #[cfg(test)]
 mod synthetic;
 #[cfg(test)]
+mod tune;
+#[cfg(test)]
 mod verdicts;

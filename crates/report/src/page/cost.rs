@@ -62,6 +62,9 @@ impl Cost {
                 if let Some(watch) = &repeat.watch {
                     *by_source.entry("knobs and queues, read again").or_default() += watch.cpu_s;
                 }
+                if let Some(shown) = repeat.shown_cpu_s {
+                    *by_source.entry("looking and showing").or_default() += shown;
+                }
             }
         }
         let total: f64 = by_source.values().sum();

@@ -56,10 +56,96 @@
     };
   }
 
+  // Figures over time show the same span of seconds, chosen once for all figures of a trial: by
+  // dragging over any of them, by numbers, or by the address of the page. Specs stay as they are
+  // in the page, complete in themselves; what makes them move together is added here.
+  var TIME = "seconds after the start";
+  var HASH = /^#(.+)@([0-9.]+)-([0-9.]+)$/;
+
+  function parts(spec) {
+    return (spec.layer || []).reduce(function (all, layer) { return all.concat(parts(layer)); }, [spec]);
+  }
+
+  function overTime(part) {
+    return part.encoding && part.encoding.x && part.encoding.x.title === TIME;
+  }
+
+  function shareTime(spec) {
+    var lines = parts(spec).filter(overTime);
+    if (!lines.length) { return false; }
+    parts(spec).forEach(function (part) {
+      if (typeof part.mark === "object") { part.mark.clip = true; }
+    });
+    lines.forEach(function (part) {
+      var ends = { domainMin: { expr: "from_s" }, domainMax: { expr: "to_s" } };
+      part.encoding.x.scale = Object.assign({}, part.encoding.x.scale, ends);
+    });
+    spec.params = (spec.params || []).concat({ name: "from_s", value: null }, { name: "to_s", value: null });
+    var drag = { name: "drag", select: { type: "interval", encodings: ["x"] } };
+    lines[0].params = (lines[0].params || []).concat(drag);
+    return true;
+  }
+
+  function scopeOf(place) { return place.closest("section.trial") || place.closest("main"); }
+
+  function show(place) {
+    var span = scopeOf(place).span;
+    if (!place.view || !place.dataset.time) { return; }
+    var view = place.view.view;
+    view.signal("from_s", span ? span[0] : null).signal("to_s", span ? span[1] : null).runAsync();
+  }
+
+  // `span` is two numbers, or null for the whole run.
+  function choose(scope, span) {
+    scope.span = span;
+    places.filter(function (place) { return scopeOf(place) === scope; }).forEach(show);
+    var controls = scope.querySelector("form.span");
+    if (controls) {
+      controls.elements[0].value = span ? +span[0].toFixed(2) : "";
+      controls.elements[1].value = span ? +span[1].toFixed(2) : "";
+    }
+    if (scope.id && (span || HASH.test(location.hash))) {
+      var hash = span ? "#" + scope.id + "@" + +span[0].toFixed(2) + "-" + +span[1].toFixed(2) : "#" + scope.id;
+      history.replaceState(null, "", hash);
+    }
+  }
+
+  function addControls(place) {
+    var scope = scopeOf(place);
+    if (scope.querySelector("form.span")) { return; }
+    var form = document.createElement("form");
+    form.className = "span";
+    form.innerHTML = '<label>Seconds shown: from <input type="number" min="0" step="any" placeholder="start"></label> ' +
+      '<label>to <input type="number" min="0" step="any" placeholder="end"></label> ' +
+      '<button type="button">whole run</button> <span>or drag over a figure</span>';
+    form.addEventListener("submit", function (event) { event.preventDefault(); });
+    form.addEventListener("change", function () {
+      var from = parseFloat(form.elements[0].value || "0"), to = parseFloat(form.elements[1].value);
+      if (to > from) { choose(scope, [from, to]); }
+    });
+    form.elements[2].addEventListener("click", function () { choose(scope, null); });
+    place.closest(".figures").before(form);
+  }
+
+  function letDrag(place) {
+    var view = place.view.view;
+    place.addEventListener("pointerup", function () {
+      setTimeout(function () {
+        var dragged = view.signal("drag"), field = dragged && Object.keys(dragged)[0];
+        var span = field && dragged[field];
+        if (!span || !(span[1] > span[0])) { return; }
+        view.signal("drag_x", [0, 0]).data("drag_store", []);
+        choose(scopeOf(place), span);
+      }, 0);
+    });
+    place.addEventListener("dblclick", function () { choose(scopeOf(place), null); });
+  }
+
   function draw(place) {
     if (place.dataset.drawn) { return place.drawing; }
     place.dataset.drawn = "yes";
     var spec = JSON.parse(document.getElementById(place.dataset.spec).textContent);
+    var timed = shareTime(spec);
     var weights = spec.usermeta && spec.usermeta.weights || 1;
     place.drawing = window.vegaEmbed(place, spec, {
       mode: "vega-lite",
@@ -68,13 +154,29 @@
       tooltip: { theme: dark.matches ? "dark" : "light" },
       downloadFileName: place.dataset.spec.replace(/-spec$/, ""),
       actions: { export: { svg: true, png: true }, source: true, compiled: false, editor: false }
-    }).then(function (result) { place.view = result; }, function (error) {
+    }).then(function (result) {
+      place.view = result;
+      if (!timed) { return; }
+      place.dataset.time = "yes";
+      addControls(place);
+      letDrag(place);
+      if (scopeOf(place).span) { choose(scopeOf(place), scopeOf(place).span); }
+    }, function (error) {
       place.textContent = "This figure could not be drawn: " + error.message;
     });
     return place.drawing;
   }
 
   var places = Array.prototype.slice.call(document.querySelectorAll(".chart"));
+
+  function follow() {
+    var asked = HASH.exec(location.hash), scope = asked && document.getElementById(asked[1]);
+    if (!scope || !(+asked[3] > +asked[2])) { return; }
+    choose(scope, [+asked[2], +asked[3]]);
+    scope.scrollIntoView();
+  }
+  window.addEventListener("hashchange", follow);
+  follow();
 
   function drawAll() { places.forEach(draw); }
 

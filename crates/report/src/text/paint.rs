@@ -4,8 +4,8 @@ use assay_judge::Verdict;
 
 /// Whether to colour.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Paint {
-    pub(super) color: bool,
+pub(crate) struct Paint {
+    pub(crate) color: bool,
 }
 
 impl Paint {
@@ -13,24 +13,24 @@ impl Paint {
         if self.color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 
-    pub(super) fn bold(self, text: &str) -> String {
+    pub(crate) fn bold(self, text: &str) -> String {
         self.with("1", text)
     }
 
-    pub(super) fn faint(self, text: &str) -> String {
+    pub(crate) fn faint(self, text: &str) -> String {
         self.with("2", text)
     }
 
-    pub(super) fn good(self, text: &str) -> String {
+    pub(crate) fn good(self, text: &str) -> String {
         self.with("32", text)
     }
 
-    pub(super) fn bad(self, text: &str) -> String {
+    pub(crate) fn bad(self, text: &str) -> String {
         self.with("1;31", text)
     }
 
     /// A text in the colour of a verdict.
-    pub(super) fn verdict(self, verdict: Verdict, text: &str) -> String {
+    pub(crate) fn verdict(self, verdict: Verdict, text: &str) -> String {
         let code = match verdict {
             Verdict::Kept => "1;32",
             Verdict::Broken => "1;31",

@@ -1,10 +1,18 @@
 //! Reports of synthetic runs, looked at from outside.
 
+#[cfg(test)]
+mod browser;
 mod cases;
 mod fixture;
+#[cfg(test)]
+mod index;
+#[cfg(test)]
+mod live;
 #[cfg(test)]
 mod page;
 #[cfg(test)]
 mod terminal;
+#[cfg(test)]
+mod tuning;
 #[cfg(test)]
 mod vendored;

@@ -289,3 +289,18 @@ fn no_figure_holds_more_points_than_a_screen() {
         assert!(rows(&spec) <= 6_000, "{id}: {}", rows(&spec));
     }
 }
+
+#[test]
+fn trials_that_divide_by_weight_are_drawn_weight_by_weight_against_the_promise() {
+    let page = written(&cases::broken());
+    let shares = spec(&page, "classes-spec");
+    let rates = spec(&page, "rates-spec");
+    assert_eq!((rows(&shares), rows(&rates)), (8, 8), "four weights in two trials");
+    for row in shares["data"]["values"].as_array().unwrap() {
+        let [part, low, high] = ["part", "low", "high"].map(|key| row[key].as_f64().unwrap());
+        assert!(low <= part && part <= high, "{row}");
+    }
+    // One trial has nothing to be compared with.
+    let one = written(&cases::kept());
+    assert!(!specs(&one).iter().any(|(id, _)| id == "classes-spec"));
+}

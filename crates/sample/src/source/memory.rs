@@ -1,17 +1,30 @@
 //! `memory`: what each group holds, what was taken from it and came back, and which of its limits
 //! were met (Documentation/admin-guide/cgroup-v2.rst, "Memory Interface Files";
 //! Documentation/admin-guide/cgroup-v1/memory.rst).
+//!
+//! Of many groups everything but `memory.stat` comes from an iterator of eBPF where the kernel lets
+//! it, in every round; the numbers are the same.
+
+use std::path::PathBuf;
 
 use assay_kernel::counters::{keyed, number};
 use assay_kernel::{KeptFile, Root};
 
+use assay_kernel::group_iterator::Counters;
+use assay_kernel::pages::page_size;
+
+use super::walk::{FEW, Walk};
 use super::{Depth, Rows, Source, names};
 use crate::target::{MemoryFiles, Targets};
 
-/// The long files are read in every so-many-th round. What a group holds is one atomic counter;
-/// `memory.stat` makes the kernel flush the statistics of the whole subtree (`science.md`
+/// The long files of a group are read in every so-many-th round. What a group holds is one atomic
+/// counter; `memory.stat` makes the kernel flush the statistics of the whole subtree (`science.md`
 /// section 6: 7 us a group where nothing moves).
 const LONG_EVERY: u64 = 5;
+
+/// And those of so many groups in one round at the most, so that with many groups each has its turn
+/// later, and no round has more to do than another. The first and the last round read all.
+const LONG_AT_ONCE: u64 = 10;
 
 const COLUMNS: [&str; WIDTH] = [
     "current_bytes",
@@ -58,6 +71,10 @@ struct Files {
 /// Memory of all groups.
 pub(super) struct Memory {
     groups: Vec<(String, Files)>,
+    /// The iterator; the reason why there is none, where groups are many.
+    walk: Result<Walk, Option<String>>,
+    /// What the walk has found, by group.
+    found: Vec<[Option<u64>; WIDTH]>,
     columns: Vec<String>,
     buffer: Vec<u8>,
     rounds: u64,
@@ -73,8 +90,78 @@ impl Memory {
         if groups.is_empty() {
             return Err("no group is sampled".to_owned());
         }
-        Ok(Self { groups, columns: names(&COLUMNS), buffer: Vec::new(), rounds: 0 })
+        let walk = match groups.len() < FEW {
+            true => Err(None),
+            false => walk(root, targets, &groups).map_err(Some),
+        };
+        let found = vec![[None; WIDTH]; groups.len()];
+        let (columns, buffer) = (names(&COLUMNS), Vec::new());
+        Ok(Self { groups, walk, found, columns, buffer, rounds: 0 })
     }
+
+    fn by_walk(&mut self, rows: &mut Rows, depth: Depth) -> Result<(), Option<String>> {
+        let every = long_every(self.groups.len());
+        let Self { groups, walk, found, buffer, rounds, .. } = self;
+        let walk = walk.as_mut().map_err(Option::take)?;
+        found.fill([None; WIDTH]);
+        let now = rows.now();
+        walk.read(|index, numbers| found[index] = counted(numbers, groups[index].1.is_v2()))?;
+        for (index, values) in found.iter_mut().enumerate() {
+            let files = &groups[index].1;
+            let mut time_ns = now;
+            if depth == Depth::Full || is_turn(index, *rounds, every) {
+                files.read_stat(values, buffer);
+                time_ns = rows.now();
+            }
+            rows.add_at(time_ns, index, values);
+        }
+        Ok(())
+    }
+}
+
+/// In every so-many-th round each group's long files have their turn.
+const fn long_every(groups: usize) -> u64 {
+    let turns = (groups as u64).div_ceil(LONG_AT_ONCE);
+    if turns > LONG_EVERY { turns } else { LONG_EVERY }
+}
+
+const fn is_turn(index: usize, round: u64, every: u64) -> bool {
+    (index as u64 + round).is_multiple_of(every)
+}
+
+/// The numbers of the iterator in their columns. v1 has a counter of failures where v2 has events.
+fn counted(numbers: &[u64], is_v2: bool) -> [Option<u64>; WIDTH] {
+    let mut values = [None; WIDTH];
+    let &[current, peak, failures, low, high, max, oom, kills] = numbers else { return values };
+    let bytes = |pages: u64| pages.checked_mul(page_size() as u64);
+    (values[0], values[13]) = (bytes(current), bytes(peak));
+    if is_v2 {
+        values[6..11].copy_from_slice(&[low, high, max, oom, kills].map(Some));
+    } else {
+        (values[8], values[10]) = (Some(failures), Some(kills));
+    }
+    values
+}
+
+/// An iterator that gives the numbers of the groups' own files.
+fn walk(root: &Root, targets: &Targets, groups: &[(String, Files)]) -> Result<Walk, String> {
+    let directories: Vec<PathBuf> = targets
+        .groups
+        .iter()
+        .filter_map(|group| Some(group.memory.as_ref().ok()?.directory.clone()))
+        .collect();
+    let mut walk = Walk::open(root, &directories, Counters::Memory)?;
+    let mut buffer = Vec::new();
+    let page = page_size() as u64;
+    walk.prove(0, |index| {
+        Some(number(groups.get(index)?.1.current.read_record(&mut buffer).ok()?)? / page)
+    })?;
+    walk.prove(2, |index| match &groups.get(index)?.1.met {
+        Met::Failures { limit, .. } => number(limit.read_record(&mut buffer).ok()?),
+        Met::Events(_) => None,
+    })?;
+    walk.prove(7, |index| groups.get(index)?.1.met.kills(&mut buffer))?;
+    Ok(walk)
 }
 
 fn open(root: &Root, files: &MemoryFiles) -> Result<Files, String> {
@@ -94,27 +181,46 @@ fn open(root: &Root, files: &MemoryFiles) -> Result<Files, String> {
 }
 
 impl Files {
+    const fn is_v2(&self) -> bool {
+        matches!(self.met, Met::Events(_))
+    }
+
     fn read(&self, long: bool, buffer: &mut Vec<u8>) -> [Option<u64>; WIDTH] {
         let mut values = [None; WIDTH];
         values[0] = self.current.read_record(buffer).ok().and_then(number);
         if !long {
             return values;
         }
+        self.met.read(&mut values[6..11], buffer);
+        values[13] = self.peak.as_ref().and_then(|file| number(file.read_record(buffer).ok()?));
+        self.read_stat(&mut values, buffer);
+        values
+    }
+
+    /// What `memory.stat` tells, and how much is swapped out.
+    fn read_stat(&self, values: &mut [Option<u64>; WIDTH], buffer: &mut Vec<u8>) {
         if let Ok(text) = self.stat.read_record(buffer) {
             values[1..6].copy_from_slice(&stat(text));
             let [huge, dirty, writeback, faults, major, swap] = more(text);
-            values[11..].copy_from_slice(&[dirty, writeback, None, huge, faults, major, swap]);
+            values[11..13].copy_from_slice(&[dirty, writeback]);
+            values[14..].copy_from_slice(&[huge, faults, major, swap]);
         }
-        self.met.read(&mut values[6..11], buffer);
-        values[13] = self.peak.as_ref().and_then(|file| number(file.read_record(buffer).ok()?));
         if let Some(file) = &self.swap {
             values[17] = file.read_record(buffer).ok().and_then(number);
         }
-        values
     }
 }
 
 impl Met {
+    /// Processes that were killed.
+    fn kills(&self, buffer: &mut Vec<u8>) -> Option<u64> {
+        let file = match self {
+            Self::Events(file) => file,
+            Self::Failures { killed, .. } => killed.as_ref()?,
+        };
+        keyed(file.read_record(buffer).ok()?, "oom_kill")
+    }
+
     /// `low`, `high`, `max`, `oom`, `oom_kill`. The counter of v1 is the one behind `max` of v2:
     /// both grow where charging a page meets the limit (try_charge_memcg, mm/memcontrol.c).
     fn read(&self, values: &mut [Option<u64>], buffer: &mut Vec<u8>) {
@@ -126,10 +232,9 @@ impl Met {
                     *value = keyed(text, key);
                 }
             }
-            Self::Failures { limit, killed } => {
+            Self::Failures { limit, .. } => {
                 values[2] = limit.read_record(buffer).ok().and_then(number);
-                let killed = killed.as_ref().and_then(|file| file.read_record(buffer).ok());
-                values[4] = killed.and_then(|text| keyed(text, "oom_kill"));
+                values[4] = self.kills(buffer);
             }
         }
     }
@@ -176,16 +281,28 @@ impl Source for Memory {
     }
 
     fn files(&self) -> usize {
-        self.groups.len()
+        if self.walk.is_ok() { 1 } else { self.groups.len() }
+    }
+
+    fn reasons(&self) -> Vec<(String, String)> {
+        super::walk::reason("memory", self.walk.as_ref().err())
     }
 
     fn read(&mut self, rows: &mut Rows, depth: Depth) {
-        self.rounds += 1;
-        if depth == Depth::Essential {
+        if self.walk.is_err() && depth == Depth::Essential {
             return;
         }
-        let long = self.rounds % LONG_EVERY == 1;
+        // Rounds that are left out are nobody's turn.
+        self.rounds += 1;
+        if self.walk.is_ok() {
+            match self.by_walk(rows, depth) {
+                Ok(()) => return,
+                Err(why) => self.walk = Err(why),
+            }
+        }
+        let every = long_every(self.groups.len());
         for (index, (_, files)) in self.groups.iter().enumerate() {
+            let long = depth == Depth::Full || is_turn(index, self.rounds, every);
             rows.add(index, &files.read(long, &mut self.buffer));
         }
     }

@@ -13,16 +13,21 @@ mod keyed_file;
 mod memory;
 mod nodes;
 mod pages;
+mod perf;
 mod pressure;
+mod resctrl;
 mod threads;
 mod throttle;
 mod vmstat;
+mod walk;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use assay_kernel::{Root, hardware_counters};
-use assay_record::{Column, Table};
+use assay_kernel::Root;
+use assay_record::{RowBuffer, Table};
+
+pub use perf::COLUMNS as PERF_COLUMNS;
 
 use crate::about::{Choice, SOURCES};
 use crate::target::Targets;
@@ -37,7 +42,9 @@ const SECOND: Duration = Duration::from_secs(1);
 /// So where files are many, bytes alone are read in every round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// Everything.
+    /// Everything, also what has a pace of its own: the first and the last round.
+    Full,
+    /// Everything that is due.
     Whole,
     /// Without what takes further files for each group: requests, CPU time, pressure.
     Essential,
@@ -75,10 +82,13 @@ pub trait Source: Send {
     fn read(&mut self, rows: &mut Rows, depth: Depth);
 }
 
-/// Rows of one source that wait to be written.
+/// Rows of one source that wait to be written. Adding one allocates nothing once there has been a
+/// batch of that size.
 #[derive(Debug)]
 pub struct Rows {
-    table: Table,
+    source: &'static str,
+    columns: Vec<String>,
+    waiting: RowBuffer,
     now: fn() -> u64,
 }
 
@@ -86,14 +96,12 @@ impl Rows {
     /// An empty set of rows for `source`.
     #[must_use]
     pub fn new(source: &dyn Source, now: fn() -> u64) -> Self {
-        let column = |name: &String| Column { name: name.clone(), values: Vec::new() };
-        let table = Table {
-            source: source.name().to_owned(),
-            subjects: source.subjects(),
-            columns: source.columns().iter().map(column).collect(),
-            ..Table::default()
-        };
-        Self { table, now }
+        let columns = source.columns().to_vec();
+        let mut waiting = RowBuffer::new(columns.len());
+        for subject in source.subjects() {
+            waiting.add_subject(&subject);
+        }
+        Self { source: source.name(), columns, waiting, now }
     }
 
     /// The time that a row added now would bear.
@@ -104,9 +112,8 @@ impl Rows {
 
     /// A new subject, for sources that learn of theirs as they go. The caller sees to it that no
     /// two have the same name.
-    pub fn subject(&mut self, name: String) -> usize {
-        self.table.subjects.push(name);
-        self.table.subjects.len() - 1
+    pub fn subject(&mut self, name: &str) -> usize {
+        self.waiting.add_subject(name)
     }
 
     /// Adds a row about `subject`, stamped now. A counter without a value is `None`.
@@ -116,26 +123,24 @@ impl Rows {
 
     /// Adds a row that was read at this time, for files that tell of many subjects at once.
     pub fn add_at(&mut self, time_ns: u64, subject: usize, values: &[Option<u64>]) {
-        self.table.time_ns.push(time_ns);
-        self.table.subject.push(u32::try_from(subject).unwrap_or(u32::MAX));
-        for (column, value) in self.table.columns.iter_mut().zip(values) {
-            column.values.push(*value);
-        }
+        self.waiting.push(time_ns, subject, values);
     }
 
     /// The rows so far.
     #[must_use]
-    pub const fn table(&self) -> &Table {
-        &self.table
+    pub const fn waiting(&self) -> &RowBuffer {
+        &self.waiting
+    }
+
+    /// The rows so far, as the table that readers see.
+    #[must_use]
+    pub fn table(&self) -> Table {
+        self.waiting.table(self.source, &self.columns)
     }
 
     /// Forgets the rows and keeps their memory.
     pub fn clear(&mut self) {
-        self.table.time_ns.clear();
-        self.table.subject.clear();
-        for column in &mut self.table.columns {
-            column.values.clear();
-        }
+        self.waiting.clear();
     }
 }
 
@@ -189,8 +194,8 @@ impl Prepared {
             "group_nodes" => self.take(name, group_nodes::GroupNodes::open(root, targets)),
             "threads" => self.take(name, threads::Threads::open(root, targets)),
             "pages" => self.take(name, pages::Pages::open(root, targets)),
-            "perf" => self.refuse(name, hardware_counters::pmu()),
-            "resctrl" => self.refuse(name, hardware_counters::resctrl(root)),
+            "perf" => self.take(name, perf::Perf::open(root, targets)),
+            "resctrl" => self.take(name, resctrl::Resctrl::open(root)),
             _ => {}
         }
     }
@@ -205,12 +210,6 @@ impl Prepared {
                 self.not_available.insert(name.to_owned(), reason);
             }
         }
-    }
-
-    /// A source that this version does not read even where the machine has it.
-    fn refuse(&mut self, name: &str, found: Result<(), String>) {
-        let later = || "this machine has it, and this version does not read it".to_owned();
-        self.not_available.insert(name.to_owned(), found.err().unwrap_or_else(later));
     }
 }
 

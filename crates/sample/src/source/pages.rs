@@ -149,7 +149,7 @@ impl Pages {
         }
         let process = Process {
             started: stat.started,
-            subject: rows.subject(title),
+            subject: rows.subject(&title),
             statm: self.root.keep(format!("/proc/{pid}/statm")).ok()?,
             mapped_pages: 0,
             draw: Draw::of(pid),

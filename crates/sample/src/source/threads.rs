@@ -10,6 +10,7 @@
 //! a last row with the state X.
 
 mod by_proc;
+mod known;
 
 use std::collections::HashMap;
 
@@ -21,7 +22,7 @@ use super::{Depth, Rows, Source, names};
 use crate::members::Members;
 use crate::place::Nodes;
 use crate::target::Targets;
-use by_proc::Files;
+use known::{Known, Thread};
 
 /// Counters of a row.
 pub(crate) const COLUMNS: [&str; 8] =
@@ -57,31 +58,20 @@ struct Seen {
     major_faults: u64,
 }
 
-/// A thread that is followed.
-struct Thread {
-    /// Ticks after boot: with the id it names a thread for ever.
-    started: u64,
-    pid: u32,
-    subject: usize,
-    last: Seen,
-    /// The last round that saw it.
-    round: u64,
-    files: Option<Files>,
-}
-
 /// The threads of all targets.
 pub(super) struct Threads {
     root: Root,
     members: Members,
     nodes: Option<Nodes>,
     iterator: Result<TaskIterator, String>,
-    known: HashMap<u32, Thread>,
+    known: Known,
     /// How often each name was given out.
     named: HashMap<String, u32>,
-    tasks: Vec<(usize, Task)>,
     columns: Vec<String>,
     buffer: Vec<u8>,
     round: u64,
+    /// How many of the known ones this round has seen.
+    seen: usize,
     asked_groups_ns: Option<u64>,
     looked_ns: Option<u64>,
     left_out: usize,
@@ -106,12 +96,12 @@ impl Threads {
             members: Members::new(root, processes),
             nodes: Nodes::read(root).ok(),
             iterator,
-            known: HashMap::new(),
+            known: Known::default(),
             named: HashMap::new(),
-            tasks: Vec::new(),
             columns: names(&COLUMNS),
             buffer: Vec::new(),
             round: 0,
+            seen: 0,
             asked_groups_ns: None,
             looked_ns: None,
             left_out: 0,
@@ -132,68 +122,57 @@ impl Threads {
     }
 
     /// One read of all threads of the machine, of which those of the targets are kept.
-    fn by_iterator(&mut self, rows: &mut Rows) -> Result<(), String> {
+    fn by_iterator(&mut self, rows: &mut Rows, iterator: &mut TaskIterator) -> Result<(), String> {
         let now = rows.now();
         self.ask_groups(now);
-        let Self { iterator, members, tasks, buffer, .. } = self;
-        let iterator = iterator.as_ref().map_err(Clone::clone)?;
-        tasks.clear();
-        members.begin();
-        let read = iterator.read(buffer, |task| {
-            if let Some(target) = members.whose(task.pid, task.parent) {
-                tasks.push((target, *task));
-            }
-        });
-        read.map_err(|error| error.to_string().replace('\n', ";"))?;
-        members.end();
-        let tasks = std::mem::take(&mut self.tasks);
-        for (target, task) in &tasks {
-            let seen = Seen {
-                cpu: task.cpu,
-                state: task.state,
-                run_ns: Some(task.run_ns),
-                wait_ns: Some(task.wait_ns),
-                migrations: Some(task.migrations),
-                minor_faults: task.minor_faults,
-                major_faults: task.major_faults,
+        self.members.begin();
+        let tasks = iterator.read().map_err(|error| error.to_string().replace('\n', ";"))?;
+        // Threads of a process stand together, so that most need not be asked for.
+        let mut asked = None;
+        for task in tasks {
+            let of = (task.pid, task.parent);
+            let whose = match asked {
+                Some((known, whose)) if known == of => whose,
+                _ => self.members.whose(task.pid, task.parent),
             };
+            asked = Some((of, whose));
+            let Some(target) = whose else { continue };
             let started = task.started_ns / TICK_NS;
-            let ids = Ids { tid: task.tid, pid: task.pid, target: *target, started };
-            self.tell(rows, now, &ids, task.name(), seen);
+            let ids = Ids { tid: task.tid, pid: task.pid, target, started };
+            self.tell(rows, now, &ids, task.name(), seen(&task));
         }
-        self.tasks = tasks;
+        self.members.end();
         Ok(())
     }
 
     /// Adds a row if anything has changed.
     fn tell(&mut self, rows: &mut Rows, now: u64, ids: &Ids, name: &[u8], seen: Seen) {
         let round = self.round;
-        let other = self.known.get(&ids.tid).is_some_and(|known| known.started != ids.started);
-        if other {
+        if let Some(known) = self.known.find(ids.tid) {
+            if known.started == ids.started {
+                self.seen += usize::from(known.round != round);
+                known.round = round;
+                if known.last != seen {
+                    known.last = seen;
+                    let subject = known.subject;
+                    rows.add_at(now, subject, &row(self.nodes.as_ref(), &seen));
+                }
+                return;
+            }
             // The id was given out again: what bore it is gone.
             self.end(rows, now, ids.tid);
-        }
-        if let Some(known) = self.known.get_mut(&ids.tid) {
-            known.round = round;
-            if known.last != seen {
-                known.last = seen;
-                let subject = known.subject;
-                rows.add_at(now, subject, &row(self.nodes.as_ref(), &seen));
-            }
-            return;
         }
         if self.known.len() >= MOST {
             self.left_out += 1;
             return;
         }
-        let subject = rows.subject(self.title(ids, name));
-        let (started, pid) = (ids.started, ids.pid);
-        let born_ns = (started * TICK_NS).saturating_sub(self.suspended_ns);
+        let subject = rows.subject(&self.title(ids, name));
+        let born_ns = (ids.started * TICK_NS).saturating_sub(self.suspended_ns);
         if self.began_ns.is_some_and(|began| born_ns >= began) {
             rows.add_at(born_ns.min(now), subject, &BIRTH);
         }
-        let thread = Thread { started, pid, subject, last: seen, round, files: None };
-        self.known.insert(ids.tid, thread);
+        self.known.insert(Thread::new((ids.tid, ids.pid), ids.started, subject, seen, round));
+        self.seen += 1;
         rows.add_at(now, subject, &row(self.nodes.as_ref(), &seen));
     }
 
@@ -209,7 +188,8 @@ impl Threads {
 
     /// Says of a thread that it has ended.
     fn end(&mut self, rows: &mut Rows, now: u64, tid: u32) {
-        if let Some(thread) = self.known.remove(&tid) {
+        if let Some(thread) = self.known.remove(tid) {
+            self.seen -= usize::from(thread.round == self.round);
             let mut values = [None; COLUMNS.len()];
             values[2] = Some(GONE);
             rows.add_at(now, thread.subject, &values);
@@ -218,17 +198,12 @@ impl Threads {
 
     /// Ends all threads that this round has not seen.
     fn end_unseen(&mut self, rows: &mut Rows) {
-        let round = self.round;
-        if self.known.values().all(|thread| thread.round == round) {
+        if self.seen == self.known.len() {
             return;
         }
-        let now = rows.now();
-        let gone: Vec<u32> = self
-            .known
-            .iter()
-            .filter(|(_, thread)| thread.round != round)
-            .map(|(tid, _)| *tid)
-            .collect();
+        let (round, now) = (self.round, rows.now());
+        let gone = self.known.iter().filter(|thread| thread.round != round);
+        let gone: Vec<u32> = gone.map(|thread| thread.tid).collect();
         for tid in gone {
             self.end(rows, now, tid);
         }
@@ -241,6 +216,18 @@ struct Ids {
     pid: u32,
     target: usize,
     started: u64,
+}
+
+fn seen(task: &Task) -> Seen {
+    Seen {
+        cpu: task.cpu,
+        state: task.state,
+        run_ns: Some(task.run_ns),
+        wait_ns: Some(task.wait_ns),
+        migrations: Some(task.migrations),
+        minor_faults: task.minor_faults,
+        major_faults: task.major_faults,
+    }
 }
 
 fn row(nodes: Option<&Nodes>, seen: &Seen) -> [Option<u64>; COLUMNS.len()] {
@@ -291,17 +278,22 @@ impl Source for Threads {
 
     fn read(&mut self, rows: &mut Rows, _: Depth) {
         self.round += 1;
+        self.seen = 0;
+        self.known.begin();
         self.began_ns.get_or_insert(rows.now());
-        if self.iterator.is_ok() {
-            match self.by_iterator(rows) {
-                Ok(()) => {
-                    self.end_unseen(rows);
-                    return;
+        match std::mem::replace(&mut self.iterator, Err(String::new())) {
+            Ok(mut iterator) => match self.by_iterator(rows, &mut iterator) {
+                Ok(()) => self.iterator = Ok(iterator),
+                Err(why) => {
+                    self.iterator = Err(why);
+                    self.by_proc(rows);
                 }
-                Err(why) => self.iterator = Err(why),
+            },
+            Err(why) => {
+                self.iterator = Err(why);
+                self.by_proc(rows);
             }
         }
-        self.by_proc(rows);
         self.end_unseen(rows);
     }
 }

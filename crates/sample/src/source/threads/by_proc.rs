@@ -38,45 +38,21 @@ impl Threads {
     /// Reads every known thread; returns whether some process has another number of threads than
     /// before.
     fn read_known(&mut self, rows: &mut Rows) -> bool {
-        let Self { known, buffer, nodes, round, root, .. } = self;
+        let Self { known, buffer, nodes, round, root, seen: count, .. } = self;
         let mut grown = false;
-        for (tid, thread) in known {
-            let Some(files) = &mut thread.files else {
+        for thread in known.iter_mut() {
+            let found = match thread.files.is_some() {
+                true => thread.read_kept(buffer, &mut grown),
                 // There were too many to keep their files open.
-                if let Some(seen) = read_anew(root, *tid, thread, buffer) {
-                    thread.round = *round;
-                    if thread.last != seen {
-                        thread.last = seen;
-                        rows.add(thread.subject, &super::row(nodes.as_ref(), &seen));
-                    }
-                }
-                continue;
+                false => read_anew(root, thread, buffer),
             };
-            let sched = files.schedstat.as_ref().map(|file| file.read_record(buffer));
-            let sched = match sched {
-                // It has ended; that no row is added is what tells.
-                Some(Err(_)) => continue,
-                Some(Ok(text)) => task::schedstat(text),
-                None => None,
-            };
-            // What has not run since is where it was.
-            let (run_ns, wait_ns) = (sched.map(|s| s.run_ns), sched.map(|s| s.wait_ns));
-            let same = sched.is_some()
-                && (run_ns, wait_ns) == (thread.last.run_ns, thread.last.wait_ns)
-                && thread.last.state != b'R';
-            if same {
-                thread.round = *round;
-                continue;
-            }
-            let Ok(text) = files.stat.read_record(buffer) else { continue };
-            let Some(stat) = task::stat(text) else { continue };
-            grown |= stat.threads != files.threads;
-            files.threads = stat.threads;
+            // That no row is added is what tells that it has ended.
+            let Some(found) = found else { continue };
+            *count += usize::from(thread.round != *round);
             thread.round = *round;
-            let seen = seen(&stat, sched);
-            if thread.last != seen {
-                thread.last = seen;
-                rows.add(thread.subject, &super::row(nodes.as_ref(), &seen));
+            if thread.last != found {
+                thread.last = found;
+                rows.add(thread.subject, &super::row(nodes.as_ref(), &found));
             }
         }
         grown
@@ -87,14 +63,15 @@ impl Threads {
         let processes = self.members.by_proc();
         let alive: HashSet<u32> = processes.iter().map(|(pid, _)| *pid).collect();
         // A process that left its group lives on elsewhere, and is not followed any more.
-        for thread in self.known.values_mut().filter(|thread| !alive.contains(&thread.pid)) {
+        for thread in self.known.iter_mut().filter(|thread| !alive.contains(&thread.pid)) {
+            self.seen -= usize::from(thread.round == self.round);
             thread.round = 0;
         }
         for (pid, target) in processes {
             let threads = self.root.directories(format!("/proc/{pid}/task")).unwrap_or_default();
             for tid in threads.iter().filter_map(|name| name.parse::<u32>().ok()) {
                 let round = self.round;
-                if self.known.get(&tid).is_none_or(|known| known.round != round) {
+                if self.known.get_mut(tid).is_none_or(|known| known.round != round) {
                     self.add(rows, pid, tid, target);
                 }
             }
@@ -116,15 +93,36 @@ impl Threads {
         let ids = Ids { tid, pid, target, started: stat.started };
         self.tell(rows, now, &ids, stat.name, seen(&stat, sched));
         let keep = self.known.len() * 2 <= MOST_FILES;
-        if let (true, Some(thread)) = (keep, self.known.get_mut(&tid)) {
+        if let (true, Some(thread)) = (keep, self.known.get_mut(tid)) {
             thread.files = Some(Files { stat: file, schedstat, threads: stat.threads });
         }
     }
 }
 
+impl Thread {
+    /// What its open files say, if it has any; `None` when it has ended. What has not run since is
+    /// where it was. `grown` is set where its process has another number of threads than before.
+    fn read_kept(&mut self, buffer: &mut Vec<u8>, grown: &mut bool) -> Option<Seen> {
+        let files = self.files.as_mut()?;
+        let sched = match &files.schedstat {
+            Some(file) => task::schedstat(file.read_record(buffer).ok()?),
+            None => None,
+        };
+        let (run_ns, wait_ns) = (sched.map(|s| s.run_ns), sched.map(|s| s.wait_ns));
+        let same = sched.is_some() && (run_ns, wait_ns) == (self.last.run_ns, self.last.wait_ns);
+        if same && self.last.state != b'R' {
+            return Some(self.last);
+        }
+        let stat = task::stat(files.stat.read_record(buffer).ok()?)?;
+        *grown |= stat.threads != files.threads;
+        files.threads = stat.threads;
+        Some(seen(&stat, sched))
+    }
+}
+
 /// Reads a thread whose files are not kept; `None` when it has ended, or another bears its id.
-fn read_anew(root: &Root, tid: u32, thread: &Thread, buffer: &mut Vec<u8>) -> Option<Seen> {
-    let folder = format!("/proc/{}/task/{tid}", thread.pid);
+fn read_anew(root: &Root, thread: &Thread, buffer: &mut Vec<u8>) -> Option<Seen> {
+    let folder = format!("/proc/{}/task/{}", thread.pid, thread.tid);
     let sched = root.keep(format!("{folder}/schedstat")).ok();
     let sched = sched.and_then(|file| task::schedstat(file.read_record(buffer).ok()?));
     let file = root.keep(format!("{folder}/stat")).ok()?;

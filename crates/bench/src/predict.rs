@@ -1,0 +1,216 @@
+//! How near predictions come: configurations drawn by a seed, predicted, run and set beside each
+//! other, on this host's loop disk. None of them was used to build or fit the model.
+
+mod draw;
+
+use std::path::Path;
+use std::time::Instant;
+
+use assay_host::gather;
+use assay_judge::{Judgement, Verdict};
+use assay_kernel::Root;
+use assay_model::{Basis, Calibration, Costs, Prediction, Score, predict};
+use assay_plan::plan;
+use assay_record::RunFolder;
+use assay_study::{Study, parse};
+
+use crate::assay::Assay;
+use crate::figure::Figure;
+use crate::statistics::Reached;
+use crate::trouble::Trouble;
+use draw::{COUNTS, Family, WITHIN, families};
+
+/// What is run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Campaign {
+    /// Configurations; a family of one for each number of groups.
+    pub(crate) configurations: usize,
+    /// Seconds of each.
+    pub(crate) seconds: u64,
+    /// Draws them.
+    pub(crate) seed: u64,
+}
+
+/// Goals of issue 6.
+const GOAL_ERROR: f64 = 0.05;
+const GOAL_PART: f64 = 0.9;
+const GOAL_FASTER: f64 = 1000.0;
+
+/// One configuration after its run.
+struct Row {
+    name: String,
+    groups: usize,
+    /// Mean over groups of `|predicted / found - 1|`.
+    error: f64,
+    predicted: Option<Verdict>,
+    found: Verdict,
+    /// The largest error of a share that was predicted, and that was found.
+    worst: (Option<f64>, Option<f64>),
+    rate: Option<f64>,
+}
+
+/// Calibrates, predicts and runs all of them.
+pub(crate) fn measure(
+    assay: &Assay,
+    place: &Path,
+    campaign: Campaign,
+    say: &dyn Fn(&str),
+) -> Result<Vec<Figure>, Trouble> {
+    let drawn = families(campaign.configurations.div_ceil(COUNTS.len()), campaign.seed);
+    say("calibration of this host's loop disk");
+    let first = drawn.first().ok_or_else(|| Trouble::Failed("nothing to predict".to_owned()))?;
+    assay.calibrate("calibration", &first.study(campaign.seconds))?;
+    let calibration: Calibration =
+        RunFolder::open(&place.join("calibration"))?.read_json("calibration.json")?;
+    let faster = faster(&drawn, campaign.seconds, &calibration.costs())?;
+    let mut rows = Vec::new();
+    for (number, family) in drawn.iter().enumerate() {
+        say(&format!("family {} of {}: {}", number + 1, drawn.len(), family.name()));
+        let (out, _) = assay.run(&format!("family{number}"), &family.study(campaign.seconds))?;
+        rows.push(read(family, &out)?);
+        // Fifty runs with their samples would fill a small disk.
+        let _ = std::fs::remove_dir_all(out.join("samples"));
+    }
+    Ok(figures(&rows, faster, &calibration))
+}
+
+/// How many times faster than running them all of them are predicted.
+fn faster(drawn: &[Family], seconds: u64, costs: &Costs) -> Result<f64, Trouble> {
+    let facts = gather(&Root::real())?;
+    let (mut run, mut took) = (0.0, 0.0);
+    for family in drawn {
+        let text = family.study(seconds);
+        let found: Option<Study> = parse("family", &text, &|_| Err(String::new())).0;
+        let study =
+            found.ok_or_else(|| Trouble::Failed("a drawn study has a mistake".to_owned()))?;
+        let plan = plan(&study, &facts, 1);
+        let began = Instant::now();
+        let basis = Basis::Measured(String::new());
+        let prediction = predict(&study.name, &plan, &facts, costs, basis, 1);
+        took += began.elapsed().as_secs_f64();
+        run += prediction.run_s;
+    }
+    Ok(run / took.max(1e-9))
+}
+
+fn read(family: &Family, out: &Path) -> Result<Vec<Row>, Trouble> {
+    let folder = RunFolder::open(out)?;
+    let prediction: Prediction = folder.read_json("prediction.json")?;
+    let judgement: Judgement = folder.read_json("verdict.json")?;
+    let score: Score = folder.read_json("score.json")?;
+    let each = prediction.trials.iter().zip(&score.trials);
+    let rows = each.filter_map(|(predicted, score)| {
+        let found = judgement.trials.iter().find(|one| one.factors == predicted.factors)?;
+        let promise = found.promises.first()?;
+        let score = score.promises.first()?;
+        Some(Row {
+            name: family.name(),
+            groups: promise.groups.len(),
+            error: score.mean_error,
+            predicted: score.predicted,
+            found: score.found,
+            worst: (
+                predicted.promises.first().and_then(|one| one.worst_error),
+                promise.worst_error.map(|error| error.value),
+            ),
+            rate: score.rate,
+        })
+    });
+    Ok(rows.collect())
+}
+
+fn figures(families: &[Vec<Row>], faster: f64, calibration: &Calibration) -> Vec<Figure> {
+    let rows: Vec<&Row> = families.iter().flatten().collect();
+    let near = rows.iter().filter(|row| row.error <= GOAL_ERROR).count();
+    let mut errors: Vec<f64> = rows.iter().map(|row| row.error).collect();
+    errors.sort_by(f64::total_cmp);
+    let right = rows.iter().filter(|row| row.predicted == Some(row.found)).count();
+    let knees: Vec<(Option<usize>, Option<usize>)> = families
+        .iter()
+        .map(|family| (knee(family, |row| row.worst.0), knee(family, |row| row.worst.1)))
+        .collect();
+    let hit = knees.iter().filter(|(predicted, found)| within_two(*predicted, *found)).count();
+    let mut shares = of_goal("predicted shares within 5 % (mean of a run)", near, rows.len());
+    shares.remarks.push(format!(
+        "mean error of a run: median {:.1} %, mean {:.1} %; verdict as predicted in {right} of {}",
+        100.0 * errors.get(errors.len() / 2).copied().unwrap_or(f64::NAN),
+        100.0 * errors.iter().sum::<f64>() / errors.len().max(1) as f64,
+        rows.len()
+    ));
+    shares.remarks.extend(rows.iter().map(|row| line(row)));
+    let mut breaking = of_goal("breaking point within a factor of two", hit, knees.len());
+    breaking.remarks.extend(families.iter().zip(&knees).map(|(family, (predicted, found))| {
+        let name = family.first().map_or("", |row| row.name.as_str());
+        format!("{name}: predicted {}, found {}", count(*predicted), count(*found))
+    }));
+    let mut speed = Figure {
+        name: "prediction against the run it is about".to_owned(),
+        measured: format!("{faster:.0} times faster"),
+        target: format!("at least {GOAL_FASTER:.0}"),
+        of_target: None,
+        reached: if faster >= GOAL_FASTER { Reached::Yes } else { Reached::No },
+        remarks: Vec::new(),
+    };
+    let costs = serde_json::to_string(&calibration.costs()).unwrap_or_default();
+    speed.remarks.push(format!("calibrated: {costs}"));
+    vec![shares, breaking, speed]
+}
+
+/// The least number of groups from which on the error is larger than the margin.
+fn knee(family: &[Row], error: impl Fn(&Row) -> Option<f64>) -> Option<usize> {
+    let broken = family.iter().filter(|row| error(row).is_some_and(|error| error > WITHIN));
+    broken.map(|row| row.groups).min()
+}
+
+/// A knee beyond the largest number of groups that was run counts as twice that.
+fn within_two(predicted: Option<usize>, found: Option<usize>) -> bool {
+    let beyond = 2 * COUNTS[COUNTS.len() - 1];
+    let (a, b) = (predicted.unwrap_or(beyond), found.unwrap_or(beyond));
+    a <= 2 * b && b <= 2 * a
+}
+
+fn count(groups: Option<usize>) -> String {
+    groups.map_or_else(|| "none".to_owned(), |groups| groups.to_string())
+}
+
+fn of_goal(name: &str, hit: usize, of: usize) -> Figure {
+    let reached = if hit as f64 >= GOAL_PART * of as f64 { Reached::Yes } else { Reached::No };
+    Figure {
+        name: name.to_owned(),
+        measured: format!("{hit} of {of}"),
+        target: format!("at least {:.0} %", GOAL_PART * 100.0),
+        of_target: None,
+        reached,
+        remarks: Vec::new(),
+    }
+}
+
+fn line(row: &Row) -> String {
+    let percent = |value: Option<f64>| {
+        value.map_or_else(|| "-".to_owned(), |value| format!("{:.1} %", value * 100.0))
+    };
+    format!(
+        "{} groups={}: shares off by {:.1} %; worst error predicted {} found {}; rate predicted / \
+         found {}; verdict predicted {} found {:?}",
+        row.name,
+        row.groups,
+        row.error * 100.0,
+        percent(row.worst.0),
+        percent(row.worst.1),
+        row.rate.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.2}")),
+        row.predicted.map_or_else(|| "-".to_owned(), |verdict| format!("{verdict:?}")),
+        row.found
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_breaking_point_counts_when_it_is_right_within_a_factor_of_two() {
+        assert!(within_two(Some(16), Some(32)) && within_two(Some(32), Some(16)));
+        assert!(within_two(None, None) && within_two(Some(64), None));
+        assert!(!within_two(Some(8), Some(32)) && !within_two(None, Some(32)));
+    }
+}

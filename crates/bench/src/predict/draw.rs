@@ -1,0 +1,113 @@
+//! Configurations, drawn by a seed over the whole range that the model claims to know.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// Numbers of groups of each family.
+pub(super) const COUNTS: [usize; 5] = [4, 8, 16, 32, 64];
+
+/// The margin of the promise.
+pub(super) const WITHIN: f64 = 0.1;
+
+/// One setting of everything but the number of groups.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Family {
+    rw: &'static str,
+    kilobytes: u32,
+    depth: u32,
+    weights: &'static str,
+    requests: u32,
+    budget: u32,
+    rotational: u32,
+    strict: u32,
+}
+
+fn one<T: Copy>(from: &[T], random: &mut ChaCha8Rng) -> T {
+    from[random.random_range(0..from.len())]
+}
+
+/// So many families; the same for a seed.
+pub(super) fn families(count: usize, seed: u64) -> Vec<Family> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut drawn: Vec<Family> = Vec::new();
+    while drawn.len() < count {
+        let random = &mut random;
+        let family = Family {
+            rw: one(&["randread", "randwrite", "randrw", "read", "write", "rw"], random),
+            kilobytes: one(&[4, 16, 64, 256], random),
+            depth: one(&[1, 4, 8, 16, 32, 64], random),
+            weights: one(&["100, 200, 400, 800", "100, 300", "200, 500, 1000", "100"], random),
+            requests: one(&[64, 128, 256, 256], random),
+            budget: one(&[256, 512, 2048, 0], random),
+            rotational: one(&[0, 1], random),
+            strict: one(&[0, 0, 0, 1], random),
+        };
+        if !drawn.contains(&family) {
+            drawn.push(family);
+        }
+    }
+    drawn
+}
+
+impl Family {
+    /// What is told of it in tables.
+    pub(super) fn name(&self) -> String {
+        let Self { rw, kilobytes, depth, weights, requests, budget, rotational, strict } = self;
+        format!(
+            "{rw} {kilobytes}k depth={depth} weights=[{weights}] requests={requests} \
+             budget={budget} rotational={rotational} strict={strict}"
+        )
+    }
+
+    /// Its study.
+    pub(super) fn study(&self, seconds: u64) -> String {
+        let Self { rw, kilobytes, depth, weights, requests, budget, rotational, strict } = self;
+        let counts: Vec<String> = COUNTS.iter().map(ToString::to_string).collect();
+        let counts = counts.join(", ");
+        format!(
+            r#"title = "A configuration of the validation of predictions"
+[factors]
+groups = [{counts}]
+[design]
+repeats = 1
+warm_up = "1 s"
+at_most = "{seconds} s"
+[disks.scratch]
+use = "loop"
+size = "1 GiB"
+scheduler = "bfq"
+queue = {{ "nr_requests" = {requests}, "rotational" = {rotational}, "iosched/low_latency" = 0, "iosched/max_budget" = {budget}, "iosched/strict_guarantees" = {strict} }}
+[[groups]]
+name = "task"
+count = "{{groups}}"
+knobs = {{ "io.weight" = [{weights}] }}
+run = "load"
+[workloads.load]
+use = "fio"
+args = {{ rw = "{rw}", bs = "{kilobytes}k", ioengine = "libaio", iodepth = {depth}, direct = 1, size = "1/{{groups}}" }}
+[[promises]]
+measure = "io.bytes"
+is = "proportional"
+to = "io.weight"
+within = "10 %"
+"#
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_drawn_study_has_no_mistakes_and_a_seed_draws_the_same() {
+        let drawn = families(40, 7);
+        assert_eq!(drawn, families(40, 7));
+        assert_ne!(drawn, families(40, 8));
+        for family in &drawn {
+            let (study, findings) =
+                assay_study::parse("drawn", &family.study(6), &|_| Err(String::new()));
+            assert!(study.is_some(), "{}: {findings:?}", family.name());
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! `assay completions`
+
+use clap::{Args, CommandFactory, ValueEnum};
+use clap_complete::aot::{Bash, Fish, Zsh, generate};
+
+use crate::args::Arguments;
+use crate::exit::Code;
+use crate::talk;
+
+/// What `assay completions` takes.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    shell: Shell,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+/// Prints the completions of a shell. They complete commands, options and the words that an
+/// option knows.
+pub(crate) fn run(arguments: &CompletionsArguments) -> Code {
+    let mut command = Arguments::command();
+    let mut script = Vec::new();
+    match arguments.shell {
+        Shell::Bash => generate(Bash, &mut command, "assay", &mut script),
+        Shell::Zsh => generate(Zsh, &mut command, "assay", &mut script),
+        Shell::Fish => generate(Fish, &mut command, "assay", &mut script),
+    }
+    talk::data(&String::from_utf8_lossy(&script));
+    Code::Kept
+}

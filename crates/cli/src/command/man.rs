@@ -1,0 +1,139 @@
+//! `assay man`
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Command, CommandFactory};
+use clap_mangen::Man;
+
+use crate::args::Arguments;
+use crate::exit::{self, Code};
+use crate::talk;
+
+/// What `assay man` takes.
+#[derive(Debug, Args)]
+pub(crate) struct ManArguments {
+    /// The folder that the pages are written to; it is made if it is not there
+    folder: PathBuf,
+}
+
+/// Writes a manual page for the program and for each of its commands.
+pub(crate) fn run(arguments: &ManArguments) -> Code {
+    let folder = &arguments.folder;
+    let mut command = Arguments::command().disable_help_subcommand(true);
+    command.build();
+    let written = fs::create_dir_all(folder).and_then(|()| write(&command, folder));
+    match written {
+        Ok(count) => {
+            talk::data(&format!("{count} pages in {}", folder.display()));
+            Code::Kept
+        }
+        Err(cause) => {
+            talk::error(&format!(
+                "cannot write manual pages to {}: {cause}\n  hint: name a folder that you may \
+                 write to",
+                folder.display()
+            ));
+            Code::Host
+        }
+    }
+}
+
+/// Writes the page of a command and those of the commands below it; returns how many.
+fn write(command: &Command, folder: &Path) -> io::Result<usize> {
+    let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
+    fs::write(folder.join(format!("{name}.1")), page(command, &name)?)?;
+    let mut count = 1;
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        count += write(below, folder)?;
+    }
+    Ok(count)
+}
+
+/// The page: what clap knows, then what it does not.
+fn page(command: &Command, name: &str) -> io::Result<Vec<u8>> {
+    // The text of exit codes below the help would be a section of its own; here it is a list.
+    let man = Man::new(command.clone().after_help("").after_long_help(""))
+        .title(name.to_uppercase())
+        .section("1")
+        .manual("Assay");
+    let mut text = Vec::new();
+    man.render_title(&mut text)?;
+    man.render_name_section(&mut text)?;
+    man.render_synopsis_section(&mut text)?;
+    man.render_description_section(&mut text)?;
+    if command.get_arguments().any(|argument| !argument.is_hide_set()) {
+        man.render_options_section(&mut text)?;
+    }
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut text)?;
+    }
+    let below = name.strip_prefix("assay-").unwrap_or("");
+    text.extend(exit_status(below).into_bytes());
+    text.extend(files_and_variables().into_bytes());
+    text.extend(see_also(name).into_bytes());
+    Ok(text)
+}
+
+fn exit_status(command: &str) -> String {
+    let mut text = String::from(".SH \"EXIT STATUS\"\n");
+    for (code, meaning) in exit::codes_of(command) {
+        text.push_str(&format!(".TP\n\\fB{}\\fR\n{}\n", code as u8, escaped(meaning)));
+    }
+    if let Some(note) = exit::note_of(command) {
+        text.push_str(&format!(".PP\n{}\n", escaped(note)));
+    }
+    text
+}
+
+fn files_and_variables() -> String {
+    let entries = [
+        (
+            "FILES",
+            &[
+                (
+                    "/var/lib/assay",
+                    "the ledger: every change of the host that was not yet taken back",
+                ),
+                ("runs/TIME-STUDY", "what a run leaves: manifest, samples, logs, verdict, report"),
+            ][..],
+        ),
+        (
+            "ENVIRONMENT",
+            &[
+                ("ASSAY_STATE", "the folder of the ledger, instead of /var/lib/assay"),
+                ("NO_COLOR", "no colours where it is set and not empty"),
+            ][..],
+        ),
+    ];
+    let mut text = String::new();
+    for (section, rows) in entries {
+        text.push_str(&format!(".SH {section}\n"));
+        for (what, meaning) in rows {
+            text.push_str(&format!(".TP\n\\fI{}\\fR\n{}\n", escaped(what), escaped(meaning)));
+        }
+    }
+    text
+}
+
+/// The pages above and beside.
+fn see_also(name: &str) -> String {
+    let mut pages = vec!["assay-load"];
+    if let Some((above, _)) = name.rsplit_once('-') {
+        pages.insert(0, above);
+    }
+    let pages = pages.iter().map(|page| format!("\\fB{}\\fR(1)", escaped(page)));
+    let pages = pages.collect::<Vec<_>>().join(", ");
+    format!(
+        ".SH \"SEE ALSO\"\n{pages}, \\fBcgroups\\fR(7), \\fBfio\\fR(1)\n.PP\nThe guide, the \
+         reference and the explanation are in \\fI/usr/share/doc/assay\\fR where Assay was \
+         installed as a package.\n"
+    )
+}
+
+/// Text for troff: hyphens that are minus signs, and no line that begins as a request.
+fn escaped(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-");
+    if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }
+}

@@ -1,0 +1,83 @@
+//! `assay predict`
+
+mod beside;
+mod calibrate;
+mod store;
+
+use std::time::{Duration, Instant};
+
+use assay_facts::HostFacts;
+use assay_model::{Costs, Prediction, predict};
+use assay_plan::Plan;
+use clap::Args;
+
+use crate::args::{StudyArguments, duration};
+use crate::command::run::{facts_for, plan_for, refuse};
+use crate::exit::Code;
+use crate::load::load;
+use crate::talk;
+
+pub(crate) use beside::{note, score_beside, scored};
+
+/// What `assay predict` takes.
+#[derive(Debug, Args)]
+pub(crate) struct PredictArguments {
+    #[command(flatten)]
+    study: StudyArguments,
+    /// First measure the study's disk: three short measurements of each kind of request (root)
+    #[arg(long)]
+    calibrate: bool,
+    /// How long each measurement takes
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "2s", requires = "calibrate")]
+    each: Duration,
+    /// The folder of the measurements; `runs/<time>-calibration` by default
+    #[arg(long, value_name = "DIR", requires = "calibrate")]
+    out: Option<std::path::PathBuf>,
+    /// Print prediction.json instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Predicts a study; touches the host only to calibrate.
+pub(crate) fn run(arguments: &PredictArguments) -> Code {
+    match carry_out(arguments) {
+        Ok(code) | Err(code) => code,
+    }
+}
+
+fn carry_out(arguments: &PredictArguments) -> Result<Code, Code> {
+    let loaded = load(&arguments.study, arguments.json)?;
+    let facts = facts_for(&loaded.study).map_err(|error| refuse(&error))?;
+    let plan = plan_for(&loaded.study, &facts, arguments.study.seed);
+    if arguments.calibrate {
+        let out = arguments.out.clone();
+        calibrate::measure(&plan, &facts, arguments.each, out)?;
+    }
+    for refusal in &plan.refusals {
+        talk::say(&format!("this host could not run it: {refusal}"));
+    }
+    let (prediction, took) = predicted(&loaded.study.name, &plan, &facts, arguments.study.seed);
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&prediction).map_err(|error| refuse(&error))?;
+        talk::data(&text);
+    } else {
+        talk::data(&assay_report::prediction_text(&prediction, talk::width()));
+        talk::say(&format!(
+            "predicted in {:.3} s, {:.0} times faster than running it ({:.0} s)",
+            took.as_secs_f64(),
+            prediction.run_s / took.as_secs_f64().max(1e-6),
+            prediction.run_s
+        ));
+    }
+    let known = prediction.verdict.map(Code::of_verdict);
+    Ok(known.unwrap_or(Code::Undecided))
+}
+
+/// The prediction of a plan with what is known of this host's disk, and how long it took to make.
+fn predicted(study: &str, plan: &Plan, facts: &HostFacts, seed: u64) -> (Prediction, Duration) {
+    let (costs, basis) = store::known(plan, facts);
+    let costs: Costs = costs.unwrap_or_default();
+    let began = Instant::now();
+    let prediction = predict(study, plan, facts, &costs, basis, seed);
+    (prediction, began.elapsed())
+}

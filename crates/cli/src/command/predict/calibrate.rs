@@ -1,0 +1,222 @@
+//! The measurements: a study of its own on the study's disk, run by the engine like any other, so
+//! that every change of the host is in the ledger and taken back.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use assay_facts::HostFacts;
+use assay_model::{Calibration, RequestKind, Taken, disk_of};
+use assay_plan::{DiskPlan, Plan, Slot, Trial};
+use assay_record::{Manifest, RepeatRecord, Run, Table, TrialRecord};
+use assay_study::{Disk, Format, Scalar, Study, Templated, parse};
+
+use super::store;
+use crate::command::run::{code, execute, plan_for, refuse, request};
+use crate::exit::Code;
+use crate::load::Loaded;
+use crate::talk;
+
+const STUDY: &str = include_str!("calibration.toml");
+
+/// Depth, bytes and groups of the three measurements: latency, many small requests, many large
+/// ones. Several groups, since a loop device serves each by a worker of its own.
+const POINTS: [(i64, &str, i64); 3] = [(1, "4k", 1), (32, "4k", 4), (32, "64k", 4)];
+
+/// Measures the plan's disk and stores what was found, in the run folder and below the state
+/// folder.
+pub(super) fn measure(
+    plan: &Plan,
+    facts: &HostFacts,
+    each: Duration,
+    out: Option<PathBuf>,
+) -> Result<(), Code> {
+    let Some((name, scheduler)) = disk_of(plan) else {
+        talk::error(&"the study has no disk that could be measured");
+        return Err(Code::Usage);
+    };
+    let Some(disk) = plan.trials.first().and_then(|trial| trial.disks.first()) else {
+        return Err(Code::Usage);
+    };
+    let study = study(disk, each).map_err(|why| refuse(&why))?;
+    let mut measured = plan_for(&study, facts, 1);
+    if let Some(refusal) = measured.refusals.first() {
+        talk::error(refusal);
+        talk::say("nothing was touched");
+        return Err(Code::Host);
+    }
+    keep_points(&mut measured);
+    let loaded = Loaded { study, text: STUDY.to_owned() };
+    let request = request(loaded, measured, facts.clone(), out, "calibration", 1)?;
+    let finished = execute(&request)?;
+    match code(&finished, Some(assay_judge::Verdict::Kept)) {
+        Code::Kept => {}
+        other => {
+            talk::error(&"the measurements did not come to their end");
+            return Err(other);
+        }
+    }
+    let run = Run::load(request.folder.path()).map_err(|error| refuse(&error))?;
+    let found = calibration(&run, facts, name, scheduler).map_err(|why| refuse(&why))?;
+    request.folder.write_json("calibration.json", &found).map_err(|error| refuse(&error))?;
+    keep(&found).map_err(|why| refuse(&why))
+}
+
+/// The study of the measurements on this disk.
+fn study(disk: &DiskPlan, each: Duration) -> Result<Study, String> {
+    let (study, findings) = parse("calibration", STUDY, &|_| Err("no files".to_owned()));
+    let mut study = study.ok_or_else(|| {
+        findings.first().map(|one| one.message.clone()).unwrap_or_else(|| "no study".to_owned())
+    })?;
+    study.design.at_most = each;
+    let mut queue = Vec::new();
+    if disk.scheduler.as_deref() == Some("bfq") {
+        for (name, value) in [("iosched/low_latency", 0), ("iosched/max_budget", 512)] {
+            queue.push((name.to_owned(), Templated::Value(Scalar::Integer(value))));
+        }
+    }
+    let measured = Disk {
+        source: disk.source.clone(),
+        size: Some(Templated::Value(disk.size)),
+        format: Templated::Value(Format::None),
+        partitions: Templated::Value(0),
+        scheduler: disk.scheduler.clone().map(Templated::Value),
+        queue,
+    };
+    study.disks.values_mut().for_each(|own| own.clone_from(&measured));
+    Ok(study)
+}
+
+/// Leaves of all combinations those that are measured, in their order.
+fn keep_points(plan: &mut Plan) {
+    let is_point = |trial: &Trial| {
+        let is = |name: &str, wanted: &Scalar| trial.factors.get(name) == Some(wanted);
+        POINTS.iter().any(|(depth, bytes, groups)| {
+            is("depth", &Scalar::Integer(*depth))
+                && is("bs", &Scalar::Text((*bytes).to_owned()))
+                && is("groups", &Scalar::Integer(*groups))
+        })
+    };
+    plan.trials.retain(is_point);
+    plan.slots = (0..plan.trials.len()).map(|trial| Slot { trial, repeat: 0 }).collect();
+}
+
+fn calibration(
+    run: &Run,
+    facts: &HostFacts,
+    disk: String,
+    scheduler: Option<String>,
+) -> Result<Calibration, String> {
+    let manifest: &Manifest = &run.manifest;
+    let trials = manifest.trials.iter().zip(&run.samples);
+    let taken: Result<Vec<Taken>, String> = trials
+        .map(|(trial, samples)| {
+            let repeat = trial.repeats.first().ok_or("a measurement is missing")?;
+            taken(trial, repeat, samples.first().map_or(&[], Vec::as_slice))
+        })
+        .collect();
+    let queues = manifest.trials.first().and_then(|trial| trial.repeats.first());
+    let pool = queues
+        .and_then(|repeat| repeat.queues.first())
+        .and_then(|queue| queue.at_start.get("nr_requests"))
+        .and_then(|text| text.trim().parse().ok())
+        .ok_or("`nr_requests` was not recorded")?;
+    Ok(Calibration {
+        schema: 1,
+        made_at: manifest.started_at.clone(),
+        host: facts.host_name.clone(),
+        kernel: facts.kernel.clone(),
+        processors: facts.cpus.model.clone(),
+        cpus: facts.cpus.allowed.len(),
+        disk,
+        scheduler,
+        pool,
+        taken: taken?,
+    })
+}
+
+fn taken(trial: &TrialRecord, repeat: &RepeatRecord, samples: &[Table]) -> Result<Taken, String> {
+    let factor = |name: &str| trial.factors.get(name);
+    let rw = factor("rw").and_then(|value| value.as_str()).unwrap_or_default().to_owned();
+    let writes = RequestKind::ALL.iter().any(|kind| kind.name() == rw && kind.writes);
+    let direction = if writes { "write" } else { "read" };
+    let io = trial.groups.first().and_then(|group| group.workloads.first()).map(|one| &one.io);
+    let (depth, bytes) = io
+        .and_then(|io| Some((io.outstanding?, io.block_size?)))
+        .ok_or("what the measurement asked is not known")?;
+    let mut iops = 0.0;
+    let mut cpu = 0.0;
+    let mut waited = 0.0;
+    for workload in &repeat.workloads {
+        let metric = |name: &str| {
+            let found = workload.metrics.get(name).copied();
+            found.ok_or_else(|| format!("`{}` gives no `{name}`", workload.workload))
+        };
+        let own = metric(&format!("{direction}_iops"))?;
+        let latency = workload.latency.get(direction).ok_or("fio gives no latency")?;
+        iops += own;
+        cpu += (metric("user_cpu_percent")? + metric("system_cpu_percent")?) / 100.0;
+        waited += own * latency.mean_ns * 1e-9;
+    }
+    if iops <= 0.0 {
+        return Err(format!("nothing was served in the measurement of `{rw}`"));
+    }
+    let (busy, idle) = processors(repeat, samples)?;
+    let seconds = repeat.stopped_ns.saturating_sub(repeat.all_released_ns) as f64 * 1e-9;
+    Ok(Taken {
+        rw,
+        bytes,
+        depth,
+        groups: u32::try_from(trial.groups.len()).unwrap_or(u32::MAX),
+        iops,
+        latency_s: waited / iops,
+        submit_cpu_s: cpu / iops,
+        cpu_s: busy / seconds.max(1e-9) / iops,
+        idle,
+    })
+}
+
+/// CPU seconds of the host in the window, and the part of all time that was idle.
+fn processors(repeat: &RepeatRecord, samples: &[Table]) -> Result<(f64, f64), String> {
+    let table = samples.iter().find(|table| table.source == "host_cpu");
+    let table = table.ok_or("the CPU time of the host was not recorded")?;
+    let grown = |names: &[&str]| -> f64 {
+        let of = |name: &&str| {
+            let window = repeat.all_released_ns..=repeat.stopped_ns;
+            let inside = table.series("host", name).filter(|(time, _)| window.contains(time));
+            let values: Vec<(u64, u64)> = inside.collect();
+            match (values.first(), values.last()) {
+                (Some((from, first)), Some((to, last))) if to > from => {
+                    let window_ns = window.end().saturating_sub(*window.start()) as f64;
+                    last.saturating_sub(*first) as f64 * 1e-9 * window_ns / (to - from) as f64
+                }
+                _ => 0.0,
+            }
+        };
+        names.iter().map(of).sum()
+    };
+    let busy = grown(&["user_ns", "nice_ns", "system_ns", "irq_ns", "softirq_ns"]);
+    let idle = grown(&["idle_ns", "iowait_ns"]);
+    if busy + idle <= 0.0 {
+        return Err("the counters of `host_cpu` did not move".to_owned());
+    }
+    Ok((busy, idle / (busy + idle)))
+}
+
+/// Stores it where predictions look for it, whole or not at all.
+fn keep(found: &Calibration) -> Result<(), String> {
+    let path = store::file(&found.disk, found.scheduler.as_deref());
+    let failed = |cause: &dyn std::fmt::Display| {
+        format!(
+            "cannot write {}: {cause}\n  hint: $ASSAY_STATE names a folder that can be written",
+            path.display()
+        )
+    };
+    let folder = path.parent().ok_or_else(|| failed(&"it has no folder"))?;
+    std::fs::create_dir_all(folder).map_err(|cause| failed(&cause))?;
+    let text = serde_json::to_string_pretty(found).map_err(|cause| failed(&cause))?;
+    let draft = path.with_extension("draft");
+    std::fs::write(&draft, text).map_err(|cause| failed(&cause))?;
+    std::fs::rename(&draft, &path).map_err(|cause| failed(&cause))?;
+    talk::say(&format!("calibration: {}", path.display()));
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! The study with the setting that was found, as a new file.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use assay_plan::Setting;
+use assay_study::{Bindings, rewrite, shipped_file};
+
+use crate::args::StudyArguments;
+use crate::exit::Code;
+use crate::load::reload;
+use crate::talk;
+
+/// Writes it. What the command line changed besides stays out: the file says what its author said,
+/// and in it the setting.
+pub(super) fn study(
+    file: &Path,
+    arguments: &StudyArguments,
+    name: &str,
+    text: &str,
+    setting: &Setting,
+    factors: &Bindings,
+) -> Result<(), Code> {
+    let refuse = |why: &dyn std::fmt::Display| {
+        talk::error(&format!(
+            "{} is not written: {why}\n  hint: paste the lines above into the study",
+            file.display()
+        ));
+        Code::Usage
+    };
+    let as_written = StudyArguments {
+        set: Vec::new(),
+        repeats: None,
+        at_most: None,
+        stop: None,
+        disk: None,
+        scheduler: None,
+        ..arguments.clone()
+    };
+    let from = reload(name, text, &as_written)?;
+    let to = setting.apply(&from, factors).map_err(|why| refuse(&why))?;
+    let beside = Path::new(&arguments.study).parent().unwrap_or(Path::new(""));
+    let load = |path: &str| {
+        shipped_file(path).or_else(|_| {
+            std::fs::read_to_string(beside.join(path)).map_err(|cause| format!("{path}: {cause}"))
+        })
+    };
+    let changed = rewrite(text, &from, &to, factors, &load).map_err(|why| refuse(&why))?;
+    File::create_new(file)
+        .and_then(|mut new| new.write_all(changed.as_bytes()))
+        .map_err(|cause| refuse(&cause))?;
+    talk::say(&format!("written: {}", file.display()));
+    Ok(())
+}

@@ -1,0 +1,178 @@
+//! Lines at the end of a terminal's output that are drawn anew in place.
+//!
+//! The cursor stays at the end of the last line, so that the `^C` that a terminal echoes is gone
+//! with the next frame. Nothing of the terminal is changed that a killed program would leave so:
+//! no hidden cursor, no alternate screen, no raw mode.
+
+use std::io::{Write, stderr};
+
+/// What stands at the end of the terminal now.
+#[derive(Debug, Default)]
+pub(crate) struct Screen {
+    /// The lines of the last frame.
+    drawn: Vec<String>,
+    /// Columns of the terminal when it was drawn.
+    columns: usize,
+}
+
+impl Screen {
+    /// Draws these lines in place of the last ones. The same frame is not written again.
+    pub(crate) fn draw(&mut self, lines: Vec<String>, columns: usize) {
+        if lines == self.drawn && columns == self.columns {
+            return;
+        }
+        put(&frame(&self.drawn, &lines, columns));
+        (self.drawn, self.columns) = (lines, columns);
+    }
+
+    /// Writes a line that stays, above the frame.
+    pub(crate) fn above(&mut self, text: &str, columns: usize) {
+        let lines = std::mem::take(&mut self.drawn);
+        put(&format!(
+            "{}{}\r\n",
+            frame(&lines, &[], columns),
+            text.trim_end().replace('\n', "\r\n")
+        ));
+        if !lines.is_empty() {
+            self.draw(lines, columns);
+        }
+    }
+
+    /// Takes the frame away; the cursor is where it was before the first one.
+    pub(crate) fn clear(&mut self, columns: usize) {
+        if !self.drawn.is_empty() {
+            put(&frame(&self.drawn, &[], columns));
+            self.drawn.clear();
+        }
+    }
+}
+
+/// In one piece, so that a terminal never shows half a frame. A terminal that has gone away is
+/// no reason to end a run.
+fn put(text: &str) {
+    let mut out = stderr().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// What turns the old lines into the new ones. Each line is written over and only then cleared
+/// to its end, so that what stays the same does not flicker.
+fn frame(old: &[String], new: &[String], columns: usize) -> String {
+    let mut text = String::from("\r");
+    let up = rows(old, columns).saturating_sub(1);
+    if up > 0 {
+        text.push_str(&format!("\u{1b}[{up}A"));
+    }
+    for (index, line) in new.iter().enumerate() {
+        let next = if index == 0 { "" } else { "\r\n" };
+        text.push_str(&format!("{next}{line}\u{1b}[K"));
+    }
+    // What the old frame had below.
+    text.push_str("\u{1b}[J");
+    text
+}
+
+/// Rows that lines take on a terminal of so many columns: one that has become narrower has
+/// broken those that are longer.
+fn rows(lines: &[String], columns: usize) -> usize {
+    lines.iter().map(|line| width(line).div_ceil(columns.max(1)).max(1)).sum()
+}
+
+/// Columns of a line, its colours left out.
+fn width(line: &str) -> usize {
+    let mut in_colour = false;
+    let mut columns = 0;
+    for sign in line.chars() {
+        match sign {
+            '\u{1b}' => in_colour = true,
+            'm' if in_colour => in_colour = false,
+            _ if in_colour => {}
+            _ => columns += 1,
+        }
+    }
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    /// A terminal that knows what frames are made of.
+    fn show(columns: usize, frames: &[&str]) -> Vec<String> {
+        let mut rows = vec![Vec::<char>::new()];
+        let (mut row, mut column) = (0, 0);
+        for text in frames {
+            let mut signs = text.chars();
+            while let Some(sign) = signs.next() {
+                match sign {
+                    '\r' => column = 0,
+                    '\n' => row += 1,
+                    '\u{1b}' => {
+                        let code: String = signs.by_ref().skip(1).take_while_inclusive().collect();
+                        match code.chars().last() {
+                            Some('A') => row -= code[..code.len() - 1].parse::<usize>().unwrap(),
+                            Some('K') => rows[row].truncate(column),
+                            Some('J') => {
+                                rows[row].truncate(column);
+                                rows.truncate(row + 1);
+                            }
+                            other => panic!("{other:?}"),
+                        }
+                    }
+                    _ => {
+                        assert!(column < columns, "a line is too long");
+                        if rows.len() <= row {
+                            rows.resize(row + 1, Vec::new());
+                        }
+                        let shown = &mut rows[row];
+                        shown.resize(shown.len().max(column + 1), ' ');
+                        shown[column] = sign;
+                        column += 1;
+                    }
+                }
+                if rows.len() <= row {
+                    rows.resize(row + 1, Vec::new());
+                }
+            }
+        }
+        rows.into_iter().map(|row| row.into_iter().collect()).collect()
+    }
+
+    trait TakeWhileInclusive: Iterator<Item = char> + Sized {
+        /// The digits of an escape sequence and the letter that ends it.
+        fn take_while_inclusive(self) -> impl Iterator<Item = char> {
+            let mut over = false;
+            self.take_while(move |sign| !std::mem::replace(&mut over, sign.is_alphabetic()))
+        }
+    }
+
+    impl<I: Iterator<Item = char>> TakeWhileInclusive for I {}
+
+    #[test]
+    fn a_frame_takes_the_place_of_the_one_before() {
+        let (one, two) = (lines(&["first", "second"]), lines(&["1st", "2nd", "third"]));
+        let shown = show(80, &["before\r\n", &frame(&[], &one, 80), &frame(&one, &two, 80)]);
+        assert_eq!(shown, ["before", "1st", "2nd", "third"]);
+        let shown = show(80, &[&frame(&[], &two, 80), &frame(&two, &one, 80)]);
+        assert_eq!(shown, ["first", "second"]);
+    }
+
+    #[test]
+    fn nothing_is_left_when_it_is_cleared() {
+        let one = lines(&["first", "second"]);
+        let shown = show(80, &["before\r\n", &frame(&[], &one, 80), &frame(&one, &[], 80)]);
+        assert_eq!(shown, ["before", ""]);
+    }
+
+    #[test]
+    fn lines_that_a_narrower_terminal_has_broken_are_counted() {
+        let one = lines(&["\u{1b}[1;31m0123456789\u{1b}[0m", "", "01234"]);
+        assert_eq!(rows(&one, 80), 3);
+        assert_eq!(rows(&one, 5), 4);
+        assert_eq!(rows(&one, 4), 6);
+        assert!(frame(&one, &[], 4).starts_with("\r\u{1b}[5A"));
+    }
+}

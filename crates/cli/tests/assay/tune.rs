@@ -1,0 +1,133 @@
+//! `assay tune` on the real kernel, reduced. Others may use the machine meanwhile, so that it may
+//! find nothing; whatever it says must follow from what it measured, and the host is as before.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::bench::Bench;
+use crate::running::{Running, json};
+use crate::study::Weights;
+
+fn command(bench: &Bench, study: &Path, more: &[&str]) -> std::process::Command {
+    let mut command = bench.program();
+    command.arg("tune").arg(study).arg("--out").arg(bench.out()).args(more);
+    command
+}
+
+fn names(found: &Value, key: &str) -> Vec<String> {
+    let all = found[key].as_array().unwrap().iter();
+    all.map(|one| one["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// That the exit code says what the document says, and the document what was measured.
+fn assert_follows(found: &Value, code: Option<i32>) {
+    let settings = found["settings"].as_array().unwrap();
+    assert_eq!(settings[0]["name"], "unchanged", "{found:#}");
+    let chosen = settings.iter().find(|one| one["name"] == found["chosen"]);
+    match found["outcome"].as_str() {
+        Some("found") => {
+            assert_eq!(code, Some(0));
+            assert_eq!(chosen.unwrap()["confirmation"]["verdict"], "kept", "{found:#}");
+        }
+        Some("none_keeps") => {
+            assert_eq!(code, Some(1));
+            for one in settings {
+                let data = ["confirmation", "search"].map(|stage| &one[stage]);
+                let data = data.into_iter().find(|data| !data.is_null()).unwrap();
+                assert_eq!(data["verdict"], "broken", "{found:#}");
+            }
+        }
+        Some("undecided") => assert_eq!((code, chosen), (Some(3), None), "{found:#}"),
+        other => panic!("{other:?}: {found:#}"),
+    }
+}
+
+#[test]
+fn a_search_tries_what_the_host_allows_confirms_by_fresh_repeats_and_puts_everything_back() {
+    let Some(bench) = Bench::on_host("tune") else { return };
+    let study = bench.write("study.toml", &Weights { at_most: "6 s", ..Weights::small() }.text());
+    let written = bench.path("tuned.toml");
+    let more = ["--for", "75s", "--settings", "2", "--keep", "scheduler", "--json", "--write"];
+    let mut command = command(&bench, &study, &more);
+    command.arg(&written);
+    let ended = Running::start(command, bench.folder(), bench.out()).end(Duration::from_secs(200));
+    bench.assert_host_is_as_before("after the search");
+    let found: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(found, json(&bench.out().join("tune.json")));
+    assert_follows(&found, ended.status.code());
+
+    // What was tried, and that the fresh repeats are trials of their own.
+    assert!(names(&found, "settings").iter().any(|name| name == "nr_requests=1024"), "{found:#}");
+    assert!(!names(&found, "not_tried").iter().any(|name| name.starts_with("scheduler")));
+    let manifest = json(&bench.out().join("manifest.json"));
+    let trials = manifest["trials"].as_array().unwrap();
+    let of = |stage: &str, name: &str| {
+        trials
+            .iter()
+            .find(|one| one["factors"]["stage"] == stage && one["factors"]["changed"] == name)
+    };
+    let (first, fresh) = (of("search", "unchanged"), of("confirmation", "unchanged"));
+    assert!(!first.unwrap()["repeats"].as_array().unwrap().is_empty());
+    assert!(!fresh.unwrap()["repeats"].as_array().unwrap().is_empty());
+    let changed = of("search", "nr_requests=1024").unwrap();
+    assert_eq!(changed["repeats"][0]["queues"][0]["at_start"]["nr_requests"], "1024");
+    assert_eq!(manifest["restored"], true);
+
+    // The report shows the search, also when it is written again.
+    let report = bench.out().join("report.html");
+    let text = fs::read_to_string(&report).unwrap();
+    let drawn = text.contains("aria-labelledby=\"frontier-title");
+    let why = text.contains("not available: fewer than two settings");
+    assert!(text.contains("id=\"tuning\"") && drawn != why, "drawn {drawn}, why {why}");
+    fs::remove_file(&report).unwrap();
+    bench.assay(["report".as_ref(), bench.out().as_os_str()]).assert_code(0);
+    assert_eq!(fs::read_to_string(&report).unwrap(), text);
+
+    // A file is written for a setting that was found, and is a study.
+    let changed = found["chosen"].as_str().is_some();
+    assert_eq!(written.exists(), changed, "{}", ended.stderr);
+    if changed {
+        bench.assay(["check".as_ref(), written.as_os_str()]).assert_code(0);
+    }
+}
+
+#[test]
+fn a_search_that_is_interrupted_judges_what_there_is_and_restores() {
+    let Some(bench) = Bench::on_host("tune, interrupted") else { return };
+    let study = bench.write("study.toml", &Weights { at_most: "6 s", ..Weights::small() }.text());
+    let command = command(&bench, &study, &["--for", "5m", "--json"]);
+    let mut running = Running::start(command, bench.folder(), bench.out());
+    running.wait_until("the second trial", |run| {
+        let events = fs::read_to_string(run.out().join("events.jsonl")).unwrap_or_default();
+        events.contains("\"trial\":1,\"repeat\":0,\"text\":\"run\"")
+    });
+    running.signal_from_terminal(Signal::INT);
+    let ended = running.end(Duration::from_secs(60));
+    ended.assert_code(130);
+    bench.assert_host_is_as_before("after the interruption");
+    let found: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(found["ended_early"], true);
+    assert!(found["sentence"].as_str().unwrap().contains("ended early"), "{found:#}");
+    assert_eq!(found["chosen"], Value::Null, "{found:#}");
+}
+
+#[test]
+fn what_cannot_be_searched_is_refused_before_the_host_is_touched() {
+    let bench = Bench::aside();
+    let refused = |words: &[&str], says: &[&str]| {
+        let ended = bench.assay(words);
+        ended.assert_code(2);
+        ended.assert_says(says);
+    };
+    refused(&["tune", "io-weight-scaling"], &["7 trials", "hint: ", "--set groups=4"]);
+    let text = Weights::small().text();
+    let silent = bench.write("silent.toml", text.split("[[promises]]").next().unwrap());
+    let silent = silent.to_string_lossy();
+    refused(&["tune", &silent], &["promises nothing of a single trial"]);
+    refused(&["tune", "io-weight", "--also", "speed"], &["iodepth"]);
+    assert!(!bench.path("runs").exists());
+}

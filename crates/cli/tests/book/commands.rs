@@ -1,0 +1,208 @@
+//! Every command line in the docs, each checked in the way that a table says.
+
+use std::fs;
+use std::path::Path;
+
+use assay_testbed::skip;
+
+use crate::extract::{CommandLine, blocks, command_lines};
+use crate::program::{Ended, assay, assay_load, run};
+
+/// How a command line is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Run as it stands; it must end with one of these codes.
+    Run(&'static [i32]),
+    /// Run with `--dry-run`: study, factors and options must fit, and the plan must be made. The
+    /// host may be unable to do it.
+    Plan,
+    /// Run with `--predict`: its arguments must be right.
+    Predict,
+    /// Run with `--help` behind its own words, which the program reads up to there: commands,
+    /// options and their values must be right.
+    Parse,
+}
+
+/// The longest of these that a command line begins with says how it is checked.
+const TABLE: &[(&str, Way, &str)] = &[
+    ("assay studies", Way::Run(&[0]), "touches nothing"),
+    ("assay check", Way::Run(&[0, 4]), "touches nothing"),
+    ("assay host", Way::Run(&[0]), "touches nothing"),
+    ("assay schema", Way::Run(&[0]), "touches nothing"),
+    ("assay completions", Way::Run(&[0]), "touches nothing"),
+    ("assay man", Way::Run(&[0]), "writes into the folder of the test"),
+    ("assay conform --list", Way::Run(&[0]), "touches nothing"),
+    ("assay judge --csv", Way::Run(&[0, 1, 3]), "numbers made up by the test"),
+    ("assay run", Way::Plan, "needs root and minutes; tests/assay runs studies"),
+    ("assay lab", Way::Parse, "boots a guest; tests/assay/lab does"),
+    ("assay judge", Way::Parse, "needs a run or fio's output; tests/assay/outside.rs"),
+    ("assay explain", Way::Parse, "needs a run and root"),
+    ("assay exec", Way::Parse, "needs root; tests/assay/exec.rs runs it"),
+    ("assay sample", Way::Parse, "needs root; tests/assay/sample.rs runs it"),
+    ("assay groups", Way::Parse, "names a group of another host; tests/assay/groups.rs"),
+    ("assay restore", Way::Parse, "would restore for others; tests/assay/killed.rs"),
+    ("assay conform", Way::Parse, "needs root; tests/assay/conform.rs runs it"),
+    ("assay report", Way::Parse, "needs a run; tests/assay/again.rs"),
+    ("assay compare", Way::Parse, "needs two runs"),
+    ("assay export", Way::Parse, "needs a run"),
+    ("assay predict", Way::Parse, "its own tests run it"),
+    ("assay tune", Way::Parse, "needs root and minutes"),
+    ("assay fleet", Way::Parse, "needs a cluster"),
+    ("assay-load filebench", Way::Parse, "names scripts and folders of its reader"),
+    ("assay-load ycsb", Way::Parse, "names folders of its reader"),
+    ("assay-load streamcluster", Way::Parse, "names files of its reader"),
+    ("assay-load blackscholes", Way::Parse, "names files of its reader"),
+    ("assay-load pages", Way::Parse, "names folders of its reader"),
+    ("assay-load build", Way::Parse, "names folders of its reader"),
+    ("assay-load", Way::Predict, "allocates nothing"),
+];
+
+fn rule(words: &[String]) -> Option<&'static (&'static str, Way, &'static str)> {
+    let begins = |prefix: &str| {
+        let mut own = words.iter();
+        prefix.split(' ').all(|word| own.next().is_some_and(|own| own == word))
+    };
+    TABLE.iter().filter(|(prefix, ..)| begins(prefix)).max_by_key(|(prefix, ..)| prefix.len())
+}
+
+/// Words without what stands for something that may be left out: `[CTRL]`.
+fn arguments(line: &CommandLine) -> Vec<String> {
+    line.words[1..].iter().filter(|word| !word.starts_with('[')).cloned().collect()
+}
+
+/// With an option before `--`, where the words of another command begin.
+fn with(mut words: Vec<String>, option: &str) -> Vec<String> {
+    let at = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    words.insert(at, option.to_owned());
+    words
+}
+
+/// What is wrong with a command line, if anything.
+fn check(line: &CommandLine, way: Way, folder: &Path) -> Option<String> {
+    let is_load = line.words[0] == "assay-load";
+    let carry_out = |words: Vec<String>| -> Ended {
+        match assay_load().filter(|_| is_load) {
+            Some(program) => run(&program, folder, words),
+            None => assay(folder, words),
+        }
+    };
+    let (words, codes): (_, &[i32]) = match way {
+        Way::Run(codes) => (arguments(line), codes),
+        Way::Plan => (with(arguments(line), "--dry-run"), &[0, 4]),
+        Way::Predict => (with(arguments(line), "--predict"), &[0, 4]),
+        Way::Parse => (with(arguments(line), "--help"), &[0]),
+    };
+    let ended = carry_out(words);
+    let as_it_should = ended.code.is_some_and(|code| codes.contains(&code));
+    (!as_it_should).then(|| format!("{:?}: {}{}", ended.code, ended.stderr, ended.stdout))
+}
+
+/// A folder with the files that the docs name.
+fn folder_of_a_reader() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let page = "docs/guide/own-study.md";
+    let blocks = blocks();
+    let study = blocks.iter().find(|block| block.page == page && block.text.contains("title "));
+    fs::write(folder.path().join("mine.toml"), &study.unwrap().text).unwrap();
+    let mut rates = String::from("group,time,amount\n");
+    for second in 1..=60 {
+        for (group, amount) in [("a", 10), ("b", 20), ("c", 40)] {
+            rates.push_str(&format!("{group},{second},{}\n", amount + second % 3));
+        }
+    }
+    fs::write(folder.path().join("rates.csv"), rates).unwrap();
+    folder
+}
+
+#[test]
+fn every_command_line_of_the_docs_is_right() {
+    let folder = folder_of_a_reader();
+    let lines = command_lines();
+    assert!(lines.len() > 80, "only {} command lines were found", lines.len());
+    let mut wrong = Vec::new();
+    let mut unbuilt = 0;
+    for line in &lines {
+        let text = line.words.join(" ");
+        let Some((_, way, why)) = rule(&line.words) else {
+            wrong.push(format!(
+                "{}: `{text}`: no row of the table says how to check it",
+                line.place
+            ));
+            continue;
+        };
+        if line.words[0] == "assay-load" && assay_load().is_none() {
+            unbuilt += 1;
+            continue;
+        }
+        println!("{} {way:?} ({why}): {text}", line.place);
+        if let Some(what) = check(line, *way, folder.path()) {
+            wrong.push(format!("{}: `{text}` ({way:?}): {what}", line.place));
+        }
+    }
+    if unbuilt > 0 {
+        let why = format!("{unbuilt} lines: assay-load was not built: cargo build -p assay-load");
+        skip("command lines of assay-load in the docs", &why);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn an_unknown_command_or_option_would_be_found() {
+    let folder = folder_of_a_reader();
+    let fails = |text: &str, way: Way| {
+        let words = text.split(' ').map(str::to_owned).collect();
+        check(&CommandLine { place: String::new(), words }, way, folder.path()).is_some()
+    };
+    assert!(fails("assay exec --bogus -- true", Way::Parse));
+    assert!(fails("assay exec --leftover eat -- true", Way::Parse));
+    assert!(fails("assay lab rnu io-weight", Way::Parse));
+    assert!(fails("assay run io-weight --set gruops=4", Way::Plan));
+    assert!(fails("assay check io-weight --at-most 20", Way::Run(&[0, 4])));
+    assert!(!fails("assay run io-weight --set groups=4", Way::Plan));
+    assert!(rule(&["assay".to_owned(), "bogus".to_owned()]).is_none());
+}
+
+/// Commands that pages name in running text: `assay COMMAND --option`.
+#[test]
+fn commands_and_options_in_running_text_exist() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut seen = std::collections::BTreeMap::new();
+    let mut wrong = Vec::new();
+    let mut checked = 0;
+    for path in crate::extract::pages() {
+        let text = fs::read_to_string(&path).unwrap();
+        for span in text.split('`').skip(1).step_by(2) {
+            let Some(rest) = span.strip_prefix("assay ") else { continue };
+            let mut words = rest.split(' ');
+            let Some(command) = words.next().filter(|word| is_command_word(word)) else { continue };
+            let help = seen.entry(command.to_owned()).or_insert_with(|| {
+                let ended = assay(folder.path(), [command, "--help"]);
+                (ended.code == Some(0)).then_some(ended.stdout)
+            });
+            checked += 1;
+            match help {
+                None => wrong.push(format!("{}: `{span}`: no such command", path.display())),
+                // Commands of the lab have options of their own, and pass others on.
+                Some(_) if command == "lab" => {}
+                Some(help) => {
+                    let own = rest.split(" -- ").next().unwrap_or(rest);
+                    for option in own
+                        .split([' ', '=', '|', '[', ']'])
+                        .filter(|word| word.starts_with("--") && word.len() > 2)
+                    {
+                        if !help.contains(option) {
+                            wrong.push(format!("{}: `{span}`: no `{option}`", path.display()));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(checked > 100, "only {checked} commands were found");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// `assay COMMAND` and `assay ...` stand for others.
+fn is_command_word(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|sign| sign.is_ascii_lowercase())
+}

@@ -1,0 +1,99 @@
+//! The docs as a book: links lead somewhere, and every page is bound.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::tree::{files, root, shown};
+
+/// Every page that people read, outside the sources.
+fn pages() -> Vec<(PathBuf, String)> {
+    let inside = files(&root().join("docs"), "md");
+    let top = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+    let top = top.iter().map(|name| root().join(name));
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        (path, text)
+    };
+    inside.into_iter().chain(top).map(read).collect()
+}
+
+/// The text outside blocks of code.
+fn prose(text: &str) -> String {
+    let mut inside = false;
+    let mut kept = Vec::new();
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            inside = !inside;
+        } else if !inside {
+            kept.push(line);
+        }
+    }
+    kept.join("\n")
+}
+
+/// The targets of links and images, `](target)`, code spans left out.
+fn targets(text: &str) -> Vec<String> {
+    let spans: String = prose(text).split('`').step_by(2).collect::<Vec<_>>().join("code");
+    let parts = spans.split("](").skip(1);
+    parts.filter_map(|part| part.split(')').next().map(str::to_owned)).collect()
+}
+
+/// The anchors of a page as GitHub and mdBook make them of headings.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let headings = prose(text);
+    let headings = headings.lines().filter(|line| line.starts_with('#'));
+    headings
+        .map(|line| {
+            let text = line.trim_start_matches('#').trim().to_lowercase();
+            let kept = text.chars().filter(|sign| sign.is_alphanumeric() || " -_".contains(*sign));
+            kept.map(|sign| if sign == ' ' { '-' } else { sign }).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn every_link_between_pages_leads_somewhere() {
+    let mut checked = 0;
+    for (path, text) in pages() {
+        for target in targets(&text) {
+            if target.contains("://") {
+                continue;
+            }
+            let (file, anchor) = target.split_once('#').unwrap_or((&target, ""));
+            let place = if file.is_empty() { path.clone() } else { beside(&path, file) };
+            assert!(place.exists(), "{}: `{target}` leads nowhere", shown(&path));
+            if !anchor.is_empty() {
+                let there = anchors(&std::fs::read_to_string(&place).unwrap());
+                assert!(there.contains(anchor), "{}: no heading for `{target}`", shown(&path));
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 100, "only {checked} links were found");
+}
+
+fn beside(page: &Path, file: &str) -> PathBuf {
+    page.parent().unwrap().join(file)
+}
+
+#[test]
+fn every_page_of_the_docs_is_in_the_table_of_contents_and_bound() {
+    let docs = root().join("docs");
+    for contents in ["README.md", "SUMMARY.md"] {
+        let text = std::fs::read_to_string(docs.join(contents)).unwrap();
+        let linked: BTreeSet<String> = targets(&text).into_iter().collect();
+        for path in files(&docs, "md") {
+            let name = path.strip_prefix(&docs).unwrap().display().to_string();
+            let is_cover = ["README.md", "SUMMARY.md"].contains(&name.as_str());
+            assert!(is_cover || linked.contains(&name), "docs/{contents} does not list {name}");
+        }
+    }
+}
+
+#[test]
+fn links_and_anchors_are_read_as_readers_follow_them() {
+    assert_eq!(targets("[a](b.md#c) `[x](y)` ![i](j.png)"), ["b.md#c", "j.png"]);
+    assert_eq!(targets("```\n[a](b)\n```\n"), Vec::<String>::new());
+    let there = anchors("# `assay judge` on numbers: why?\n## Less than root\n");
+    assert!(there.contains("assay-judge-on-numbers-why") && there.contains("less-than-root"));
+}

@@ -1,0 +1,215 @@
+//! From the repeats of a search and its confirmation to what they show.
+
+use assay_record::{AcrossRecord, ComparisonRecord, Levels, Manifest, Table};
+
+use super::seen::frontier;
+use super::{Measured, NotTried, Outcome, SettingResult, Tuning, sentence};
+use crate::judgement::{Interval, Judgement, Verdict};
+use crate::{Samples, judge};
+
+/// A setting with the trials of the run that tried it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tried {
+    /// Its name.
+    pub name: String,
+    /// What it changes, in words.
+    pub change: String,
+    /// How many things it changes.
+    pub changes: usize,
+    /// What to write into the study.
+    pub lines: Vec<String>,
+    /// Its trial of the search; `None` for one that never had its turn.
+    pub search: Option<usize>,
+    /// Its trial of the confirmation.
+    pub confirmation: Option<usize>,
+    /// After which rung it was left out.
+    pub left_out_after: Option<u32>,
+}
+
+/// A run of a search.
+#[derive(Debug, Clone)]
+pub struct Tuned<'r> {
+    /// What was recorded.
+    pub manifest: &'r Manifest,
+    /// Its samples.
+    pub samples: &'r Samples,
+    /// The run as judged.
+    pub judgement: &'r Judgement,
+    /// Settings, the unchanged one first.
+    pub tried: Vec<Tried>,
+    /// What the host could not do.
+    pub not_tried: Vec<NotTried>,
+    /// Whether somebody ended it early.
+    pub ended_early: bool,
+}
+
+/// Judges a search: fresh data alone says what a setting keeps.
+///
+/// `None` when not even the unchanged setting was tried.
+#[must_use]
+pub fn tuning(tuned: &Tuned<'_>) -> Option<Tuning> {
+    let first = tuned.tried.first()?;
+    let base =
+        tuned.judgement.trials.get(first.confirmation.or(first.search)?)?.promises.first()?;
+    let mut settings: Vec<SettingResult> =
+        tuned.tried.iter().filter_map(|tried| result(tuned, tried)).collect();
+    let points: Vec<Option<(f64, f64)>> = settings.iter().map(point).collect();
+    for (setting, on) in settings.iter_mut().zip(frontier(&points)) {
+        setting.on_frontier = on;
+    }
+    let mut not_tried = tuned.not_tried.clone();
+    let is_tried = |tried: &&Tried| settings.iter().any(|setting| setting.name == tried.name);
+    not_tried.extend(tuned.tried.iter().filter(|tried| !is_tried(tried)).map(|tried| NotTried {
+        name: tried.name.clone(),
+        why: "the time was over before its turn came".to_owned(),
+        for_time: true,
+    }));
+    let chosen = choose(&settings);
+    let outcome = match chosen {
+        Some(_) => Outcome::Found,
+        None if all_break(&settings) && !not_tried.iter().any(|one| one.for_time) => {
+            Outcome::NoneKeeps
+        }
+        None => Outcome::Undecided,
+    };
+    let confidence = |trial: Option<usize>| {
+        let record = tuned.manifest.trials.get(trial?)?.promises.first()?;
+        Some(record.confidence)
+    };
+    let mut found = Tuning {
+        schema: 1,
+        study: tuned.judgement.study.clone(),
+        measure: base.measure.clone(),
+        within: base.within,
+        search_confidence: confidence(first.search).unwrap_or(base.confidence),
+        confirmation_confidence: confidence(first.confirmation).unwrap_or(base.confidence),
+        outcome,
+        chosen: chosen.map(|index| settings[index].name.clone()),
+        lines: chosen.map(|index| settings[index].lines.clone()).unwrap_or_default(),
+        settings,
+        not_tried,
+        ended_early: tuned.ended_early,
+        sentence: String::new(),
+    };
+    found.sentence = sentence::of(&found);
+    Some(found)
+}
+
+fn result(tuned: &Tuned<'_>, tried: &Tried) -> Option<SettingResult> {
+    let measured = |trial: Option<usize>| Measured::of(tuned.judgement.trials.get(trial?)?);
+    let (search, confirmation) = (measured(tried.search), measured(tried.confirmation));
+    if search.is_none() && confirmation.is_none() {
+        return None;
+    }
+    let base = tuned.tried.first().filter(|base| base.name != tried.name);
+    let pair = base.and_then(|base| Some((tried.confirmation?, base.confirmation?)));
+    let before = pair.and_then(|(_, base)| measured(Some(base)));
+    Some(SettingResult {
+        name: tried.name.clone(),
+        change: tried.change.clone(),
+        changes: tried.changes,
+        lines: tried.lines.clone(),
+        rate_ratio: pair.and_then(|(of, to)| rate_ratio(tuned.manifest, tuned.samples, of, to)),
+        error_ratio: before.and_then(|before| error_ratio(confirmation.as_ref()?, &before)),
+        search,
+        left_out_after: tried.left_out_after,
+        confirmation,
+        on_frontier: false,
+    })
+}
+
+fn point(setting: &SettingResult) -> Option<(f64, f64)> {
+    let data = setting.best_data().filter(|data| data.verdict != Verdict::Void)?;
+    Some((data.error?.value, data.rate?))
+}
+
+/// Rates that differ by less count as the same.
+const ABOUT: f64 = 0.98;
+
+/// The fastest of those whose fresh repeats keep the promise; of those about as fast the one that
+/// changes least. The study stays as it is where no other is surely faster: a change needs a
+/// reason.
+fn choose(settings: &[SettingResult]) -> Option<usize> {
+    let keeps = |setting: &SettingResult| {
+        setting.confirmation.as_ref().is_some_and(|data| data.verdict == Verdict::Kept)
+    };
+    let unchanged_keeps = settings.first().is_some_and(keeps);
+    let surely_faster =
+        |setting: &SettingResult| setting.rate_ratio.is_some_and(|ratio| ratio.low > 1.0);
+    let rate = |index: usize| {
+        settings[index].confirmation.as_ref().and_then(|data| data.rate).unwrap_or(0.0)
+    };
+    let able: Vec<usize> = (0..settings.len())
+        .filter(|index| keeps(&settings[*index]))
+        .filter(|index| !unchanged_keeps || *index == 0 || surely_faster(&settings[*index]))
+        .collect();
+    let fastest = able.iter().map(|index| rate(*index)).fold(0.0, f64::max);
+    let about = able.into_iter().filter(|index| rate(*index) >= ABOUT * fastest);
+    about.min_by(|&one, &other| {
+        let changes = |index: usize| settings[index].changes;
+        changes(one).cmp(&changes(other)).then(rate(other).total_cmp(&rate(one)))
+    })
+}
+
+/// Whether each setting is broken by its own interval. That all are is false only if one keeps the
+/// promise and its interval says otherwise, so that no correction for many is needed (an
+/// intersection-union test; Berger 1982).
+fn all_break(settings: &[SettingResult]) -> bool {
+    let breaks = |setting: &SettingResult| {
+        setting.best_data().is_some_and(|data| data.verdict == Verdict::Broken)
+    };
+    !settings.is_empty() && settings.iter().all(breaks)
+}
+
+/// One error over another: the ends are those that are farthest apart, which holds whatever the
+/// two have in common.
+fn error_ratio(with: &Measured, without: &Measured) -> Option<Interval> {
+    let (with, without) = (with.error?, without.error?);
+    let over = |one: f64, other: f64| if other > 0.0 { one / other } else { f64::INFINITY };
+    (without.value > 0.0).then(|| Interval {
+        value: with.value / without.value,
+        low: over(with.low, without.high),
+        high: over(with.high, without.low),
+    })
+}
+
+/// The rate of one trial over that of another, by pairs of repeats, with its interval; `None` with
+/// fewer than two pairs.
+#[must_use]
+pub fn rate_ratio(
+    manifest: &Manifest,
+    samples: &Samples,
+    of: usize,
+    to: usize,
+) -> Option<Interval> {
+    let promise = manifest.trials.get(of)?.promises.first()?;
+    let levels = |trial: usize| -> Option<Levels> {
+        let (name, value) = manifest.trials.get(trial)?.factors.get_key_value(CHANGED)?;
+        Some([(name.clone(), value.clone())].into())
+    };
+    let comparison = ComparisonRecord {
+        measure: promise.measure.clone(),
+        group: None,
+        is: AcrossRecord::Ratio {
+            of: levels(of)?,
+            to: levels(to)?,
+            at_least: Some(0.0),
+            at_most: None,
+        },
+        confidence: 0.95,
+    };
+    let two: Vec<Vec<Vec<Table>>> =
+        [of, to].iter().map(|trial| samples.get(*trial).cloned().unwrap_or_default()).collect();
+    let manifest = Manifest {
+        trials: [of, to].iter().map(|trial| manifest.trials[*trial].clone()).collect(),
+        comparisons: vec![comparison],
+        references: Vec::new(),
+        ..manifest.clone()
+    };
+    let judged = judge(&manifest, &two);
+    let pair = judged.comparisons.first()?.pairs.first()?.clone();
+    Some(Interval { value: pair.ratio?, low: pair.low?, high: pair.high? })
+}
+
+/// The factor that tells settings apart, as `assay-plan` names it.
+const CHANGED: &str = "changed";

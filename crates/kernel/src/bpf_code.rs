@@ -1,0 +1,177 @@
+//! Programs of eBPF put together from instructions (Documentation/bpf/standardization/
+//! instruction-set.rst), with jumps to names.
+
+/// Registers: what a program or a helper answers, the first argument, the frame.
+pub(crate) const ANSWER: u8 = 0;
+pub(crate) const FIRST: u8 = 1;
+pub(crate) const FRAME: u8 = 10;
+
+/// What the 64-bit constant of [`Code::address`] stands for (`src_reg`, linux/bpf.h).
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Address {
+    /// The value of an array map with one element, by its descriptor.
+    MapValue(i32),
+    /// A map, by its descriptor.
+    Map(i32),
+}
+
+/// Operation codes: class, operation, size.
+const LOADS: [(u32, u8); 4] = [(1, 0x71), (2, 0x69), (4, 0x61), (8, 0x79)];
+const LOAD_CONSTANT: u8 = 0x18;
+const STORE: u8 = 0x7b;
+const COPY: u8 = 0xbf;
+const SET: u8 = 0xb7;
+const ADD_NUMBER: u8 = 0x07;
+const ADD: u8 = 0x0f;
+const MULTIPLY_NUMBER: u8 = 0x27;
+const JUMP_IF_EQUAL: u8 = 0x15;
+const JUMP_IF_AT_LEAST: u8 = 0x35;
+const JUMP_IF_BELOW: u8 = 0xa5;
+const JUMP: u8 = 0x05;
+const CALL: u8 = 0x85;
+
+/// What is called is a function of the kernel and no helper (`BPF_PSEUDO_KFUNC_CALL`).
+const OF_KERNEL: u8 = 2;
+const EXIT: u8 = 0x95;
+
+/// A program in the making.
+#[derive(Debug, Default)]
+pub(crate) struct Code {
+    words: Vec<u64>,
+    jumps: Vec<(usize, &'static str)>,
+    labels: Vec<(&'static str, usize)>,
+}
+
+impl Code {
+    fn push(&mut self, code: u8, destination: u8, source: u8, offset: i16, number: i32) {
+        self.words.push(
+            u64::from(code)
+                | u64::from(source << 4 | destination) << 8
+                | u64::from(offset as u16) << 16
+                | u64::from(number as u32) << 32,
+        );
+    }
+
+    fn jump(&mut self, code: u8, register: u8, number: i32, to: &'static str) {
+        self.jumps.push((self.words.len(), to));
+        self.push(code, register, 0, 0, number);
+    }
+
+    /// `to = *(from + offset)`, of 1, 2, 4 or 8 bytes.
+    pub(crate) fn load(&mut self, size: u32, to: u8, from: u8, offset: i32) {
+        let code = LOADS.iter().find(|(bytes, _)| *bytes == size).map_or(0x79, |(_, code)| *code);
+        self.push(code, to, from, offset as i16, 0);
+    }
+
+    /// `*(base + offset) = from`, of 8 bytes.
+    pub(crate) fn store(&mut self, base: u8, offset: i32, from: u8) {
+        self.push(STORE, base, from, offset as i16, 0);
+    }
+
+    /// `to = address`.
+    pub(crate) fn address(&mut self, to: u8, address: Address) {
+        let (source, number) = match address {
+            Address::MapValue(descriptor) => (2, descriptor),
+            Address::Map(descriptor) => (1, descriptor),
+        };
+        self.push(LOAD_CONSTANT, to, source, 0, number);
+        self.push(0, 0, 0, 0, 0);
+    }
+
+    /// `to = from`.
+    pub(crate) fn copy(&mut self, to: u8, from: u8) {
+        self.push(COPY, to, from, 0, 0);
+    }
+
+    /// `to = number`.
+    pub(crate) fn set(&mut self, to: u8, number: i32) {
+        self.push(SET, to, 0, 0, number);
+    }
+
+    /// `to += number`.
+    pub(crate) fn add_number(&mut self, to: u8, number: i32) {
+        self.push(ADD_NUMBER, to, 0, 0, number);
+    }
+
+    /// `to += from`.
+    pub(crate) fn add(&mut self, to: u8, from: u8) {
+        self.push(ADD, to, from, 0, 0);
+    }
+
+    /// `to *= number`.
+    pub(crate) fn multiply(&mut self, to: u8, number: i32) {
+        self.push(MULTIPLY_NUMBER, to, 0, 0, number);
+    }
+
+    /// Goes on at the name if the register is 0.
+    pub(crate) fn jump_if_zero(&mut self, register: u8, to: &'static str) {
+        self.jump(JUMP_IF_EQUAL, register, 0, to);
+    }
+
+    /// Goes on at the name if the register is this number or more.
+    pub(crate) fn jump_if_at_least(&mut self, register: u8, number: i32, to: &'static str) {
+        self.jump(JUMP_IF_AT_LEAST, register, number, to);
+    }
+
+    /// Goes on at the name if the register is below this number.
+    pub(crate) fn jump_if_below(&mut self, register: u8, number: i32, to: &'static str) {
+        self.jump(JUMP_IF_BELOW, register, number, to);
+    }
+
+    /// Goes on at the name.
+    pub(crate) fn go_on(&mut self, to: &'static str) {
+        self.jump(JUMP, 0, 0, to);
+    }
+
+    /// What follows has this name.
+    pub(crate) fn label(&mut self, name: &'static str) {
+        self.labels.push((name, self.words.len()));
+    }
+
+    /// Calls a helper of linux/bpf.h, with its arguments in the registers 1 to 5.
+    pub(crate) fn call(&mut self, helper: i32) {
+        self.push(CALL, 0, 0, 0, helper);
+    }
+
+    /// Calls the function of the kernel that has this type number, as a helper is called.
+    pub(crate) fn call_kernel(&mut self, function: u32) {
+        self.push(CALL, 0, OF_KERNEL, 0, function as i32);
+    }
+
+    /// Ends with this answer.
+    pub(crate) fn exit(&mut self, answer: i32) {
+        self.set(ANSWER, answer);
+        self.push(EXIT, 0, 0, 0, 0);
+    }
+
+    /// The program. A jump to a name that nothing has goes nowhere, which the kernel refuses.
+    pub(crate) fn finish(mut self) -> Vec<u64> {
+        for (at, name) in &self.jumps {
+            let target = self.labels.iter().find(|(label, _)| label == name);
+            let target = target.map_or(-1, |(_, target)| *target as i64 - *at as i64 - 1);
+            self.words[*at] |= u64::from(target as i16 as u16) << 16;
+        }
+        self.words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jumps_go_to_their_names_forwards_and_backwards() {
+        let mut code = Code::default();
+        code.set(FIRST, 0);
+        code.label("again");
+        code.add_number(FIRST, 1);
+        code.jump_if_zero(ANSWER, "end");
+        code.jump_if_below(FIRST, 9, "again");
+        code.label("end");
+        code.exit(0);
+        let words = code.finish();
+        let offset = |at: usize| (words[at] >> 16) as u16 as i16;
+        assert_eq!((offset(2), offset(3)), (1, -3));
+        assert_eq!(words.last().map(|word| *word as u8), Some(EXIT));
+    }
+}

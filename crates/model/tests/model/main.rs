@@ -1,0 +1,7 @@
+//! What studies are predicted to do, seen from outside.
+// A failure in what the tests share is a failure of the test.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
+
+mod laws;
+mod properties;
+mod toy;

@@ -1,0 +1,149 @@
+//! A prediction for a terminal, and how near it came.
+
+use assay_model::{Basis, Prediction, PromisePrediction, PromiseScore, Score, TrialPrediction};
+
+use super::layout::{Align, Column, table, wrap};
+use crate::number::{self, NONE, Unit};
+use crate::wording;
+
+/// More groups than this are shown by what they are owed.
+const SHOWN_SINGLY: usize = 16;
+
+/// The whole prediction.
+pub(crate) fn render(prediction: &Prediction, width: usize) -> String {
+    let mut lines = vec![format!("prediction of {}", prediction.study)];
+    let basis = match &prediction.calibration {
+        Basis::Measured(when) => format!("  rests on measurements of this disk ({when})"),
+        Basis::Assumed(why) => format!("  rests on assumptions: {why}"),
+    };
+    lines.extend(wrap(&basis, width, "  "));
+    for trial in &prediction.trials {
+        lines.push(String::new());
+        lines.extend(of_trial(trial, width));
+    }
+    if !prediction.knees.is_empty() {
+        lines.push(String::new());
+    }
+    for knee in &prediction.knees {
+        let found = match knee.breaks_at {
+            Some(groups) => format!("breaks from {groups} groups on"),
+            None => format!("holds up to {} groups", knee.searched_to),
+        };
+        let held = wording::factors(&knee.held);
+        let held = if held.is_empty() { String::new() } else { format!(" ({held})") };
+        let within = number::percent(knee.within, 0);
+        lines.extend(wrap(
+            &format!("{}{held}, within {within} %: {found}", knee.measure),
+            width,
+            "  ",
+        ));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn of_trial(trial: &TrialPrediction, width: usize) -> Vec<String> {
+    let name = wording::factors(&trial.factors);
+    let mut lines = vec![if name.is_empty() { "the trial".to_owned() } else { name }];
+    for why in &trial.outside {
+        lines.extend(wrap(
+            &format!("  outside of what was compared with runs: {why}"),
+            width,
+            "    ",
+        ));
+    }
+    for promise in &trial.promises {
+        lines.extend(of_promise(promise, width));
+    }
+    lines
+}
+
+fn of_promise(promise: &PromisePrediction, width: usize) -> Vec<String> {
+    if let Some(why) = &promise.not_available {
+        return wrap(&format!("  {}: not available: {why}", promise.measure), width, "    ");
+    }
+    let verdict = promise.verdict.map_or("none", wording::verdict);
+    let says = format!("  {}: {verdict}: {}", promise.measure, promise.reason);
+    let mut lines = wrap(&says, width, "    ");
+    let mut facts = Vec::new();
+    if let Some(error) = promise.worst_error {
+        facts.push(format!("worst error {} %", number::percent(error, 1)));
+    }
+    if let Some(rate) = promise.total_rate {
+        facts.push(format!("total {}", Unit::of_rate(&promise.measure, rate).with_label(rate)));
+    }
+    if let Some(idle) = promise.idle {
+        facts.push(format!("CPUs idle {} %", number::percent(idle, 1)));
+    }
+    if let Some(queue) = promise.queue {
+        facts.push(format!("mean queue {}", number::fixed(queue, 1)));
+    }
+    lines.extend(wrap(&format!("  {}", facts.join("; ")), width, "    "));
+    lines.extend(table(columns(promise), width));
+    lines
+}
+
+/// A group or several alike: name, share owed, sum of shares expected, how many.
+type Row = (String, f64, f64, f64);
+
+/// Names, what is owed and what is expected: of each group, or of all that are owed the same.
+fn columns(promise: &PromisePrediction) -> Vec<Column> {
+    let mut rows: Vec<Row> = Vec::new();
+    let singly = promise.groups.len() <= SHOWN_SINGLY;
+    for group in &promise.groups {
+        let same = |row: &&mut Row| (row.1 - group.expected_share).abs() < 1e-9;
+        match rows.iter_mut().find(same).filter(|_| !singly) {
+            Some(row) => {
+                row.2 += group.share;
+                row.3 += 1.0;
+            }
+            None => rows.push((group.name.clone(), group.expected_share, group.share, 1.0)),
+        }
+    }
+    let smallest = rows.iter().map(|row| row.1).fold(f64::INFINITY, f64::min);
+    let decimals = number::percent_decimals(smallest);
+    let cells = |of: &dyn Fn(&Row) -> String| rows.iter().map(of).collect();
+    let right = |heading: &str, of: &dyn Fn(&Row) -> String| {
+        Column::new(heading, Align::Right, 0, cells(of))
+    };
+    let name = |row: &Row| match row.3 > 1.0 {
+        true => format!("{} and {} like it", row.0, row.3 - 1.0),
+        false => row.0.clone(),
+    };
+    let error = |row: &Row| match row.1 > 0.0 {
+        true => number::signed_percent(row.2 / row.3 / row.1 - 1.0),
+        false => NONE.to_owned(),
+    };
+    vec![
+        Column::new("group", Align::Left, 0, cells(&name)),
+        right("owed %", &|row| number::percent(row.1, decimals)),
+        right("expected %", &|row| number::percent(row.2 / row.3, decimals)),
+        right("error %", &error),
+    ]
+}
+
+/// A score in a few lines.
+pub(crate) fn score(score: &Score, width: usize) -> String {
+    let all: Vec<&PromiseScore> = score.trials.iter().flat_map(|trial| &trial.promises).collect();
+    let Some((mean, points)) = score.mean_error.zip(score.mean_points) else {
+        return "prediction: nothing of it can be set beside a number\n".to_owned();
+    };
+    let outside = all.iter().filter(|one| !one.outside.is_empty()).count();
+    let mut text = format!(
+        "prediction: shares off by {} % of what was found in the mean ({} points); {} of {} \
+         verdicts as predicted",
+        number::percent(mean, 1),
+        number::percent(points, 2),
+        score.right,
+        score.verdicts
+    );
+    if outside > 0 {
+        text.push_str(&format!(
+            "; {outside} of {} outside of what was compared with runs",
+            all.len()
+        ));
+    }
+    let mut lines = wrap(&text, width, "  ");
+    lines.push(String::new());
+    lines.join("\n")
+}

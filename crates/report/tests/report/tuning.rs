@@ -1,0 +1,128 @@
+//! What a search came to, on the page and in a terminal.
+
+use assay_judge::{Interval, Measured, NotTried, Outcome, SettingResult, Tuning, Verdict};
+
+use crate::cases;
+
+fn measured(error: f64, rate: f64, verdict: Verdict) -> Measured {
+    Measured {
+        repeats: 3,
+        window_s: 18.0,
+        verdict,
+        error: Some(Interval { value: error, low: error * 0.8, high: error * 1.2 }),
+        rate: Some(rate),
+        reason: "as it says".to_owned(),
+    }
+}
+
+fn setting(name: &str, error: f64, rate: f64, verdict: Verdict) -> SettingResult {
+    SettingResult {
+        name: name.to_owned(),
+        change: format!("`{name}`"),
+        changes: 1,
+        lines: vec![format!("queue = {{ \"{name}\" }}")],
+        search: Some(measured(error * 1.1, rate, Verdict::Undecided)),
+        left_out_after: None,
+        confirmation: Some(measured(error, rate, verdict)),
+        rate_ratio: Some(Interval { value: rate / 1e8, low: 0.9, high: 1.3 }),
+        error_ratio: Some(Interval { value: error / 0.4, low: 0.01, high: 0.2 }),
+        on_frontier: true,
+    }
+}
+
+fn found() -> Tuning {
+    let chosen = setting("nr_requests=1024", 0.02, 1.2e8, Verdict::Kept);
+    Tuning {
+        schema: 1,
+        study: "io-weight".to_owned(),
+        measure: "io.bytes".to_owned(),
+        within: 0.1,
+        search_confidence: 0.9875,
+        confirmation_confidence: 0.975,
+        outcome: Outcome::Found,
+        chosen: Some(chosen.name.clone()),
+        lines: chosen.lines.clone(),
+        settings: vec![
+            setting("unchanged", 0.4, 1e8, Verdict::Broken),
+            chosen,
+            SettingResult {
+                confirmation: None,
+                left_out_after: Some(1),
+                on_frontier: false,
+                ..setting("<slow>", 0.3, 0.2e8, Verdict::Broken)
+            },
+        ],
+        not_tried: vec![NotTried {
+            name: "scheduler=none".to_owned(),
+            why: "it does not obey weights".to_owned(),
+            for_time: false,
+        }],
+        ended_early: false,
+        sentence: "With `nr_requests` = 1024 the study keeps the promise.".to_owned(),
+    }
+}
+
+fn page(found: &Tuning) -> String {
+    let run = cases::broken();
+    let page =
+        assay_report::html_of_tuning(&run.manifest, &run.judgement, &run.samples, found).unwrap();
+    page.split("<script data-library").next().unwrap().replace("&#x2f;", "/")
+}
+
+#[test]
+fn the_page_of_a_search_begins_with_its_answer_and_a_figure_that_needs_no_program() {
+    let page = page(&found());
+    for wanted in [
+        "id=\"tuning\"",
+        "a setting was found",
+        "<svg viewBox",
+        "role=\"img\"",
+        "<title id=\"frontier-title\">",
+        "queue = { &quot;nr_requests=1024&quot; }",
+        "nr_requests=1024 (chosen)",
+        "left out after rung 1",
+        "scheduler=none",
+    ] {
+        assert!(page.contains(wanted), "{wanted} is missing");
+    }
+    let svg = page.split("<svg viewBox").nth(1).unwrap().split("</svg>").next().unwrap();
+    assert_eq!(svg.matches("<circle").count(), 4, "three settings, and a ring for the chosen one");
+    assert!(svg.contains("&lt;slow&gt;") && !svg.contains("<slow>"), "{svg}");
+    assert!(!svg.contains("NaN") && !svg.contains("\"inf"), "a number is none: {svg}");
+}
+
+#[test]
+fn settings_without_numbers_leave_a_reason_in_place_of_the_figure() {
+    let mut found = found();
+    for one in &mut found.settings {
+        (one.search, one.confirmation) = (None, None);
+    }
+    let page = page(&found);
+    assert!(page.contains("not available: fewer than two settings"), "no reason");
+}
+
+#[test]
+fn the_page_of_any_other_run_has_no_search() {
+    let run = cases::broken();
+    let page = assay_report::html(&run.manifest, &run.judgement, &run.samples).unwrap();
+    assert!(!page.contains("id=\"tuning\""));
+}
+
+#[test]
+fn a_terminal_shows_every_setting_the_sentence_and_the_lines_to_paste() {
+    let text = assay_report::tuning_text(&found(), 140);
+    for wanted in [
+        "* nr_requests=1024",
+        "  unchanged",
+        "error, fresh",
+        "kept",
+        "broken",
+        "not tried: scheduler=none: it does not obey weights",
+        "With `nr_requests` = 1024 the study keeps the promise.",
+        "  queue = { \"nr_requests=1024\" }",
+    ] {
+        assert!(text.contains(wanted), "{wanted} is missing in\n{text}");
+    }
+    let narrow = assay_report::tuning_text(&found(), 60);
+    assert!(!narrow.contains("error, search") && narrow.contains("error, fresh"), "{narrow}");
+}
