@@ -45,12 +45,16 @@ pub(crate) enum Command {
     Host(HostArguments),
     /// Judge a recorded run again, or numbers from elsewhere
     Judge(crate::command::judge::JudgeArguments),
+    /// Compare two runs, two levels, or a run with a baseline
+    Compare(crate::command::compare::CompareArguments),
     /// Find out by intervention why a run's promise was broken
     Explain(crate::command::explain::ExplainArguments),
     /// Search the setting that keeps a study's promise at the highest throughput
     Tune(crate::command::tune::TuneArguments),
-    /// Write the report of a recorded run again
+    /// Write the report of a run again, or the list of all runs
     Report(ReportArguments),
+    /// Write runs as Parquet, CSV, JSON lines, OpenMetrics, or as other tools do
+    Export(crate::command::export::ExportArguments),
     /// Run any command under limits, and say which of them bound
     Exec(crate::command::exec::ExecArguments),
     /// Record what a command, process or group does, without a study
@@ -130,6 +134,12 @@ pub(crate) struct RunArguments {
     /// left out
     #[arg(long, value_name = "K/N")]
     pub(crate) slice: Option<assay_plan::Slice>,
+    /// Compare with this run afterwards; exit code 1 also when something became worse
+    #[arg(long, value_name = "RUN")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Write samples and events as JSON lines to this file while it runs; `-` for stdout
+    #[arg(long, value_name = "FILE")]
+    pub(crate) live_jsonl: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -160,7 +170,11 @@ pub(crate) struct HostArguments {
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
     /// The folder of a run
-    pub(crate) run: PathBuf,
+    #[arg(required_unless_present = "index")]
+    pub(crate) run: Option<PathBuf>,
+    /// Write the list of all runs in this folder (index.html) instead
+    #[arg(long, value_name = "RUNS", conflicts_with = "run")]
+    pub(crate) index: Option<PathBuf>,
 }
 
 fn stop(text: &str) -> Result<Stop, String> {

@@ -6,8 +6,8 @@ mod spread;
 mod traits;
 
 pub use document::{
-    Difference, Differs, FleetComparison, FleetGroup, FleetHost, FleetJudgement, FleetPromise,
-    FleetTrial, HostState, HostVerdict, PromiseOnHost, conclude,
+    Differs, FleetComparison, FleetGroup, FleetHost, FleetJudgement, FleetPromise, FleetTrial,
+    HostDifference, HostState, HostVerdict, PromiseOnHost, conclude,
 };
 pub use merge::FleetMerge;
 pub use spread::{Extreme, Spread};

@@ -10,6 +10,7 @@
 //!                                     validity gates, causes  ---------->  verdict
 //! ```
 
+mod against;
 mod caps;
 mod catalogue;
 mod causes;
@@ -53,6 +54,10 @@ use assay_record::{Manifest, Table};
 use comparison::Given;
 use wanted::Found;
 
+pub use against::{
+    ComparedRun, Difference, Estimated, Likeness, MeasureComparison, PromiseChange, PromiseState,
+    RunComparison, Side, Terms, TrialComparison, compare_levels, compare_runs,
+};
 pub use catalogue::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
 pub use compared::{
     ComparisonJudgement, ExpectedGain, LevelJudgement, PairJudgement, ReferenceJudgement,
@@ -62,9 +67,9 @@ pub use explain::{
     excluded, explain, predict,
 };
 pub use fleet::{
-    Difference, Differs, Extreme, FleetComparison, FleetGroup, FleetHost, FleetJudgement,
-    FleetMerge, FleetPromise, FleetTrial, HostState, HostVerdict, PromiseOnHost, Spread, conclude,
-    differences, traits,
+    Differs, Extreme, FleetComparison, FleetGroup, FleetHost, FleetJudgement, FleetMerge,
+    FleetPromise, FleetTrial, HostDifference, HostState, HostVerdict, PromiseOnHost, Spread,
+    conclude, differences, traits,
 };
 pub use judgement::{
     Cause, Check, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement,

@@ -12,6 +12,7 @@ mod memory_management;
 mod over_time;
 mod overview;
 mod page_nodes;
+mod ratios;
 mod series;
 mod spec;
 mod threads;
@@ -29,6 +30,7 @@ pub(crate) use frontier::frontier;
 pub(crate) use levels::levels;
 pub(crate) use overview::overview;
 pub(crate) use page_nodes::node_columns;
+pub(crate) use ratios::ratios;
 pub(crate) use threads::short;
 
 /// One figure of the page, or its empty place with the reason.

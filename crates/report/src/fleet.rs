@@ -153,7 +153,7 @@ pub(crate) mod tests {
     use std::collections::BTreeMap;
 
     use assay_judge::{
-        Difference, Differs, Extreme, FleetGroup, FleetTrial, PromiseOnHost, Verdict,
+        Differs, Extreme, FleetGroup, FleetTrial, HostDifference, PromiseOnHost, Verdict,
     };
 
     use super::*;
@@ -219,7 +219,7 @@ pub(crate) mod tests {
                 host("beta", Some(Verdict::Broken)),
                 host("gamma", None),
             ],
-            differences: vec![Difference {
+            differences: vec![HostDifference {
                 what: "kernel".to_owned(),
                 usual: "6.1.0".to_owned(),
                 alike: 1,

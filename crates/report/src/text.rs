@@ -1,6 +1,7 @@
 //! The judgement for a terminal.
 
 mod across;
+pub(crate) mod against;
 pub(crate) mod explanation;
 pub(crate) mod fleet;
 mod groups;

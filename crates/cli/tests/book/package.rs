@@ -58,7 +58,8 @@ fn the_package_installs_runs_and_goes_without_a_trace() {
         assert!(listed.lines().any(|line| line.ends_with(file)), "no {file} in:\n{listed}");
     }
     assert!(listed.lines().all(|line| line.contains("root/root")), "{listed}");
-    let checked = Command::new(root().join("scripts/package-check")).arg(&package).output().unwrap();
+    let checked =
+        Command::new(root().join("scripts/package-check")).arg(&package).output().unwrap();
     let said = String::from_utf8_lossy(&checked.stdout).into_owned()
         + &String::from_utf8_lossy(&checked.stderr);
     if checked.status.code() == Some(UNABLE) {

@@ -26,6 +26,7 @@ const FLOORS: [&str; 24] = [
     "judge",
     "model",
     "report",
+    "share",
     "lab",
     "fleet",
     "cli",

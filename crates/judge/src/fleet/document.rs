@@ -32,7 +32,7 @@ pub struct FleetJudgement {
     /// One entry for each task: a host, or a host and a slice of the trials.
     pub hosts: Vec<FleetHost>,
     /// In what the hosts that brought a run are not alike.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<HostDifference>,
     /// One entry for each combination of factors.
     pub trials: Vec<FleetTrial>,
     /// One entry for each promise across trials and combination of the factors that it holds.
@@ -91,7 +91,7 @@ pub struct FleetHost {
 
 /// Something in which the hosts are not alike.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Difference {
+pub struct HostDifference {
     /// What: `kernel`, `topology`, `scheduler of scratch`.
     pub what: String,
     /// How most hosts are.

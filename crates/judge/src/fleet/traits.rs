@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_facts::{Available, Hierarchy, HostFacts, Layout};
 use assay_record::Manifest;
 
-use super::document::{Difference, Differs, FleetHost};
+use super::document::{Differs, FleetHost, HostDifference};
 
 /// What the host of a run is: by name, in words that are equal where hosts are alike.
 #[must_use]
@@ -112,13 +112,13 @@ fn tools(manifest: &Manifest) -> BTreeMap<String, String> {
 
 /// In what hosts are not alike. How most are is usual; among equals, how the first is.
 #[must_use]
-pub fn differences(hosts: &[FleetHost]) -> Vec<Difference> {
+pub fn differences(hosts: &[FleetHost]) -> Vec<HostDifference> {
     let known: Vec<&FleetHost> = hosts.iter().filter(|host| !host.traits.is_empty()).collect();
     let names: BTreeSet<&String> = known.iter().flat_map(|host| host.traits.keys()).collect();
     names.into_iter().filter_map(|name| difference(name, &known)).collect()
 }
 
-fn difference(name: &str, hosts: &[&FleetHost]) -> Option<Difference> {
+fn difference(name: &str, hosts: &[&FleetHost]) -> Option<HostDifference> {
     let of = |host: &FleetHost| {
         host.traits.get(name).cloned().unwrap_or_else(|| "not recorded".to_owned())
     };
@@ -139,7 +139,7 @@ fn difference(name: &str, hosts: &[&FleetHost]) -> Option<Difference> {
         .map(|host| Differs { node: host.node.clone(), is: of(host) })
         .filter(|differs| differs.is != usual)
         .collect();
-    Some(Difference { what: name.to_owned(), usual, alike, others })
+    Some(HostDifference { what: name.to_owned(), usual, alike, others })
 }
 
 #[cfg(test)]

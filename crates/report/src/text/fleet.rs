@@ -91,7 +91,7 @@ fn hosts(hosts: &[FleetHost], width: usize, paint: Paint) -> Vec<String> {
 }
 
 fn differences(judgement: &FleetJudgement, width: usize) -> Vec<String> {
-    let line = |found: &assay_judge::Difference| {
+    let line = |found: &assay_judge::HostDifference| {
         let others: Vec<String> =
             found.others.iter().map(|one| format!("{}: {}", one.node, one.is)).collect();
         let alike = wording::count(found.alike, "host", "hosts");
