@@ -61,6 +61,9 @@ pub(crate) enum Command {
     Restore(crate::command::restore::RestoreArguments),
     /// What will hold and where it breaks, before measuring
     Predict(crate::command::predict::PredictArguments),
+    /// Run a study on many hosts through Slurm, and merge what they found
+    #[command(subcommand)]
+    Fleet(crate::command::fleet::FleetCommand),
     /// Run studies and commands in a virtual machine
     ///
     /// Other kernels, layouts of control groups, NUMA nodes and disks, without a change of this host.
@@ -123,6 +126,10 @@ pub(crate) struct RunArguments {
     /// Print the plan and stop there, as `assay check` does
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Only a part of the trials, as `2/4` for the second of four; promises across trials are then
+    /// left out
+    #[arg(long, value_name = "K/N")]
+    pub(crate) slice: Option<assay_plan::Slice>,
 }
 
 #[derive(Debug, Args)]

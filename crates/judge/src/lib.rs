@@ -21,6 +21,7 @@ mod expected_gain;
 mod explain;
 mod feasible;
 mod figures;
+mod fleet;
 mod gates;
 mod grid;
 mod judgement;
@@ -59,6 +60,11 @@ pub use compared::{
 pub use explain::{
     Arm, ArmResult, Effect, Expect, Explained, Explanation, Finding, Prediction, Question, Scored,
     excluded, explain, predict,
+};
+pub use fleet::{
+    Difference, Differs, Extreme, FleetComparison, FleetGroup, FleetHost, FleetJudgement,
+    FleetMerge, FleetPromise, FleetTrial, HostState, HostVerdict, PromiseOnHost, Spread, conclude,
+    differences, traits,
 };
 pub use judgement::{
     Cause, Check, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement,

@@ -2,6 +2,7 @@
 
 mod across;
 pub(crate) mod explanation;
+pub(crate) mod fleet;
 mod groups;
 mod layout;
 pub(crate) mod paint;

@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod conform;
 pub(crate) mod exec;
 pub(crate) mod explain;
+pub(crate) mod fleet;
 pub(crate) mod groups;
 pub(crate) mod host;
 pub(crate) mod judge;

@@ -37,6 +37,10 @@ fn prepare(arguments: &RunArguments) -> Result<Request, Code> {
     let loaded = load(&arguments.study, arguments.json)?;
     let facts = facts_for(&loaded.study).map_err(|error| refuse(&error))?;
     let plan = plan_for(&loaded.study, &facts, arguments.study.seed);
+    let plan = match arguments.slice {
+        Some(slice) => plan.slice(slice),
+        None => plan,
+    };
     if !plan.refusals.is_empty() {
         for refusal in &plan.refusals {
             talk::error(refusal);

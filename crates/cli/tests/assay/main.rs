@@ -13,6 +13,7 @@ mod delegated;
 mod drift;
 mod exec;
 mod faults;
+mod fleet;
 mod full_disk;
 mod groups;
 mod halt;
