@@ -47,7 +47,7 @@ pub(crate) enum Command {
     Judge(crate::command::judge::JudgeArguments),
     /// Find out by intervention why a run's promise was broken
     Explain(crate::command::explain::ExplainArguments),
-    /// Search the setting that keeps a study's promise at the highest throughput
+    /// Search the setting that keeps a promise at the most throughput
     Tune(crate::command::tune::TuneArguments),
     /// Write the report of a recorded run again
     Report(ReportArguments),
@@ -61,7 +61,7 @@ pub(crate) enum Command {
     Restore(crate::command::restore::RestoreArguments),
     /// What will hold and where it breaks, before measuring
     Predict(crate::command::predict::PredictArguments),
-    /// Run a study on many hosts through Slurm, and merge what they found
+    /// Run a study on many hosts through Slurm, and merge the runs
     #[command(subcommand)]
     Fleet(crate::command::fleet::FleetCommand),
     /// Run studies and commands in a virtual machine
