@@ -49,7 +49,7 @@ pub(crate) enum Command {
     Compare(crate::command::compare::CompareArguments),
     /// Find out by intervention why a run's promise was broken
     Explain(crate::command::explain::ExplainArguments),
-    /// Search the setting that keeps a study's promise at the highest throughput
+    /// Search the setting that keeps a promise at the most throughput
     Tune(crate::command::tune::TuneArguments),
     /// Write the report of a run again, or the list of all runs
     Report(ReportArguments),
@@ -65,7 +65,7 @@ pub(crate) enum Command {
     Restore(crate::command::restore::RestoreArguments),
     /// What will hold and where it breaks, before measuring
     Predict(crate::command::predict::PredictArguments),
-    /// Run a study on many hosts through Slurm, and merge what they found
+    /// Run a study on many hosts through Slurm, and merge the runs
     #[command(subcommand)]
     Fleet(crate::command::fleet::FleetCommand),
     /// Run studies and commands in a virtual machine
