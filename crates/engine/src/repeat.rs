@@ -298,9 +298,10 @@ impl Spent {
 }
 
 /// Attributes that decide what a share means, whether the study sets them or not.
-const ALWAYS_READ: [&str; 7] = [
+const ALWAYS_READ: [&str; 8] = [
     "nr_requests",
     "rotational",
+    "wbt_lat_usec",
     "iosched/low_latency",
     "iosched/slice_idle",
     "iosched/strict_guarantees",

@@ -10,6 +10,8 @@
 //!                                     validity gates, causes  ---------->  verdict
 //! ```
 
+mod against;
+mod caps;
 mod catalogue;
 mod causes;
 mod compared;
@@ -20,9 +22,11 @@ mod expected_gain;
 mod explain;
 mod feasible;
 mod figures;
+mod fleet;
 mod gates;
 mod grid;
 mod judgement;
+mod kernel_version;
 mod looks;
 mod margin;
 mod measure;
@@ -50,11 +54,23 @@ use assay_record::{Manifest, Table};
 use comparison::Given;
 use wanted::Found;
 
+pub use against::{
+    ComparedRun, Difference, Estimated, Likeness, MeasureComparison, PromiseChange, PromiseState,
+    RunComparison, Side, Terms, TrialComparison, compare_levels, compare_runs,
+};
 pub use catalogue::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
 pub use compared::{
     ComparisonJudgement, ExpectedGain, LevelJudgement, PairJudgement, ReferenceJudgement,
 };
-pub use explain::{Arm, ArmResult, Effect, Explained, Explanation, Finding, explain};
+pub use explain::{
+    Arm, ArmResult, Effect, Expect, Explained, Explanation, Finding, Prediction, Question, Scored,
+    excluded, explain, predict,
+};
+pub use fleet::{
+    Differs, Extreme, FleetComparison, FleetGroup, FleetHost, FleetJudgement, FleetMerge,
+    FleetPromise, FleetTrial, HostDifference, HostState, HostVerdict, PromiseOnHost, Spread,
+    conclude, differences, traits,
+};
 pub use judgement::{
     Cause, Check, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement,
     Verdict, WorkloadFigures,

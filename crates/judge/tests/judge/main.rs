@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod across;
 #[cfg(test)]
+mod against;
+#[cfg(test)]
 mod causes;
 #[cfg(test)]
 mod coverage;
@@ -12,6 +14,8 @@ mod cpu;
 mod document;
 #[cfg(test)]
 mod drift;
+#[cfg(test)]
+mod explained;
 #[cfg(test)]
 mod gates;
 #[cfg(test)]
@@ -23,9 +27,13 @@ mod outside;
 #[cfg(test)]
 mod placed;
 #[cfg(test)]
+mod recorded;
+#[cfg(test)]
 mod repeats;
 #[cfg(test)]
 mod simulation;
+#[cfg(test)]
+mod surroundings;
 #[cfg(test)]
 mod synthetic;
 #[cfg(test)]

@@ -24,12 +24,15 @@ impl Answer {
     pub(super) fn of(asked: &Asked, seed: u64) -> Self {
         match asked.obeyed_by.as_deref() {
             Some("iocost") => Self(by_model(asked)),
-            _ => Self(simulate(&asked.question, Effort::of(asked.question.members.len()), seed)),
+            _ => Self(simulate(&asked.question, Effort::of(&asked.question), seed)),
         }
     }
 
     pub(super) fn promise(&self, asked: &Asked, promise: &PromiseRecord) -> PromisePrediction {
         let question = &asked.question;
+        if let (RelationRecord::Proportional(knob), None) = (&promise.is, &asked.obeyed_by) {
+            return not_available(promise, format!("no group has `{knob}` on this host"));
+        }
         let expected = match &promise.is {
             RelationRecord::Proportional(_) => question.expected(),
             RelationRecord::Equal => {

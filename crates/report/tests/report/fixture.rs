@@ -322,6 +322,7 @@ fn repeat_record(shape: &Shape, repeat: usize) -> RepeatRecord {
                 ("disk".to_owned(), shape.seconds as f64 * 0.0007),
                 ("host_cpu".to_owned(), shape.seconds as f64 * 0.0004),
             ]),
+            ..SamplerCost::default()
         },
         ..RepeatRecord::without_a_window(&format!("trial-00-repeat-{repeat:02}"), "")
     }

@@ -5,6 +5,8 @@ mod browser;
 mod cases;
 mod fixture;
 #[cfg(test)]
+mod index;
+#[cfg(test)]
 mod live;
 #[cfg(test)]
 mod nodes;
