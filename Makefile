@@ -6,7 +6,7 @@ AS_ROOT := $(shell [ "$$(id -u)" -eq 0 ] || echo sudo)
 ASSAY := target/release/assay
 ASSAY_LOAD := target/release/assay-load
 
-.PHONY: demo test check bench conformance install build setup clean
+.PHONY: demo test check bench conformance package book install build setup clean
 
 demo: build
 	@echo "+ assay run io-weight --set groups=4"
@@ -37,12 +37,24 @@ bench: build
 conformance: build
 	@$(AS_ROOT) scripts/conformance $(ASSAY)
 
+# target/package: a static assay and a .deb for this architecture, installed in a clean root and run
+# there (docs/packages.md).
+package: setup
+	@scripts/setup package
+	@package=$$(scripts/package) && $(AS_ROOT) scripts/package-check "$$package"
+
+# The docs as one book, where mdbook is installed; they read as well without it.
+book:
+	@command -v mdbook >/dev/null || { echo "error: no mdbook; docs/README.md has the same pages" >&2; exit 1; }
+	mdbook build docs
+
 build: setup
 	cargo build --release -p assay-cli -p assay-load
 
 install: build
 	$(AS_ROOT) install -D -m 755 $(ASSAY) $(DESTDIR)$(PREFIX)/bin/assay
 	$(AS_ROOT) install -D -m 755 $(ASSAY_LOAD) $(DESTDIR)$(PREFIX)/bin/assay-load
+	$(AS_ROOT) scripts/extras $(ASSAY) $(DESTDIR)$(PREFIX)
 
 setup:
 	@scripts/setup

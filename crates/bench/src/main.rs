@@ -2,12 +2,15 @@
 //! What is measured and how stands in `docs/performance.md`.
 
 mod assay;
+mod bias;
 mod browser;
 mod child;
+mod faults;
 mod figure;
 mod filebench;
 mod graph500;
 mod groups;
+mod help_time;
 mod multichase;
 mod observer;
 mod parsec;
@@ -54,6 +57,9 @@ struct Arguments {
     /// Pairs of runs with and without Assay
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     pairs: Option<u32>,
+    /// Runs with a secret bias
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    runs: Option<u32>,
     /// Measure only this
     #[arg(long, value_name = "WHAT")]
     only: Option<Part>,
@@ -75,6 +81,8 @@ enum Part {
     Runs,
     /// The report of 256 groups alone: time, size, and the browser that draws it
     Report,
+    /// `assay --help`
+    Help,
     /// Runs with and without Assay
     Observer,
     /// The sampler with a thousand threads and 256 groups, beside pidstat
@@ -83,6 +91,10 @@ enum Part {
     Predict,
     /// Making, setting, reading and removing groups
     Groups,
+    /// Ten injected faults, and how many are named first
+    Faults,
+    /// Verdicts on runs with a secret bias; only where it is asked for, since it takes long
+    Bias,
     /// graph500 against the reference code in PEER_GRAPH500
     Graph500,
     /// fileserver against filebench in PEER_FILEBENCH
@@ -110,6 +122,8 @@ struct Extent {
     records: u64,
     /// Samples of half a second of each chase.
     samples: u32,
+    /// Runs with a secret bias.
+    runs: usize,
     only: Option<Part>,
 }
 
@@ -127,6 +141,7 @@ impl Extent {
                 scale: 16,
                 records: 100_000,
                 samples: 2,
+                runs: 4,
                 only,
             }
         } else {
@@ -140,13 +155,13 @@ impl Extent {
                 scale: 20,
                 records: 1_000_000,
                 samples: 5,
+                runs: 100,
                 only,
             }
         };
-        match arguments.pairs {
-            Some(pairs) => Self { pairs: pairs as usize, ..extent },
-            None => extent,
-        }
+        let pairs = arguments.pairs.map_or(extent.pairs, |pairs| pairs as usize);
+        let runs = arguments.runs.map_or(extent.runs, |runs| runs as usize);
+        Self { pairs, runs, ..extent }
     }
 }
 
@@ -192,6 +207,9 @@ fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Trouble> {
     all(&assay, &arguments.assay, &Extent::of(arguments), place.path())
 }
 
+/// How often help is asked for.
+const HELPS: usize = 50;
+
 fn all(
     assay: &Assay,
     program: &Path,
@@ -212,6 +230,10 @@ fn all(
         let (_, model) = starts::measure(assay, LARGEST, 1)?;
         figures.extend(report_time::measure(assay, &model, place, extent.reports)?);
     }
+    if wanted(Part::Help) {
+        say("help");
+        figures.push(help_time::measure(program, HELPS)?);
+    }
     if wanted(Part::Observer) {
         say(&format!("{} pairs with and without Assay", extent.pairs));
         figures.push(observer::measure(assay, place, extent.pairs)?);
@@ -223,6 +245,15 @@ fn all(
     if wanted(Part::Groups) {
         say(&format!("{} groups made and removed, {} rounds", extent.made, extent.rounds));
         figures.extend(groups::measure(place, extent.made, extent.rounds)?);
+    }
+    if wanted(Part::Faults) {
+        say("ten injected faults");
+        figures.push(faults::measure(program, place)?);
+    }
+    // Half an hour is asked for by name.
+    if extent.only == Some(Part::Bias) {
+        say(&format!("{} runs with a secret bias", extent.runs));
+        figures.extend(bias::measure(assay, extent.runs)?);
     }
     figures.extend(peers::measure(program, extent, place)?);
     Ok(figures)

@@ -3,13 +3,15 @@
 
 mod counts;
 
+pub(crate) use counts::Counts;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use assay_cgroup::Tree;
 use assay_facts::Available;
 use assay_kernel::clock::{monotonic_ns, thread_cpu_ns};
-use assay_kernel::parse::{keyed, numa_maps};
+use assay_kernel::parse::{keyed, maps, numa_maps};
 use assay_kernel::placement::{HugePageMode, Placement};
 use assay_kernel::{Root, process};
 use assay_plan::{PlacementPlan, Trial};
@@ -28,6 +30,9 @@ const ALLOWED_EVERY: u64 = 10;
 /// Pages are counted in every so-many-th look and at the end of the window: a workload that ends by
 /// itself has none then. The kernel walks all page tables for it.
 const PAGES_EVERY: u64 = 20;
+
+/// Files that are kept of a workload, the largest.
+const FILES: usize = 8;
 
 /// The place of a workload in the kernel's terms; nothing for one without a place.
 pub(crate) fn placement(trial: &Trial, workload: &str) -> Placement {
@@ -71,7 +76,7 @@ pub(crate) fn narrow(cpus: &mut BTreeMap<String, Available<String>>, trial: &Tri
 pub(crate) struct Placed {
     root: Root,
     workloads: Vec<Workload>,
-    host: Option<counts::Counts>,
+    host: Option<Counts>,
     due_ns: u64,
 }
 
@@ -92,8 +97,15 @@ impl Placed {
         Self { root: root.clone(), workloads: Vec::new(), host: None, due_ns: u64::MAX }
     }
 
-    /// The workloads of the trial that have a place.
-    pub(crate) fn of(root: &Root, tree: &Tree, trial: &Trial, processes: &[Process]) -> Self {
+    /// The workloads of the trial that have a place, and what the host had counted before they
+    /// were started.
+    pub(crate) fn of(
+        root: &Root,
+        tree: &Tree,
+        trial: &Trial,
+        processes: &[Process],
+        host: Option<Counts>,
+    ) -> Self {
         let placed = processes.iter().filter_map(|process| {
             let plan = find(trial, &process.workload)?.clone();
             let directory = tree.directories(&process.group).into_iter().next();
@@ -111,7 +123,7 @@ impl Placed {
         let workloads: Vec<Workload> = placed.collect();
         let any = !workloads.is_empty();
         Self {
-            host: any.then(|| counts::Counts::read(root)),
+            host,
             due_ns: if any { monotonic_ns() } else { u64::MAX },
             root: root.clone(),
             workloads,
@@ -204,6 +216,7 @@ impl Workload {
     fn count_pages(&mut self, root: &Root) {
         let mut pages: BTreeMap<u16, u64> = BTreeMap::new();
         let mut policies: BTreeMap<String, u64> = BTreeMap::new();
+        let mut files: BTreeMap<String, BTreeMap<u16, u64>> = BTreeMap::new();
         let mut failure = None;
         for pid in self.own_processes(root) {
             match root.read(format!("/proc/{pid}/numa_maps")) {
@@ -214,6 +227,12 @@ impl Workload {
                     for (policy, bytes) in numa_maps::anonymous_by_policy(&text) {
                         *policies.entry(policy).or_default() += bytes;
                     }
+                    for (path, nodes) in data_files(root, pid, &text) {
+                        let known = files.entry(path).or_default();
+                        nodes.into_iter().for_each(|(node, bytes)| {
+                            *known.entry(node).or_default() += bytes;
+                        });
+                    }
                 }
                 Err(error) => failure = Some(error.to_string()),
             }
@@ -223,11 +242,29 @@ impl Workload {
             return;
         }
         self.reading.policies = policies;
+        self.reading.files = largest(files);
         self.reading.pages = Some(match failure {
             Some(why) if pages.is_empty() => Available::NotAvailable(why),
             _ => Available::Value(pages),
         });
     }
+}
+
+/// The files that a process has mapped and cannot execute: its data.
+fn data_files(root: &Root, pid: u32, numa_maps: &str) -> BTreeMap<String, BTreeMap<u16, u64>> {
+    let mut files = numa_maps::files(numa_maps);
+    if !files.is_empty() {
+        let text = root.read(format!("/proc/{pid}/maps")).unwrap_or_default();
+        let programs = maps::programs(&text);
+        files.retain(|path, _| !programs.contains(path));
+    }
+    files
+}
+
+fn largest(files: BTreeMap<String, BTreeMap<u16, u64>>) -> BTreeMap<String, BTreeMap<u16, u64>> {
+    let mut files: Vec<_> = files.into_iter().collect();
+    files.sort_by_key(|(_, nodes)| std::cmp::Reverse(nodes.values().sum::<u64>()));
+    files.into_iter().take(FILES).collect()
 }
 
 /// Whether `pid` is `first` or descends from it, as far as parents still live.
@@ -265,8 +302,12 @@ mod tests {
         put(tree.path(), "cg/cgroup.procs", "10\n11\n20\n");
         for (pid, parent, cpus) in [(10, 5, vec![0]), (11, 10, vec![1, 3]), (20, 5, vec![2])] {
             put(tree.path(), &format!("proc/{pid}/stat"), &stat(pid, parent, 0));
-            let maps = "7f01 bind:0 anon=5 N0=3 N1=2 kernelpagesize_kB=4\n";
+            let maps = "7f01 bind:0 anon=5 N0=3 N1=2 kernelpagesize_kB=4\n\
+                        7f02 bind:0 file=/data mapped=2 N1=2 kernelpagesize_kB=4\n\
+                        7f03 bind:0 file=/bin/a mapped=9 N1=9 kernelpagesize_kB=4\n";
             put(tree.path(), &format!("proc/{pid}/numa_maps"), maps);
+            let maps = "7f03000-7f0c000 r-xp 00000000 fe:00 1 /bin/a\n";
+            put(tree.path(), &format!("proc/{pid}/maps"), maps);
             for (index, cpu) in cpus.into_iter().enumerate() {
                 let folder = format!("proc/{pid}/task/{}", pid + index as u32);
                 put(tree.path(), &format!("{folder}/stat"), &stat(pid, parent, cpu));
@@ -292,6 +333,8 @@ mod tests {
         let pages = BTreeMap::from([(0, 6 * 4096), (1, 4 * 4096)]);
         assert_eq!(reading.pages, Some(Available::Value(pages)));
         assert_eq!(reading.policies, BTreeMap::from([("bind:0".to_owned(), 10 * 4096)]));
+        let files = BTreeMap::from([("/data".to_owned(), BTreeMap::from([(1, 4 * 4096)]))]);
+        assert_eq!(reading.files, files, "programs are no data");
     }
 
     fn plan(cpus: &str) -> PlacementPlan {

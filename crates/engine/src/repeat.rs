@@ -18,7 +18,7 @@ use crate::knobs;
 use crate::later::Later;
 use crate::measure::{Load, Window, measure};
 use crate::outcome::{memory_events, note_failures, result};
-use crate::placed::{Placed, narrow};
+use crate::placed::{Counts, Placed, narrow};
 use crate::prepare::{self, Prepared};
 use crate::processes::{Process, stop_all};
 use crate::run::Context;
@@ -93,6 +93,7 @@ impl Repeat<'_, '_> {
 
         self.phase("start workloads")?;
         let mut gate = Gate::open(&logs)?;
+        let counted = Counts::before(&root, self.trial);
         let mut processes = self.start(&starter)?;
         let observer = &mut *self.context.observer;
         let root = &self.context.root;
@@ -107,7 +108,7 @@ impl Repeat<'_, '_> {
         let mut watch =
             Watch::open(root, &tree, self.trial, &knobs_at_start, self.disks, &queues_at_start);
         watch.add_settings(root, self.trial, &settings_at_start);
-        watch.add_placements(Placed::of(root, &tree, self.trial, &processes));
+        watch.add_placements(Placed::of(root, &tree, self.trial, &processes, counted));
         let mut later = Later::of(self.trial);
         let mut record = match arrival {
             Arrival::All => {
@@ -297,9 +298,10 @@ impl Spent {
 }
 
 /// Attributes that decide what a share means, whether the study sets them or not.
-const ALWAYS_READ: [&str; 7] = [
+const ALWAYS_READ: [&str; 8] = [
     "nr_requests",
     "rotational",
+    "wbt_lat_usec",
     "iosched/low_latency",
     "iosched/slice_idle",
     "iosched/strict_guarantees",

@@ -8,8 +8,10 @@ mod available;
 mod cgroup;
 mod disk;
 mod machine;
+mod topology;
 
 pub use available::Available;
 pub use cgroup::{CORE, CgroupLayout, Controller, Hierarchy, Home, Layout, ONLY_ON_V1};
 pub use disk::{Disk, Holder, Scheduler};
-pub use machine::{Cache, Cpus, HostFacts, NULL_BLK_REMEDY, Node, Requirement, Tool};
+pub use machine::{Cache, Cpus, HostFacts, NULL_BLK_REMEDY, Node, NodeAccess, Requirement, Tool};
+pub use topology::{Cluster, NodeParts, memory_access, topology};

@@ -49,6 +49,28 @@ pub struct Node {
     pub memory: Bytes,
     /// Distances to all nodes in order of their numbers (10 is local).
     pub distances: Vec<u32>,
+    /// What the firmware says of its memory; empty where it says nothing (ACPI has an HMAT for it),
+    /// and in records before it was looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub access: Vec<NodeAccess>,
+}
+
+/// What the firmware says of the memory of a node, from the nodes that are nearest to it
+/// (Documentation/admin-guide/mm/numaperf.rst).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeAccess {
+    /// 0: the nearest of all; 1: the nearest with CPUs (Linux 5.13).
+    pub class: u8,
+    /// The nodes that are nearest.
+    pub initiators: NodeSet,
+    /// MB/s.
+    pub read_bandwidth: Option<u64>,
+    /// MB/s.
+    pub write_bandwidth: Option<u64>,
+    /// Nanoseconds.
+    pub read_latency: Option<u64>,
+    /// Nanoseconds.
+    pub write_latency: Option<u64>,
 }
 
 /// A program that workloads or scratch disks need.

@@ -5,6 +5,7 @@ mod disk;
 mod elsewhere;
 mod placement;
 mod processor;
+mod schedulers;
 
 use std::fmt::Write as _;
 
@@ -45,7 +46,13 @@ pub struct CauseEntry {
 /// All causes: of disks, of CPUs, and of runs in general.
 #[must_use]
 pub fn catalogue() -> Vec<&'static CauseEntry> {
-    let parts = [disk::ENTRIES, processor::ENTRIES, placement::ENTRIES, elsewhere::ENTRIES];
+    let parts = [
+        disk::ENTRIES,
+        schedulers::ENTRIES,
+        processor::ENTRIES,
+        placement::ENTRIES,
+        elsewhere::ENTRIES,
+    ];
     parts.into_iter().flatten().collect()
 }
 

@@ -14,16 +14,23 @@ use crate::promise::{Numbers, Subject};
 use crate::queue::Queue;
 
 mod ceiling;
+mod cfq;
 mod cpu_imbalance;
 mod device_queue;
+mod foreign_writes;
 mod group_idle;
+mod infeasible;
 mod injection;
+mod iocost;
+mod memory;
 mod never_bound;
 mod quota_burst;
 mod request_pool;
 mod seeky;
 mod settings;
+pub(crate) mod short_run;
 mod tag_cap;
+mod translated;
 
 /// How much speaks for a suspicion; causes are listed in the order of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,11 +84,21 @@ pub(crate) fn find(
 /// the CPUs busy, busy CPUs let the queue of the disk run dry, and either moves shares.
 fn consequence(code: &str) -> u8 {
     match code {
-        "C-CPU" => 1,
-        "C-NOT-BACKLOGGED" => 2,
-        "C-NO-STEADY-STATE" => 3,
+        // What the page cache keeps back, or root writes out, is missing in the groups' own bytes.
+        "C-DISK-OTHERS" => 1,
+        "C-CPU" => 2,
+        "C-STEAL" => 3,
+        "C-NOT-BACKLOGGED" => 4,
+        "C-NO-STEADY-STATE" => 5,
+        "C-LATE-START" => 6,
         _ => 0,
     }
+}
+
+/// Causes of a broken promise on what workloads say of themselves: what the whole host went
+/// through.
+pub(crate) fn of_metric(subject: &Subject<'_>) -> Vec<Cause> {
+    ranked(Vec::new(), Vec::from(memory::suspect(subject)))
 }
 
 fn suspected(
@@ -90,8 +107,7 @@ fn suspected(
     measure: Measure,
     numbers: &Numbers,
 ) -> Vec<Cause> {
-    let mut found: Vec<(Cause, Strength)> = Vec::new();
-    let mut looked_at: Vec<String> = subject
+    let looked_at: Vec<String> = subject
         .gates
         .iter()
         .filter(|gate| gate.scope.concerns(measure, &promise.is))
@@ -100,7 +116,13 @@ fn suspected(
             Some(format!("ruled out {code}: {}", gate.check.evidence))
         })
         .collect();
-    for suspicion in suspicions(subject, promise, measure, numbers) {
+    ranked(looked_at, suspicions(subject, promise, measure, numbers))
+}
+
+/// Suspicions that fit, strongest first; where none does, what was looked at.
+fn ranked(mut looked_at: Vec<String>, suspicions: Vec<Suspicion>) -> Vec<Cause> {
+    let mut found: Vec<(Cause, Strength)> = Vec::new();
+    for suspicion in suspicions {
         match suspicion {
             Suspicion::Fits(cause, strength) => found.push((cause, strength)),
             Suspicion::RuledOut(why) => looked_at.push(format!("ruled out {why}")),
@@ -121,8 +143,8 @@ fn suspected(
     causes
 }
 
-/// Suspicions in the order of how much they explain. They are about shares of a disk and of CPU
-/// time; other promises have none yet.
+/// Suspicions in the order of how much they explain. Most are about shares of a disk and of CPU
+/// time; memory that had to be made free may be behind any promise.
 fn suspicions(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
@@ -131,25 +153,27 @@ fn suspicions(
 ) -> Vec<Suspicion> {
     let shares = matches!(promise.is, RelationRecord::Proportional(_) | RelationRecord::Equal);
     let first = subject.repeats.first();
+    let mut of_memory = Vec::from(memory::suspect(subject));
     if let (RelationRecord::AtMostKnob(knob), true, Some(repeat)) =
         (&promise.is, measure.is_cpu(), first)
     {
-        return vec![quota_burst::suspect(subject, repeat, knob, numbers)];
+        let mut found = vec![quota_burst::suspect(subject, repeat, knob, numbers)];
+        found.append(&mut of_memory);
+        return found;
     }
-    let Some(repeat) = first.filter(|_| shares) else {
-        return Vec::new();
+    let Some(repeat) = first.filter(|_| shares && !measure.is_memory()) else {
+        return of_memory;
     };
+    let mut found: Vec<Suspicion> = translated::suspect(subject, promise).into_iter().collect();
     if measure.is_cpu() {
         let shared = Shared::of(subject.host, subject.trial, repeat.record).ok().flatten();
-        return shared
-            .map(|shared| cpu_imbalance::suspect(repeat, &shared, numbers))
-            .into_iter()
-            .collect();
+        found.extend(shared.map(|shared| cpu_imbalance::suspect(repeat, &shared, numbers)));
+        found.push(infeasible::suspect(numbers));
+        found.push(short_run::suspect(numbers, short_run::TICK_S, promise.within));
+        found.append(&mut of_memory);
+        return found;
     }
-    if !measure.is_io() {
-        return Vec::new();
-    }
-    let mut found = Vec::new();
+    found.extend(foreign_writes::suspect(subject));
     for queue in Queue::all(subject.trial, repeat) {
         match queue {
             Err(why) => found.push(Suspicion::NotSeen(format!("the queue: {why}"))),
@@ -158,12 +182,16 @@ fn suspicions(
                 found.push(group_idle::suspect(subject, &queue, repeat, numbers, promise.within));
                 found.extend(settings::suspect(&queue, repeat));
                 found.push(injection::suspect(&queue, repeat, numbers, promise.within));
-                found.extend(tag_cap::suspect(&queue, numbers, promise.within));
+                found.extend(tag_cap::suspect(subject, &queue, repeat, numbers, promise.within));
                 found.push(device_queue::suspect(&queue, repeat, numbers));
                 found.extend(seeky::suspect(subject, &queue, repeat));
                 found.extend(ceiling::suspect(subject, &queue, repeat));
+                found.extend(cfq::suspect(subject, &queue, numbers, promise.within));
+                found.extend(iocost::suspect(subject, &queue, repeat, numbers));
             }
         }
     }
+    found.push(short_run::suspect(numbers, short_run::TURN_OF_BFQ_S, promise.within));
+    found.append(&mut of_memory);
     found
 }

@@ -97,6 +97,26 @@ pub struct ReferenceJudgement {
     pub group: Option<String>,
     /// The levels of our factors that it belongs to.
     pub under: Levels,
+    /// The levels that ours is divided by; absent where it is no ratio.
+    #[serde(default, skip_serializing_if = "Levels::is_empty")]
+    pub to: Levels,
     /// Ours, one entry for each trial with these levels.
     pub ours: Vec<LevelJudgement>,
+    /// What the closed form of bandwidths expects of each entry of `ours`, where it is the gain of
+    /// one memory placement over another; empty otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expected: Vec<ExpectedGain>,
+}
+
+/// What bandwidths alone expect of a gain.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExpectedGain {
+    /// The ratio of a workload that does nothing but wait for memory.
+    pub if_memory_bound: Option<f64>,
+    /// The part of its time for which ours waits for memory, by the ratio that was measured; `null`
+    /// where the two contradict each other.
+    pub memory_bound_part: Option<f64>,
+    /// Why there is no expectation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_available: Option<String>,
 }

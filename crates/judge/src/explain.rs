@@ -3,16 +3,26 @@
 //! The trials of such a run differ in one thing each from the first, which is unchanged, and took
 //! turns with it. A change that takes the error away, or lessens it by more than both intervals
 //! allow, confirms the causes that it was to test; one that leaves it where it was refutes them.
+//! Every cause says before the run what each change should do to the error; one that is wrong
+//! about a change contradicts what else speaks for it.
 
+mod circumstances;
+mod law;
+mod score;
 mod sentence;
 
+use assay_record::TrialRecord;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::cause_entry;
 use crate::judgement::{Cause, Interval, Judgement, PromiseJudgement, Verdict};
+use circumstances::Circumstances;
+use law::ABOUT;
+pub use law::{Expect, Prediction};
+pub use score::Scored;
 
 /// One trial of the run of interventions.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Arm {
     /// Name of the intervention, `unchanged` for the first.
     pub name: String,
@@ -22,6 +32,8 @@ pub struct Arm {
     pub remedy: Option<String>,
     /// Codes of the causes that it tests.
     pub tests: Vec<String>,
+    /// How many times what it was the thing is that was changed; 1 where that has no meaning.
+    pub times: f64,
     /// Its trial in the judgement; or why it could not be tried.
     pub trial: Result<usize, String>,
 }
@@ -61,6 +73,9 @@ pub struct ArmResult {
     pub throughput: Option<f64>,
     /// What the law of each cause that it tests predicts for it.
     pub predicted: String,
+    /// What every cause said of it before it was tried, and whether that was right.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub laws: Vec<Scored>,
     /// Codes of the causes that it tests.
     pub tests: Vec<String>,
     /// Why it is void or was not tried; the verdict's reason else.
@@ -73,8 +88,10 @@ pub struct ArmResult {
 pub enum Finding {
     /// A gate failed in the unchanged trial as well.
     Proven,
-    /// An intervention that was to help did.
+    /// An intervention that was to help did, and nothing else speaks against it.
     Confirmed,
+    /// An intervention that was to help did, and another did what this cause does not allow.
+    Contradicted,
     /// Every intervention that was to help left the error where it was.
     Refuted,
     /// Nothing that was tried tells.
@@ -115,23 +132,60 @@ pub struct Explanation {
     pub sentence: String,
 }
 
-/// Explains the promise with this index. `suspects` are the causes of the run that is explained;
-/// the first arm is the unchanged one.
+/// Why a cause cannot be behind this promise of a trial, whatever is tried; `None` where it can.
 #[must_use]
-pub fn explain(
-    judgement: &Judgement,
-    promise: usize,
-    arms: &[Arm],
-    suspects: &[Cause],
-) -> Option<Explanation> {
+pub fn excluded(code: &str, trial: &TrialRecord, judged: &PromiseJudgement) -> Option<String> {
+    Circumstances::of(trial, judged).excludes(code)
+}
+
+/// What each cause that the arms test says of each of them: to be written down before they are
+/// tried. `trial` is the one that is explained, and `judged` its promise.
+#[must_use]
+pub fn predict(trial: &TrialRecord, judged: &PromiseJudgement, arms: &[Arm]) -> Vec<Prediction> {
+    let mut codes: Vec<String> = Vec::new();
+    for code in arms.iter().flat_map(|arm| &arm.tests) {
+        if !codes.contains(code) {
+            codes.push(code.clone());
+        }
+    }
+    law::all(&Circumstances::of(trial, judged), arms, &codes)
+}
+
+/// What an explanation starts from.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'q> {
+    /// The promise's place in the trial.
+    pub promise: usize,
+    /// Whether it was broken when it was judged first.
+    pub was_broken: bool,
+    /// Causes of the run that is explained, the most likely first.
+    pub suspects: &'q [Cause],
+    /// What was said of the arms before they were tried.
+    pub predictions: &'q [Prediction],
+}
+
+/// Explains a promise. The first arm is the unchanged one.
+#[must_use]
+pub fn explain(judgement: &Judgement, question: Question<'_>, arms: &[Arm]) -> Option<Explanation> {
     let judged = |arm: &Arm| {
         let trial = judgement.trials.get(*arm.trial.as_ref().ok()?)?;
-        trial.promises.get(promise)
+        trial.promises.get(question.promise)
     };
     let (first, others) = arms.split_first()?;
-    let base = judged(first)?;
-    let results: Vec<ArmResult> = others.iter().map(|arm| result(arm, base, judged(arm))).collect();
-    let causes = causes(base, suspects, &results);
+    let base = Base { judged: judged(first)?, was_broken: question.was_broken };
+    let results: Vec<ArmResult> = others
+        .iter()
+        .map(|arm| {
+            let mut result = result(arm, &base, judged(arm));
+            let said = question.predictions.iter().filter(|one| one.arm == arm.name);
+            let value = base.judged.worst_error.map_or(0.0, |error| error.value);
+            let of = |one| Scored::of(one, value, base.judged.within, result.error);
+            result.laws = if base.is_bad() { said.map(of).collect() } else { Vec::new() };
+            result
+        })
+        .collect();
+    let base = base.judged;
+    let causes = causes(base, question.suspects, &results);
     let sentence = sentence::of(base, &results, &causes, others);
     Some(Explanation {
         schema: 1,
@@ -146,7 +200,28 @@ pub fn explain(
     })
 }
 
-fn result(arm: &Arm, base: &PromiseJudgement, judged: Option<&PromiseJudgement>) -> ArmResult {
+/// The unchanged trial, measured again.
+struct Base<'j> {
+    judged: &'j PromiseJudgement,
+    was_broken: bool,
+}
+
+impl Base<'_> {
+    /// Whether there is an error to take away: surely, or by its value where it was surely there
+    /// when the run that is explained was judged.
+    fn is_bad(&self) -> bool {
+        match self.judged.verdict {
+            Verdict::Broken => true,
+            Verdict::Undecided => {
+                let error = self.judged.worst_error;
+                self.was_broken && error.is_some_and(|error| error.value > self.judged.within)
+            }
+            Verdict::Kept | Verdict::Void => false,
+        }
+    }
+}
+
+fn result(arm: &Arm, base: &Base<'_>, judged: Option<&PromiseJudgement>) -> ArmResult {
     let effect = match (&arm.trial, judged) {
         (Err(_), _) => Effect::NotTried,
         (Ok(_), None) => Effect::Void,
@@ -158,7 +233,7 @@ fn result(arm: &Arm, base: &PromiseJudgement, judged: Option<&PromiseJudgement>)
         (Ok(_), Some(judged)) => judged.reason.clone(),
     };
     let throughput = judged.and_then(|judged| {
-        let (with, without) = (judged.total_rate?, base.total_rate?);
+        let (with, without) = (judged.total_rate?, base.judged.total_rate?);
         (without > 0.0).then(|| with / without)
     });
     ArmResult {
@@ -168,6 +243,7 @@ fn result(arm: &Arm, base: &PromiseJudgement, judged: Option<&PromiseJudgement>)
         error: judged.and_then(|judged| judged.worst_error),
         throughput,
         predicted: predicted(&arm.tests),
+        laws: Vec::new(),
         tests: arm.tests.clone(),
         reason,
     }
@@ -180,28 +256,31 @@ fn predicted(tests: &[String]) -> String {
     if each.is_empty() { "no suspect predicts a change".to_owned() } else { each.join(" ") }
 }
 
-/// Two errors count as about the same within this factor.
-const ABOUT: f64 = 1.5;
-
-fn effect(base: &PromiseJudgement, judged: &PromiseJudgement) -> Effect {
-    if judged.verdict == Verdict::Kept {
+fn effect(base: &Base<'_>, judged: &PromiseJudgement) -> Effect {
+    // A gate that voided the unchanged trial and lets this one pass is all there is to see.
+    if base.judged.verdict == Verdict::Void && judged.verdict == Verdict::Kept {
         return Effect::Cured;
     }
-    let (Some(before), Some(after)) = (base.worst_error, judged.worst_error) else {
+    let (Some(before), Some(after)) = (base.judged.worst_error, judged.worst_error) else {
         return Effect::Void;
     };
     if judged.verdict == Verdict::Void {
         return Effect::Void;
     }
-    // Of an unchanged trial that was void the figure says nothing.
-    let was_broken = base.verdict == Verdict::Broken;
-    if was_broken && after.value <= base.within && after.high < before.low {
+    // Of an unchanged trial that was void or kept the figure says nothing.
+    let bad = base.is_bad();
+    let surely = base.judged.verdict == Verdict::Broken;
+    let within = base.judged.within;
+    // Unchanged it is surely broken, or was before and its value still is: then what is kept by an
+    // interval that leaves that value out is another state of affairs.
+    let below = after.high < if surely { before.low } else { before.value / ABOUT };
+    if bad && below && (judged.verdict == Verdict::Kept || after.value <= within) {
         Effect::Cured
-    } else if was_broken && after.high < before.low {
+    } else if surely && below {
         Effect::Lessened
-    } else if was_broken && after.low > before.high {
+    } else if surely && after.low > before.high {
         Effect::Worsened
-    } else if after.value > before.value / ABOUT && after.value < before.value * ABOUT {
+    } else if bad && after.value > before.value / ABOUT && after.value < before.value * ABOUT {
         Effect::Unmoved
     } else {
         Effect::Open
@@ -229,8 +308,9 @@ fn causes(base: &PromiseJudgement, suspects: &[Cause], results: &[ArmResult]) ->
     found.sort_by_key(|cause| match cause.finding {
         Finding::Proven => 0,
         Finding::Confirmed => 1,
-        Finding::Open => 2,
-        Finding::Refuted => 3,
+        Finding::Contradicted => 2,
+        Finding::Open => 3,
+        Finding::Refuted => 4,
     });
     found
 }
@@ -240,8 +320,13 @@ fn tested(code: &str, results: &[ArmResult]) -> Explained {
         results.iter().filter(|arm| arm.tests.iter().any(|test| test == code)).collect();
     let helped = |arm: &&&ArmResult| matches!(arm.effect, Effect::Cured | Effect::Lessened);
     let unmoved = |arm: &&&ArmResult| matches!(arm.effect, Effect::Unmoved | Effect::Worsened);
+    let laws = || results.iter().flat_map(|arm| arm.laws.iter().map(move |law| (arm, law)));
+    let wrong: Vec<String> = laws()
+        .filter(|(_, law)| law.cause == code && law.right == Some(false))
+        .map(|(arm, law)| format!("{}: {}", arm.change, law.line(arm.error)))
+        .collect();
     let finding = if arms.iter().any(|arm| helped(&arm)) {
-        Finding::Confirmed
+        if wrong.is_empty() { Finding::Confirmed } else { Finding::Contradicted }
     } else if !arms.is_empty() && arms.iter().all(|arm| unmoved(&arm)) {
         Finding::Refuted
     } else {
@@ -249,7 +334,11 @@ fn tested(code: &str, results: &[ArmResult]) -> Explained {
     };
     let evidence = match arms.is_empty() {
         true => vec!["no intervention on this host tests it".to_owned()],
-        false => arms.iter().map(|arm| sentence::of_arm(arm)).collect(),
+        false => arms.iter().map(|arm| sentence::of_tested(code, arm)).collect(),
+    };
+    let evidence = match finding {
+        Finding::Contradicted => [evidence, wrong].concat(),
+        _ => evidence,
     };
     Explained { code: code.to_owned(), finding, evidence }
 }

@@ -6,22 +6,29 @@
 
 mod alone;
 pub(crate) mod backlogged;
+mod clock;
 mod cpu;
 mod feasible;
 mod held_back;
+mod heuristics;
 mod knobs;
+mod level;
 mod limit;
 mod looks;
 mod memory;
+mod neighbours;
 mod oom;
 mod others;
 mod page_cache;
+mod pool;
 mod quota;
 mod repeats;
 mod scheduler;
 mod settings;
 mod start;
 mod steady;
+mod steal;
+mod swap;
 mod throttled;
 mod window;
 mod workloads;
@@ -30,6 +37,7 @@ mod writes;
 use assay_facts::HostFacts;
 use assay_record::{RelationRecord, TrialRecord};
 
+use crate::expected;
 use crate::judgement::{Cause, Check};
 use crate::measure::Measure;
 use crate::repeat::Repeat;
@@ -151,6 +159,17 @@ pub(crate) struct Evidence<'r> {
 }
 
 impl Evidence<'_> {
+    /// Shares of the disk that follow from the knob of the first promise about them.
+    pub(crate) fn io_shares(&self, repeat: &Repeat<'_>) -> Option<Vec<f64>> {
+        let mut knobs = self.promises.iter().filter_map(|(measure, relation)| match relation {
+            RelationRecord::Proportional(knob) if measure.is_io() => Some(knob),
+            _ => None,
+        });
+        let knob = knobs.next()?;
+        let shares = expected::proportional(repeat.record, self.groups, knob, None).ok()?;
+        Some(shares.iter().map(|expected| expected.share).collect())
+    }
+
     fn any_promise(&self, scope: Scope) -> bool {
         self.promises.iter().any(|(measure, relation)| scope.concerns(*measure, relation))
     }
@@ -168,9 +187,14 @@ pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Gat
     gates.extend(settings::gate(evidence));
     gates.extend(scheduler::gate(evidence));
     gates.extend(alone::gate(evidence));
+    gates.extend(level::gate(evidence));
     if evidence.any_promise(Scope::IoShares) {
+        gates.push(heuristics::gate(evidence));
+        gates.push(pool::gate(evidence));
         gates.push(backlogged::gate(evidence));
         gates.push(cpu::spare(evidence));
+        gates.push(steal::gate(evidence));
+        gates.push(neighbours::gate(evidence));
     }
     if evidence.any_promise(Scope::CpuShares) {
         gates.push(cpu::saturated(evidence));
@@ -190,6 +214,8 @@ pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Gat
         gates.push(page_cache::gate(evidence));
     }
     gates.extend(limit::gate(evidence));
+    gates.extend(swap::gate(evidence));
+    gates.extend(clock::gate(evidence));
     gates.push(start::gate(evidence));
     gates.extend(looks::gate(evidence));
     gates.extend(of_time(evidence));

@@ -11,18 +11,21 @@
 //! ```
 
 mod against;
+mod caps;
 mod catalogue;
 mod causes;
 mod compared;
 mod comparison;
 mod cpus;
 mod expected;
+mod expected_gain;
 mod explain;
 mod feasible;
 mod figures;
 mod gates;
 mod grid;
 mod judgement;
+mod kernel_version;
 mod looks;
 mod margin;
 mod measure;
@@ -55,8 +58,13 @@ pub use against::{
     RunComparison, Side, Terms, TrialComparison, compare_levels, compare_runs,
 };
 pub use catalogue::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
-pub use compared::{ComparisonJudgement, LevelJudgement, PairJudgement, ReferenceJudgement};
-pub use explain::{Arm, ArmResult, Effect, Explained, Explanation, Finding, explain};
+pub use compared::{
+    ComparisonJudgement, ExpectedGain, LevelJudgement, PairJudgement, ReferenceJudgement,
+};
+pub use explain::{
+    Arm, ArmResult, Effect, Expect, Explained, Explanation, Finding, Prediction, Question, Scored,
+    excluded, explain, predict,
+};
 pub use judgement::{
     Cause, Check, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement,
     Verdict, WorkloadFigures,
@@ -118,7 +126,7 @@ pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
         study: manifest.study.clone(),
         verdict: Verdict::worst(verdicts.chain(comparisons.iter().map(|one| one.verdict))),
         references: references
-            .map(|(index, reference)| reference::beside(reference, &given(first + index)))
+            .map(|(index, reference)| reference::beside(manifest, reference, &given(first + index)))
             .collect(),
         trials,
         comparisons,

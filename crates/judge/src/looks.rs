@@ -189,6 +189,7 @@ fn look_with(
     let steady = gates::of_time(&evidence).iter().all(|gate| gate.check.ok)
         && repeats.iter().all(|repeat| repeat.settled);
     let subject = Subject {
+        told_iops: None,
         seed: manifest.seed,
         number: number as u64,
         host: &manifest.host,

@@ -2,10 +2,12 @@
 
 use assay_record::{PromiseRecord, RelationRecord};
 
+use crate::causes;
 use crate::gates::{Gate, Scope};
-use crate::judgement::{GroupJudgement, PromiseJudgement, Verdict};
+use crate::judgement::{Cause, GroupJudgement, PromiseJudgement, Verdict};
 use crate::margin::{self, Offence, Side};
 use crate::metric::{Metric, Values};
+use crate::placed;
 use crate::promise::{self, Subject};
 use crate::reason;
 use crate::statistics::estimate::Estimate;
@@ -43,9 +45,24 @@ pub(crate) fn judge(
         worst_error: margin::worst(&offences),
         needs_repeats: (verdict == Verdict::Undecided).then(|| needed(promise, &seen)).flatten(),
         groups: seen.iter().map(|group| document(group, promise.within, verdict)).collect(),
-        causes: failed.iter().filter_map(|gate| gate.cause()).collect(),
+        causes: causes_of(subject, promise, &failed, verdict),
         ..promise::document(promise, None, verdict, reason)
     }
+}
+
+/// What failed gates prove; of a broken promise, what the places and the whole host went through.
+fn causes_of(
+    subject: &Subject<'_>,
+    promise: &PromiseRecord,
+    failed: &[&Gate],
+    verdict: Verdict,
+) -> Vec<Cause> {
+    let proven = failed.iter().filter_map(|gate| gate.cause());
+    if verdict != Verdict::Broken {
+        return proven.collect();
+    }
+    let blind = placed::blind(subject, &promise.measure);
+    proven.chain(blind).chain(causes::of_metric(subject)).collect()
 }
 
 fn seen(promise: &PromiseRecord, values: &Values) -> Result<Vec<Seen>, String> {

@@ -2,24 +2,23 @@
 //!
 //! Nothing is divided here: each workload with a place stands for itself. Of threads the engine has
 //! looked several times a second which CPU each ran on last; threads of one look are seen at the
-//! same moment and count as one observation, so that the interval is that of Wilson over looks. Pages
-//! were counted, all of them, at the end of each repeat: within one repeat the share is exact, and
-//! over several the interval is Student's t over repeats.
+//! same moment and count as one observation, so that the interval is that of Wilson over looks.
+//! [`pages`] has pages.
 
+mod blind;
 mod causes;
+mod pages;
 
-use std::collections::BTreeMap;
-
-use assay_facts::Available;
 use assay_record::{NodeCounts, PlacementReading, PlacementRecord, PromiseRecord};
-use assay_units::MemoryPolicy;
 
 use crate::gates::{Gate, Scope};
 use crate::judgement::{GroupJudgement, Interval, PromiseJudgement, Verdict};
 use crate::promise::Subject;
 use crate::reason;
-use crate::statistics::student::{normal_quantile, t_quantile};
+use crate::statistics::student::normal_quantile;
 use crate::wording::{count, margin, percent};
+
+pub(crate) use blind::blind;
 
 /// What is said to be in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +27,8 @@ pub(crate) enum What {
     Threads,
     /// Bytes of anonymous memory.
     Pages,
+    /// Bytes of files that it has mapped, its programs and libraries left out.
+    FilePages,
 }
 
 impl What {
@@ -36,6 +37,7 @@ impl What {
         match measure {
             "threads" => Some(Self::Threads),
             "pages" => Some(Self::Pages),
+            "file_pages" => Some(Self::FilePages),
             _ => None,
         }
     }
@@ -125,7 +127,7 @@ fn one<'r>(
     }
     let share = match what {
         What::Threads => threads(&readings, promise.confidence),
-        What::Pages => pages(asked, &readings, promise.confidence),
+        What::Pages | What::FilePages => pages::share(what, asked, &readings, promise.confidence),
     };
     let share = share.map_err(|why| format!("`{}`: {why}", asked.workload))?;
     Ok(Seen { asked, readings, share })
@@ -139,7 +141,7 @@ fn possible(subject: &Subject<'_>, what: What, asked: &PlacementRecord) -> Resul
         (What::Threads, Some(cpus)) if subject.host.cpus.allowed.is_subset(cpus) => Err(format!(
             "`{name}` may run on all CPUs there are: its threads could be nowhere else"
         )),
-        (What::Pages, _) if subject.host.memory_nodes.len() < 2 => {
+        (What::Pages | What::FilePages, _) if subject.host.memory_nodes.len() < 2 => {
             Err("the host has one node with memory: pages could be nowhere else".to_owned())
         }
         _ => Ok(()),
@@ -171,71 +173,6 @@ fn threads(
         // Rounding must not put the whole beyond itself.
         high: (middle + half).min(1.0).max(share),
     })
-}
-
-/// The part of all bytes that lies where the policy has it: of each node no more than its part.
-fn pages(
-    asked: &PlacementRecord,
-    readings: &[(&PlacementReading, Option<&NodeCounts>)],
-    confidence: f64,
-) -> Result<Interval, String> {
-    let mut shares = Vec::new();
-    for (reading, counts) in readings {
-        let found = match &reading.pages {
-            Some(Available::Value(found)) => found,
-            Some(Available::NotAvailable(why)) => return Err(format!("not available: {why}")),
-            None => return Err("its pages were not counted".to_owned()),
-        };
-        let total: u64 = found.values().sum();
-        if total == 0 {
-            return Err("it had no anonymous memory at the end of the window".to_owned());
-        }
-        let expected = expected(asked, *counts)?;
-        let part = |node: &u16| found.get(node).copied().unwrap_or(0) as f64 / total as f64;
-        shares.push(match &asked.memory {
-            // Any of its nodes is its place.
-            Some(MemoryPolicy::Bind(nodes) | MemoryPolicy::PreferredMany(nodes))
-                if expected.is_empty() =>
-            {
-                nodes.iter().map(|node| part(&node)).sum()
-            }
-            _ => expected.iter().map(|(node, most)| part(node).min(*most)).sum::<f64>(),
-        });
-    }
-    Ok(over_repeats(&shares, confidence))
-}
-
-/// The part of each node; empty where any of several nodes will do.
-fn expected(
-    asked: &PlacementRecord,
-    counts: Option<&NodeCounts>,
-) -> Result<BTreeMap<u16, f64>, String> {
-    match &asked.memory {
-        Some(MemoryPolicy::WeightedInterleave(nodes)) => {
-            let weights =
-                counts.map(|counts| &counts.weights).ok_or("the weights were not read")?;
-            let weight = |node| weights.get(&node).copied().unwrap_or(1) as f64;
-            let sum: f64 = nodes.iter().map(weight).sum();
-            Ok(nodes.iter().map(|node| (node, weight(node) / sum)).collect())
-        }
-        Some(MemoryPolicy::Bind(_) | MemoryPolicy::PreferredMany(_)) => Ok(asked.pages.clone()),
-        _ if asked.pages.is_empty() => {
-            let policy = asked.memory.as_ref().map_or("no policy".to_owned(), ToString::to_string);
-            Err(format!("`{policy}` on these CPUs promises nothing of single nodes"))
-        }
-        _ => Ok(asked.pages.clone()),
-    }
-}
-
-fn over_repeats(shares: &[f64], confidence: f64) -> Interval {
-    let n = shares.len() as f64;
-    let value = shares.iter().sum::<f64>() / n;
-    if shares.len() < 2 {
-        return Interval { value, low: value, high: value };
-    }
-    let variance = shares.iter().map(|share| (share - value).powi(2)).sum::<f64>() / (n - 1.0);
-    let half = t_quantile(confidence, n - 1.0) * (variance / n).sqrt();
-    Interval { value, low: (value - half).max(0.0), high: (value + half).min(1.0) }
 }
 
 fn verdict(share: Interval, within: f64) -> Verdict {
@@ -283,10 +220,11 @@ fn sentence(seen: &[Seen<'_>], what: What, promise: &PromiseRecord, worst: Verdi
             let looks = count(usize::try_from(looks).unwrap_or(usize::MAX), "look");
             (format!("samples of threads of `{name}` ({looks})"), format!("on the CPUs {cpus}"))
         }
-        What::Pages => {
+        What::Pages | What::FilePages => {
+            let kind = if what == What::Pages { "anonymous pages" } else { "pages of files" };
             let policy = one.asked.memory.as_ref().map(ToString::to_string);
             let policy = policy.unwrap_or_else(|| "first touch on its CPUs".to_owned());
-            (format!("anonymous pages of `{name}`"), format!("where `{policy}` puts them"))
+            (format!("{kind} of `{name}`"), format!("where `{policy}` puts them"))
         }
     };
     format!(

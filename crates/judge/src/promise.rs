@@ -33,6 +33,8 @@ pub(crate) struct Subject<'r> {
     pub(crate) number: u64,
     /// The machine.
     pub(crate) host: &'r HostFacts,
+    /// Requests a second that iocost was told the disk does.
+    pub(crate) told_iops: Option<f64>,
     /// The trial.
     pub(crate) trial: &'r TrialRecord,
     /// Names of the measured groups.
@@ -143,6 +145,13 @@ fn decide(
     numbers: &Numbers,
 ) -> (Verdict, String) {
     let found = Verdict::worst(numbers.offences.iter().map(|one| one.verdict(promise.within)));
+    // That a quota never bound is counted by the kernel and needs no interval.
+    if let (RelationRecord::AtMostKnob(knob), Verdict::Kept | Verdict::Undecided) =
+        (&promise.is, found)
+        && let Some(why) = untouched(subject, measure, numbers, knob)
+    {
+        return (Verdict::Void, why);
+    }
     if found != Verdict::Undecided && numbers.blocks < BLOCKS_NEEDED {
         return (Verdict::Undecided, reason::too_few_blocks(numbers, BLOCKS_NEEDED));
     }
@@ -266,22 +275,48 @@ fn never_bound(
     knob: &str,
 ) -> Option<String> {
     let slack = promise.within.max(0.1);
-    (0..numbers.names.len()).find_map(|index| {
-        let (name, limit) = (&numbers.names[index], numbers.expected[index].share);
-        let far = numbers.seen[index].high < limit * (1.0 - slack);
-        let throttled: Option<f64> = subject
-            .repeats
-            .iter()
-            .map(|repeat| {
-                let table = repeat.table("throttle").ok()?;
-                Some(throttle::of(&table, repeat, name)?.throttled)
-            })
-            .sum();
-        let untouched = measure.is_cpu() && throttled.is_some_and(|periods| periods <= 0.0);
-        (far || untouched).then(|| {
-            reason::never_bound_group(measure, name, knob, limit, numbers.rates[index], throttled)
-        })
-    })
+    let limit = |index: usize| numbers.expected[index].share;
+    let far = |index: &usize| numbers.seen[*index].high < limit(*index) * (1.0 - slack);
+    (0..numbers.names.len())
+        .find(far)
+        .map(|index| not_bound(subject, measure, numbers, knob, index))
+}
+
+/// A quota that ran out in no period bound nobody, whatever was used.
+fn untouched(
+    subject: &Subject<'_>,
+    measure: Measure,
+    numbers: &Numbers,
+    knob: &str,
+) -> Option<String> {
+    let free = |index: &usize| {
+        measure.is_cpu() && throttled(subject, &numbers.names[*index]).is_some_and(|n| n <= 0.0)
+    };
+    (0..numbers.names.len())
+        .find(free)
+        .map(|index| not_bound(subject, measure, numbers, knob, index))
+}
+
+/// Periods in which the quota of a group ran out, all repeats together; `None` where one of them
+/// has no counter.
+fn throttled(subject: &Subject<'_>, name: &str) -> Option<f64> {
+    let each = subject.repeats.iter().map(|repeat| {
+        let table = repeat.table("throttle").ok()?;
+        Some(throttle::of(&table, repeat, name)?.throttled)
+    });
+    each.sum()
+}
+
+fn not_bound(
+    subject: &Subject<'_>,
+    measure: Measure,
+    numbers: &Numbers,
+    knob: &str,
+    index: usize,
+) -> String {
+    let (name, limit) = (&numbers.names[index], numbers.expected[index].share);
+    let periods = throttled(subject, name);
+    reason::never_bound_group(measure, name, knob, limit, numbers.rates[index], periods)
 }
 
 /// A promise as it stands in the judgement, without its causes.

@@ -1,24 +1,45 @@
 //! Numbers of others beside ours. Shown, and never judged: theirs come from another machine.
 
-use assay_record::ReferenceRecord;
+use assay_record::{Levels, Manifest, ReferenceRecord, TrialRecord};
 
-use crate::compared::ReferenceJudgement;
+use crate::compared::{ExpectedGain, ReferenceJudgement};
 use crate::comparison::{Given, of_level};
+use crate::expected_gain::{self, Gain};
+use crate::wanted::Found;
 
 /// Confidence of the intervals of ours.
 const CONFIDENCE: f64 = 0.95;
 
 /// Sets ours beside a number: one entry for each trial with the levels that it belongs to.
-pub(crate) fn beside(reference: &ReferenceRecord, given: &[Given<'_>]) -> ReferenceJudgement {
+pub(crate) fn beside(
+    manifest: &Manifest,
+    reference: &ReferenceRecord,
+    given: &[Given<'_>],
+) -> ReferenceJudgement {
     let belongs = |one: &&Given<'_>| {
         let factors = &one.trial.factors;
         reference.under.iter().all(|(name, level)| factors.get(name) == Some(level))
     };
-    let ours = given
-        .iter()
-        .filter(|_| reference.measure.is_some())
-        .filter(belongs)
-        .map(|one| of_level(one.trial.factors.clone(), one.found, CONFIDENCE));
+    let (mut ours, mut expected) = (Vec::new(), Vec::new());
+    for one in given.iter().filter(|_| reference.measure.is_some()).filter(belongs) {
+        let factors = one.trial.factors.clone();
+        if reference.to.is_empty() {
+            ours.push(of_level(factors, one.found, CONFIDENCE));
+            continue;
+        }
+        let other = other_side(one.trial, &reference.to, given);
+        let level = of_level(factors, &ratios(one.found, other, &reference.to), CONFIDENCE);
+        let measure = reference.measure.as_deref().unwrap_or_default();
+        expected.extend(other.and_then(|other| {
+            let (of, to) = (one.trial, other.trial);
+            expected_gain::find(manifest, &Gain { measure, of, to, measured: level.value })
+        }));
+        ours.push(level);
+    }
+    // One that has an expectation only here and there would not be known whose it is.
+    if expected.len() != ours.len() {
+        expected = Vec::<ExpectedGain>::new();
+    }
     ReferenceJudgement {
         what: reference.what.clone(),
         value: reference.value,
@@ -27,6 +48,39 @@ pub(crate) fn beside(reference: &ReferenceRecord, given: &[Given<'_>]) -> Refere
         measure: reference.measure.clone(),
         group: reference.group.clone(),
         under: reference.under.clone(),
-        ours: ours.collect(),
+        to: reference.to.clone(),
+        ours,
+        expected,
+    }
+}
+
+/// The trial that differs from this one by these levels alone.
+fn other_side<'g, 'r>(
+    trial: &TrialRecord,
+    to: &Levels,
+    given: &'g [Given<'r>],
+) -> Option<&'g Given<'r>> {
+    let mut wanted = trial.factors.clone();
+    wanted.extend(to.clone());
+    given.iter().find(|one| one.trial.factors == wanted)
+}
+
+/// Ratios repeat by repeat, as promises across trials compare.
+fn ratios(of: &Found, to: Option<&Given<'_>>, levels: &Levels) -> Found {
+    let named = || {
+        let texts = levels.iter().map(|(name, level)| format!("{name} = {level}"));
+        texts.collect::<Vec<_>>().join(" and ")
+    };
+    let to = to.ok_or_else(|| format!("no trial of this run has {}", named()))?;
+    let of = of.as_ref().map_err(Clone::clone)?;
+    let to = to.found.as_ref().map_err(|why| format!("under {}: {why}", named()))?;
+    let ratio = |(number, value): &(usize, f64)| {
+        let (_, other) = to.iter().find(|(other, _)| other == number)?;
+        Some((*number, value / other))
+    };
+    let ratios: Vec<(usize, f64)> = of.iter().filter_map(ratio).collect();
+    match ratios.iter().all(|(_, ratio)| ratio.is_finite() && *ratio > 0.0) {
+        true if !ratios.is_empty() => Ok(ratios),
+        _ => Err(format!("no repeat has a number here and under {}", named())),
     }
 }

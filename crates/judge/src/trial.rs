@@ -75,6 +75,7 @@ impl<'r> Prepared<'r> {
             seed: self.manifest.seed,
             number: self.number as u64,
             host: &self.manifest.host,
+            told_iops: told_iops(self.manifest),
             trial: self.trial,
             groups: &self.groups,
             repeats: &self.repeats,

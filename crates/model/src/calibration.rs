@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 use crate::question::{Bfq, Device, Member, Question, Scheduler};
 use crate::sim::{Effort, simulate};
 
+/// Less idle time than this means that the CPUs were the limit.
+const SPARE: f64 = 0.1;
+
 /// Version of the format.
 pub(crate) const SCHEMA: u32 = 1;
 
@@ -107,6 +110,10 @@ pub struct Cost {
     pub serve_byte_s: f64,
     /// CPU seconds of a loop device for each further block of a merged request.
     pub serve_more_s: f64,
+    /// Seconds that a worker waits after the CPU time of a request.
+    pub hold_s: f64,
+    /// The same for each byte.
+    pub hold_byte_s: f64,
     /// Seconds before service that are no CPU time, while nothing else is in service.
     pub delay_s: f64,
 }
@@ -134,6 +141,8 @@ impl Cost {
         serve_s: 10e-6,
         serve_byte_s: 1e-10,
         serve_more_s: 2e-6,
+        hold_s: 8e-6,
+        hold_byte_s: 0.0,
         delay_s: 20e-6,
     };
 
@@ -144,7 +153,7 @@ impl Cost {
             serve_s: self.serve_s * factor,
             serve_byte_s: self.serve_byte_s * factor,
             serve_more_s: self.serve_more_s * factor,
-            delay_s: self.delay_s,
+            ..self
         }
     }
 
@@ -157,6 +166,8 @@ impl Cost {
             serve_s: (self.serve_s + other.serve_s) / 2.0,
             serve_byte_s: (self.serve_byte_s + other.serve_byte_s) / 2.0,
             serve_more_s: (self.serve_more_s + other.serve_more_s) / 2.0,
+            hold_s: (self.hold_s + other.hold_s) / 2.0,
+            hold_byte_s: (self.hold_byte_s + other.hold_byte_s) / 2.0,
             delay_s: (self.delay_s + other.delay_s) / 2.0,
         }
     }
@@ -174,6 +185,7 @@ impl Cost {
             submit_s: self.submit_s + self.submit_byte_s * size,
             serve_s: self.serve_s + self.serve_byte_s * size,
             serve_more_s: self.serve_more_s + self.serve_byte_s * size,
+            hold_s: self.hold_s + self.hold_byte_s * size,
             delay_s: self.delay_s,
         }
     }
@@ -213,11 +225,32 @@ impl Calibration {
         many.min_by_key(|one| one.bytes)
     }
 
+    /// The measurement of many large requests.
+    fn large(&self, kind: RequestKind) -> Option<&Taken> {
+        let many = self.taken.iter().filter(|one| one.rw == kind.name() && one.depth > 1);
+        many.max_by_key(|one| one.bytes)
+    }
+
+    /// What keeps it from being believed, if anything: with one request at a time a host that has
+    /// nothing else to do has a CPU to spare.
+    #[must_use]
+    pub fn doubt(&self) -> Option<String> {
+        let alone = self.taken.iter().filter(|one| one.depth == 1).map(|one| one.idle);
+        let least = alone.fold(f64::INFINITY, f64::min);
+        (least < SPARE).then(|| {
+            format!(
+                "the host was busy with other things while it was measured (CPUs idle {:.0} % with \
+                 one request at a time)",
+                least * 100.0
+            )
+        })
+    }
+
     fn cost(&self, kind: RequestKind) -> Option<Cost> {
         let of_kind = || self.taken.iter().filter(|one| one.rw == kind.name());
         let single = of_kind().find(|one| one.depth == 1)?;
         let small = self.small(kind)?;
-        let large = of_kind().filter(|one| one.depth > 1).max_by_key(|one| one.bytes)?;
+        let large = self.large(kind)?;
         let bytes = (large.bytes as f64 - small.bytes as f64).max(1.0);
         let serve = |one: &Taken| (one.cpu_s - one.submit_cpu_s).max(1e-7);
         let slope = |small: f64, large: f64| ((large - small) / bytes).max(0.0);
@@ -231,21 +264,50 @@ impl Calibration {
             serve_s: (alone - serve_byte_s * own).max(1e-7),
             serve_byte_s,
             serve_more_s: (serve(small) - serve_byte_s * own).max(0.0),
+            hold_s: 0.0,
+            hold_byte_s: 0.0,
             delay_s: (single.latency_s - single.submit_cpu_s - serve(small)).clamp(0.0, 0.05),
         })
     }
 
+    /// Brings the simulation to the throughput that was measured: by time in which a worker waits,
+    /// or, where the CPUs were busy or the simulation is too slow without any, by one factor on all
+    /// CPU time.
     fn fit(&self, kind: RequestKind) -> Option<Fitted> {
         let small = self.small(kind)?;
-        let cost = self.cost(kind)?;
+        let large = self.large(kind)?;
+        let mut cost = self.cost(kind)?;
         let mut factor: f64 = 1.0;
-        for _ in 0..4 {
-            let member = cost.times(factor).member(100.0, small.depth, small.bytes, kind);
-            let question = self.asked(vec![member; small.groups as usize]);
-            let found = simulate(&question, Effort { requests: 20_000, seconds: 1.0 }, 1).iops;
-            factor = (factor * found / small.iops.max(1.0)).clamp(0.2, 5.0);
+        if small.idle < SPARE || self.simulated(cost, small, kind) < small.iops {
+            for _ in 0..4 {
+                let found = self.simulated(cost.times(factor), small, kind);
+                factor = (factor * found / small.iops.max(1.0)).clamp(0.2, 5.0);
+            }
+            cost = cost.times(factor);
+        } else {
+            cost.hold_s = self.hold(cost, small, kind);
+            let more = self.hold(Cost { hold_s: 0.0, ..cost }, large, kind) - cost.hold_s;
+            let bytes = (large.bytes as f64 - small.bytes as f64).max(1.0);
+            cost.hold_byte_s = (more / bytes).max(0.0);
         }
-        Some(Fitted { cost: cost.times(factor), factor, iops: small.iops })
+        Some(Fitted { cost, factor, iops: small.iops })
+    }
+
+    /// Seconds that a worker waits for each request, such that a measurement has its throughput.
+    fn hold(&self, cost: Cost, taken: &Taken, kind: RequestKind) -> f64 {
+        let mut hold: f64 = 0.0;
+        for _ in 0..6 {
+            let found = self.simulated(Cost { hold_s: hold, ..cost }, taken, kind);
+            hold = (hold + 1.0 / taken.iops.max(1.0) - 1.0 / found.max(1.0)).max(0.0);
+        }
+        hold
+    }
+
+    /// Requests a second of a simulation of a measurement.
+    fn simulated(&self, cost: Cost, taken: &Taken, kind: RequestKind) -> f64 {
+        let member = cost.member(100.0, taken.depth, taken.bytes, kind);
+        let question = self.asked(vec![member; taken.groups as usize]);
+        simulate(&question, Effort { requests: 15_000, seconds: 1.0 }, 1).iops
     }
 
     fn asked(&self, members: Vec<Member>) -> Question {
@@ -279,7 +341,7 @@ mod tests {
             latency_s,
             submit_cpu_s: cpu_s * 0.6,
             cpu_s,
-            idle: 0.1,
+            idle: if depth == 1 { 0.6 } else { 0.3 },
         }
     }
 
@@ -316,6 +378,14 @@ mod tests {
         assert!((found(4096) / 50_000.0 - 1.0).abs() < 0.03, "{}", found(4096));
         assert!((found(65_536) / 20_000.0 - 1.0).abs() < 0.4, "{}", found(65_536));
         assert_eq!(costs.len(), 1, "kinds that were not measured are left out");
+    }
+
+    #[test]
+    fn a_host_that_was_busy_while_it_was_measured_is_doubted() {
+        assert_eq!(calibration().doubt(), None);
+        let mut busy = calibration();
+        busy.taken[0].idle = 0.02;
+        assert!(busy.doubt().unwrap().contains("idle 2 %"));
     }
 
     #[test]

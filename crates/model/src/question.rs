@@ -36,6 +36,8 @@ pub struct Member {
     pub serve_s: f64,
     /// The same for each further block of a merged request.
     pub serve_more_s: f64,
+    /// Seconds after the CPU time that a worker of the device waits before it takes the next request.
+    pub hold_s: f64,
     /// Seconds from request to service that are no CPU time, while nothing else is in service.
     pub delay_s: f64,
 }

@@ -45,6 +45,7 @@ pub(crate) fn references(study: &Study) -> Vec<ReferenceRecord> {
         measure: reference.measure.clone(),
         group: reference.group.clone(),
         under: levels(study, &reference.under),
+        to: levels(study, &reference.to),
     };
     study.references.iter().map(record).collect()
 }

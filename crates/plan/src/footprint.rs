@@ -28,8 +28,9 @@ impl Predictions {
 pub fn to_predict(study: &Study, facts: &HostFacts) -> Vec<Vec<String>> {
     let mut commands = Vec::new();
     for factors in combinations(study) {
-        let kitchen = Kitchen { study, facts, factors: &factors };
-        for group in &study.groups {
+        let under = study.under(&factors);
+        let kitchen = Kitchen { study: &under, facts, factors: &factors };
+        for group in &under.groups {
             wanted(&kitchen, group, false, &mut commands);
         }
     }

@@ -230,7 +230,14 @@ pub fn plan_with(study: &Study, facts: &HostFacts, predictions: &Predictions, se
     let mut refusals = Vec::new();
     let trials: Vec<Trial> = combinations(study)
         .into_iter()
-        .map(|factors| plan_trial(study, facts, factors, predictions, &mut refusals))
+        .map(|factors| {
+            let under = study.under(&factors);
+            let mut trial = plan_trial(&under, facts, factors, predictions, &mut refusals);
+            if study.varies_what_runs() {
+                trial.promises.retain(|promise| has_a_meaning(promise, &under, &trial.placements));
+            }
+            trial
+        })
         .collect();
     let slots = order(trials.len(), study.design.repeats, study.design.order, seed);
     // The same need in every trial is one need.
@@ -246,6 +253,21 @@ pub fn plan_with(study: &Study, facts: &HostFacts, predictions: &Predictions, se
         comparisons: comparisons(study),
         references: references(study),
         refusals: unique,
+    }
+}
+
+/// Whether a promise is about something that is there in this trial, where trials differ in what
+/// runs: a metric of a workload that runs, a place of a workload that has one.
+fn has_a_meaning(promise: &PromiseRecord, under: &Study, placements: &[PlacementPlan]) -> bool {
+    if promise.is == RelationRecord::Placed {
+        return placements.iter().any(|plan| match promise.measure.as_str() {
+            "threads" => plan.cpus.is_some(),
+            _ => plan.cpus.is_some() || plan.memory.is_some(),
+        });
+    }
+    match promise.measure.split_once('.') {
+        Some((workload, _)) if under.workloads.contains_key(workload) => under.runs(workload),
+        _ => true,
     }
 }
 
@@ -310,8 +332,12 @@ fn controllers<'g>(study: &Study, groups: &'g [GroupPlan], facts: &HostFacts) ->
     wanted
 }
 
-/// A promise of one trial; `None` for one across trials, which [`comparisons`] has.
+/// A promise of one trial; `None` for one across trials, which [`comparisons`] has, and for one that
+/// is about other trials.
 fn plan_promise(promise: &Promise, factors: &Bindings) -> Option<PromiseRecord> {
+    if !promise.is_about(factors) {
+        return None;
+    }
     let bound = |value: &Templated<Scalar>| {
         // The checker has resolved every template and refused a bound that is no rate.
         let scalar = value.resolve(factors).ok();

@@ -83,4 +83,8 @@ pub struct ReferenceRecord {
     /// The levels of our factors that it belongs to; empty for all of them.
     #[serde(default, skip_serializing_if = "Levels::is_empty")]
     pub under: Levels,
+    /// The levels that ours is divided by, of the same factors as [`Self::under`]; empty where it is
+    /// no ratio.
+    #[serde(default, skip_serializing_if = "Levels::is_empty")]
+    pub to: Levels,
 }

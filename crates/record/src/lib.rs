@@ -38,7 +38,7 @@ pub use event::{Event, EventLog, read_events};
 pub use folder::RunFolder;
 pub use glance::{Glance, Stamp, State, glance, stamp};
 pub use guest::Guest;
-pub use placement::{NodeCounts, PlacementReading, PlacementRecord};
+pub use placement::{Counted, NodeCounts, PlacementReading, PlacementRecord};
 pub use rows::RowBuffer;
 pub use run::Run;
 pub use schema::SCHEMA;

@@ -50,8 +50,30 @@ pub struct PlacementReading {
     /// Bytes of anonymous memory on each node at the end of the window, or at the last count before
     /// the workload ended by itself; all processes together.
     pub pages: Option<Available<BTreeMap<u16, u64>>>,
+    /// Bytes of mapped files on each node at the same time, by path: the largest, and neither
+    /// programs nor their libraries.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, BTreeMap<u16, u64>>,
     /// Bytes of anonymous memory by the policy of their area, as the kernel spells it.
     pub policies: BTreeMap<String, u64>,
+}
+
+/// A counter of the host at the start of a repeat, before its workloads were started, and at the end
+/// of its window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted {
+    /// At the start.
+    pub before: u64,
+    /// At the end.
+    pub after: u64,
+}
+
+impl Counted {
+    /// What was counted meanwhile.
+    #[must_use]
+    pub const fn since(&self) -> u64 {
+        self.after.saturating_sub(self.before)
+    }
 }
 
 /// What the host counted of placement while a repeat ran.
@@ -59,6 +81,10 @@ pub struct PlacementReading {
 pub struct NodeCounts {
     /// `numa_miss` of each node: pages that came from it because the wanted node had none.
     pub missed_pages: BTreeMap<u16, u64>,
+    /// The counters of numastat(8) by node and by their names, in pages; empty in records before
+    /// they were kept.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub numastat: BTreeMap<u16, BTreeMap<String, Counted>>,
     /// Pages that automatic balancing moved (`numa_pages_migrated`).
     pub moved_pages: Available<u64>,
     /// What kernel.numa_balancing said at the start.

@@ -1,6 +1,8 @@
 //! Promises across trials and numbers of others, in the words that page and terminal share.
 
-use assay_judge::{ComparisonJudgement, LevelJudgement, PairJudgement, ReferenceJudgement};
+use assay_judge::{
+    ComparisonJudgement, ExpectedGain, LevelJudgement, PairJudgement, ReferenceJudgement,
+};
 use assay_record::Levels;
 
 use crate::number::{self, NONE, Unit};
@@ -122,13 +124,55 @@ pub(crate) fn needs_repeats(repeats: Option<usize>) -> Option<String> {
     Some(format!("To decide it: about {repeats} repeats. Raise `repeats` under [design]."))
 }
 
+/// The levels that it belongs to, and those that ours is divided by; empty for all trials.
+pub(crate) fn under(reference: &ReferenceJudgement) -> String {
+    if reference.under.is_empty() {
+        return String::new();
+    }
+    let under = wording::factors(&reference.under);
+    match reference.to.is_empty() {
+        true => under,
+        false => format!("{under}, divided by that under {}", wording::factors(&reference.to)),
+    }
+}
+
 /// Their number with its unit.
 pub(crate) fn theirs(reference: &ReferenceJudgement) -> String {
     format!("{} {}", number::four(reference.value), reference.unit)
 }
 
-/// Ours beside a number of others, one text for each trial that it belongs to.
+/// Ours beside a number of others, one text for each trial that it belongs to, and what bandwidths
+/// alone expect of it.
 pub(crate) fn ours(reference: &ReferenceJudgement) -> Vec<String> {
+    let mut texts = measured(reference);
+    let several = reference.ours.len() > 1;
+    for (level, gain) in reference.ours.iter().zip(&reference.expected) {
+        let levels = wording::factors(&level.factors);
+        let before = if several { format!("{levels}: ") } else { String::new() };
+        texts.push(format!("{before}{}", expected(gain)));
+    }
+    texts
+}
+
+/// The closed form beside a gain.
+fn expected(gain: &ExpectedGain) -> String {
+    let Some(ratio) = gain.if_memory_bound else {
+        let why = gain.not_available.as_deref().unwrap_or("it cannot be computed");
+        return format!("expected by the bandwidths between nodes: not available: {why}");
+    };
+    let part = gain.memory_bound_part.map_or_else(
+        || "no part of the time spent waiting for memory explains ours".to_owned(),
+        |part| {
+            format!("ours is that of a program which waits {} % for it", number::percent(part, 0))
+        },
+    );
+    format!(
+        "expected by the bandwidths between nodes, were it to wait for memory alone: {} times; {part}",
+        number::three(ratio)
+    )
+}
+
+fn measured(reference: &ReferenceJudgement) -> Vec<String> {
     if reference.measure.is_none() {
         return vec!["nothing of ours stands beside it".to_owned()];
     }

@@ -95,6 +95,7 @@ pub(crate) fn machine(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
     if has(trial, "threads") {
         drawings.extend(placement(trial));
     }
+    drawings.extend(counters_that_are_not_there(trial));
     // Runs of older versions have none of these, and their reports need no empty places for them.
     let known = memory_management::FIGURES.iter();
     let sampled = known.filter(|figure| figure.source != "pressure" && has(trial, figure.source));
@@ -109,6 +110,28 @@ pub(crate) fn recorded(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
     drawings.push(cpu::cpu(trial));
     drawings.extend(memory_management::FIGURES.iter().map(|figure| series::series(trial, figure)));
     place(trial, drawings, false)
+}
+
+/// What only counters of the machine tell, with the reason in place of the figure where a study asked
+/// for them and they are not to be had.
+fn counters_that_are_not_there(trial: &Trial<'_>) -> Vec<Drawing> {
+    let asked = [
+        ("resctrl", "node-bandwidth", "Memory bandwidth of each node"),
+        ("perf", "node-cache", "Hit ratio of the last cache of each node"),
+    ];
+    let lacks = |source: &str| {
+        trial.record.repeats.iter().any(|repeat| repeat.not_available.contains_key(source))
+    };
+    let absent = asked.into_iter().filter(|(source, _, _)| lacks(source));
+    absent
+        .map(|(source, part, title)| Drawing {
+            part,
+            title: title.to_owned(),
+            reading: String::new(),
+            wide: false,
+            spec: Err(trial.why_missing(source)),
+        })
+        .collect()
 }
 
 /// Where threads ran, and below it where their pages lay.

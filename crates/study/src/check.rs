@@ -24,7 +24,7 @@ use crate::code;
 use crate::combination::{self, MOST_TRIALS};
 use crate::model::{Bindings, Disk, Group, Scalar, Study};
 use crate::reader::Places;
-use crate::template::{FromScalar, Templated, factor_names};
+use crate::template::{FromScalar, Templated, factor_names, substitute};
 
 /// All findings about this study.
 pub(crate) fn study(study: &Study, places: &Places) -> Vec<Diagnostic> {
@@ -33,6 +33,7 @@ pub(crate) fn study(study: &Study, places: &Places) -> Vec<Diagnostic> {
         check.too_many_trials();
         return check.findings;
     }
+    across::left_out(&mut check);
     settings::check(&mut check);
     disks::check(&mut check);
     groups::check(&mut check);
@@ -93,6 +94,23 @@ impl<'s> Check<'s> {
             None if disks.len() == 1 => disks.iter().next(),
             None => None,
         }
+    }
+
+    /// Every workload that the group runs in some trial, with its place in `run` and the
+    /// combination that has it, each once.
+    pub(crate) fn runs_of(&self, group: &Group) -> Vec<(usize, String, Bindings)> {
+        let mut found: Vec<(usize, String, Bindings)> = Vec::new();
+        for (index, name) in group.run.iter().enumerate() {
+            for bindings in self.combinations_of(&[name]) {
+                // What names no factor was reported where it was read.
+                let Ok(resolved) = substitute(name, &bindings) else { continue };
+                let resolved = resolved.to_string();
+                if !found.iter().any(|(at, known, _)| *at == index && *known == resolved) {
+                    found.push((index, resolved, bindings));
+                }
+            }
+        }
+        found
     }
 
     /// The combinations of the factors that these values name.

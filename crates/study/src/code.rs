@@ -72,6 +72,7 @@ pub(crate) const SIDES_OF_A_RATIO: &str = "A0452";
 pub(crate) const ONE_REPEAT: &str = "A0453";
 pub(crate) const METRIC_RELATION: &str = "A0454";
 pub(crate) const UNDEFINED_GROUP: &str = "A0455";
+pub(crate) const NOTHING_IS_LEFT: &str = "A0456";
 
 /// Mistakes that say something is absent. Where the syntax is wrong, or a part has the wrong
 /// type, some of the file was not read, and what is absent may well stand there: these are held

@@ -4,18 +4,28 @@ use assay_diagnostic::{Diagnostic, Severity, closest};
 
 use crate::check;
 use crate::code;
-use crate::model::{Bindings, Factor, Scalar, Study};
+use crate::level::is_same;
+use crate::model::{Bindings, Factor, LeftOut, Scalar, Study};
 use crate::read::mistake_in_levels;
 use crate::reader::Places;
 
 /// More trials than this are a slip: at one minute each they would take a week.
 pub(crate) const MOST_TRIALS: usize = 10_000;
 
-/// Every combination of the factors' values, the last factor of the file varying fastest. A
-/// study without factors has one trial.
+/// Every combination of the factors' values that is not left out, the last factor of the file
+/// varying fastest. A study without factors has one trial.
 #[must_use]
 pub fn combinations(study: &Study) -> Vec<Bindings> {
-    over(study.factors.iter())
+    let mut all = over(study.factors.iter());
+    all.retain(|trial| !study.design.leave_out.iter().any(|left| is_left_out(trial, left)));
+    all
+}
+
+fn is_left_out(trial: &Bindings, left: &LeftOut) -> bool {
+    left.iter().all(|(factor, levels)| {
+        let level = trial.get(factor);
+        level.is_some_and(|level| levels.iter().any(|named| is_same(level, named)))
+    })
 }
 
 /// The combinations of these factors alone.
@@ -141,6 +151,21 @@ mod tests {
             .map(|trial| format!("{}/{}", trial["groups"], trial["depth"]))
             .collect();
         assert_eq!(trials, ["4/1", "4/32", "8/1", "8/32"]);
+    }
+
+    #[test]
+    fn a_combination_is_left_out_when_it_has_one_of_the_levels_of_every_factor_named() {
+        let trial: Bindings = [("memory", 1), ("balancing", 1)]
+            .map(|(name, level)| (name.to_owned(), Scalar::Integer(level)))
+            .into();
+        let left = |factor: &str, levels: &[i64]| {
+            (factor.to_owned(), levels.iter().copied().map(Scalar::Integer).collect())
+        };
+        assert!(is_left_out(&trial, &vec![left("balancing", &[1])]));
+        assert!(is_left_out(&trial, &vec![left("memory", &[0, 1]), left("balancing", &[1])]));
+        assert!(!is_left_out(&trial, &vec![left("memory", &[0]), left("balancing", &[1])]));
+        // A factor that `--set` cannot have taken away, but that nobody has, leaves nothing out.
+        assert!(!is_left_out(&trial, &vec![left("other", &[1])]));
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::model::{Bindings, Group, Scalar, Study, Tool};
+use assay_units::Bytes;
+
+use crate::model::{Bindings, DiskSource, Group, Scalar, Study, Tool};
 use crate::template::Templated;
 
 /// What may be changed. Names are those of `assay explain`.
@@ -31,6 +33,12 @@ pub enum Intervention {
     },
     /// A longer repeat.
     Longer(Duration),
+    /// A disk that does so many times fewer requests a second: null_blk is told so, and of others
+    /// each request asks for so many times the bytes.
+    Slower {
+        /// How many times.
+        by: u32,
+    },
     /// All groups on these CPUs.
     Cpus(String),
     /// O_DIRECT in every fio workload.
@@ -56,6 +64,7 @@ impl Intervention {
             Self::Queue { name, .. } | Self::Depth { name, .. } => name,
             Self::Scheduler(_) => "scheduler",
             Self::Longer(_) => "longer",
+            Self::Slower { .. } => "slower",
             Self::Cpus(_) => "one-cpu",
             Self::Direct => "direct",
             Self::Weights { .. } => "weights",
@@ -99,6 +108,7 @@ impl Intervention {
             Self::Longer(length) => {
                 Some(format!("at_most = \"{} s\" under [design]", length.as_secs()))
             }
+            Self::Slower { by } => Some(format!("requests {by} times as large (`bs`)")),
             Self::Cpus(cpus) => Some(format!("\"cpuset.cpus\" = \"{cpus}\" in the groups")),
             Self::Direct => Some("direct = 1 in the workload".to_owned()),
             Self::Weights { .. } | Self::Plain | Self::Repeat => None,
@@ -118,6 +128,7 @@ impl Intervention {
                 study.design.at_most = *length;
                 Ok(())
             }
+            Self::Slower { by } => slow_down(study, factors, *by),
             Self::Cpus(cpus) => {
                 pin(&mut study.groups, cpus);
                 Ok(())
@@ -138,6 +149,7 @@ impl fmt::Display for Intervention {
             Self::Depth { times, by, .. } if times > by => write!(f, "iodepth x {times}"),
             Self::Depth { by, .. } => write!(f, "iodepth / {by}"),
             Self::Longer(length) => write!(f, "{} s instead", length.as_secs()),
+            Self::Slower { by } => write!(f, "a disk that does {by} times fewer requests"),
             Self::Cpus(cpus) => write!(f, "all groups on CPU {cpus}"),
             Self::Direct => f.write_str("direct I/O"),
             Self::Weights { times, by } if times > by => write!(f, "weights x {times}"),
@@ -195,6 +207,43 @@ fn scale_depth(study: &mut Study, factors: &Bindings, times: u32, by: u32) -> Re
         }
     }
     if changed { Ok(()) } else { Err("no workload has an `iodepth` that could change".to_owned()) }
+}
+
+/// fio's own size of a request (fio(1), `bs`), in bytes.
+const USUAL_BLOCK: u64 = 4096;
+
+fn slow_down(study: &mut Study, factors: &Bindings, by: u32) -> Result<(), String> {
+    let mut changed = false;
+    for disk in study.disks.values_mut() {
+        if let DiskSource::NullBlk(speed) = &mut disk.source
+            && let Some(iops) = &speed.iops
+        {
+            let slower = (iops.resolve(factors)? / by.max(1)).max(1);
+            speed.iops = Some(Templated::Value(slower));
+            changed = true;
+        }
+    }
+    if changed {
+        return Ok(());
+    }
+    for workload in study.workloads.values_mut() {
+        let Tool::Fio { args } = &mut workload.tool else { continue };
+        let is_size = |name: &str| matches!(name, "bs" | "blocksize");
+        let known = args.iter().rev().find(|(name, _)| is_size(name));
+        let bytes = match known.map(|(_, value)| value.resolve(factors)).transpose()? {
+            None => USUAL_BLOCK,
+            Some(size) => {
+                let text = size.to_string();
+                let bytes = text.to_ascii_lowercase().parse().map(Bytes::get);
+                bytes.map_err(|_| format!("`bs` is {text}, which is not one size"))?
+            }
+        };
+        args.retain(|(name, _)| !is_size(name));
+        let larger = i64::try_from(bytes * u64::from(by)).unwrap_or(i64::MAX);
+        args.push(("bs".to_owned(), Templated::Value(Scalar::Integer(larger))));
+        changed = true;
+    }
+    if changed { Ok(()) } else { Err("no workload takes options of fio".to_owned()) }
 }
 
 fn set_argument(study: &mut Study, argument: &str, value: &Scalar) -> Result<(), String> {
@@ -287,6 +336,16 @@ mod tests {
         let most = Intervention::Depth { name: "iodepth", times: 1, by: 100 };
         most.apply(&mut study, &factors).unwrap();
         assert!(most.apply(&mut study, &factors).unwrap_err().contains("iodepth"));
+    }
+
+    #[test]
+    fn a_slower_disk_is_one_of_larger_requests_where_its_speed_cannot_be_set() {
+        let (mut study, factors) = scaling();
+        Intervention::Slower { by: 16 }.apply(&mut study, &factors).unwrap();
+        let Tool::Fio { args } = &study.workloads["mixed"].tool else { panic!() };
+        let sizes: Vec<_> = args.iter().filter(|(name, _)| name == "bs").collect();
+        assert_eq!(sizes.len(), 1);
+        assert_eq!(sizes[0].1, Templated::Value(Scalar::Integer(65_536)));
     }
 
     #[test]

@@ -47,6 +47,8 @@ pub(crate) enum Shape {
     Knobs,
     /// A table of names with a list of scalars each.
     Factors,
+    /// A list of tables of names with a scalar or a list of scalars each.
+    Combinations,
     /// A table of names with a scalar or a list of scalars each.
     Arguments,
     /// A table with these keys.
@@ -75,12 +77,13 @@ pub(crate) const MEASURES: &[&str] = &[
     "memory.refaults",
     "threads",
     "pages",
+    "file_pages",
 ];
 pub(crate) const RELATIONS: &[&str] =
     &["proportional", "equal", "at_most", "at_least", "ratio", "placed"];
 
 /// What `placed` is said of, and nothing else is.
-pub(crate) const PLACED_MEASURES: &[&str] = &["threads", "pages"];
+pub(crate) const PLACED_MEASURES: &[&str] = &["threads", "pages", "file_pages"];
 
 /// Which levels of a factor are compared.
 pub(crate) const PAIRS: &[&str] = &["all", "first"];
@@ -120,6 +123,7 @@ pub(crate) static DESIGN: &[Key] = &[
     optional("at_most", Shape::Duration, "how long one repeat may take; `60 s` by default"),
     optional("ends", Shape::Words(ENDS), "which workload's end ends a repeat; `first` by default"),
     optional("stop", Shape::Words(STOPS), "when a repeat ends; `at_most` by default"),
+    optional("leave_out", Shape::Combinations, "combinations of levels that are no trials"),
 ];
 
 pub(crate) static SAMPLING: &[Key] = &[
@@ -194,6 +198,7 @@ pub(crate) static PROMISE: &[Key] = &[
     optional("over", Shape::Text, "the factor over whose levels the measure is `equal`"),
     optional("pairs", Shape::Words(PAIRS), "which levels are compared; `all` by default"),
     optional("group", Shape::Text, "the one group that counts across trials; all by default"),
+    optional("under", Shape::Scalars, "the levels of factors whose trials it is about"),
     optional("value", Shape::Scalar, "the bound, for `at_most` and `at_least` without `to`"),
     optional("within", Shape::Percent, "the margin, relative to the expected value"),
     optional("confidence", Shape::Number, "confidence of the intervals; 0.95 by default"),
@@ -207,4 +212,5 @@ pub(crate) static REFERENCE: &[Key] = &[
     optional("measure", Shape::Text, "the measure of ours to show beside it"),
     optional("group", Shape::Text, "the one group of ours that counts; all by default"),
     optional("under", Shape::Scalars, "the levels of our factors that it belongs to"),
+    optional("to", Shape::Scalars, "the levels that ours is divided by, for a ratio"),
 ];

@@ -9,7 +9,7 @@ pub fn level_of<'f>(factor: &'f Factor, wanted: &Scalar) -> Option<&'f Scalar> {
     factor.values.iter().find(|level| is_same(level, wanted))
 }
 
-fn is_same(level: &Scalar, wanted: &Scalar) -> bool {
+pub(crate) fn is_same(level: &Scalar, wanted: &Scalar) -> bool {
     match (number(level), number(wanted)) {
         (Some(level), Some(wanted)) => level == wanted,
         _ => level == wanted || level.to_string() == wanted.to_string(),

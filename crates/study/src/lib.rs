@@ -23,6 +23,7 @@ mod schema;
 mod section;
 mod shipped;
 mod template;
+mod under;
 mod value;
 
 pub use choice::{DiskChoice, choose_disk, choose_scheduler, disk_size};
@@ -33,8 +34,8 @@ pub use level::level_of;
 pub use metric::fio_metrics;
 pub use model::{
     After, Bindings, Bound, Design, Disk, DiskSource, DropCaches, Ends, Factor, Format, Group,
-    HUGE_PAGE_MODES, HostSettings, NullBlk, Order, Pairs, Place, Promise, Reference, Relation,
-    Sampling, Scalar, Stop, Study, Tool, WarmUp, Workload,
+    HUGE_PAGE_MODES, HostSettings, LeftOut, NullBlk, Order, Pairs, Place, Promise, Reference,
+    Relation, Sampling, Scalar, Stop, Study, Tool, WarmUp, Workload,
 };
 pub use parse::parse;
 pub use rate::rate;

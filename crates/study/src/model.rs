@@ -139,7 +139,12 @@ pub struct Design {
     pub ends: Ends,
     /// Whether it may end before.
     pub stop: Stop,
+    /// Combinations that are no trials.
+    pub leave_out: Vec<LeftOut>,
 }
+
+/// Combinations that are left out: those that have one of these levels of every factor named.
+pub type LeftOut = Vec<(String, Vec<Scalar>)>;
 
 /// What ends a repeat before its time is up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -282,7 +287,8 @@ pub struct Group {
     pub count: Templated<u32>,
     /// Knobs by v2 name (or a v1-only name) with the values handed out in turn.
     pub knobs: Vec<(String, Vec<Templated<Scalar>>)>,
-    /// Workloads that run in it, by name; each member runs its own instance.
+    /// Workloads that run in it, by name; each member runs its own instance. A name may be a
+    /// template, which [`Study::under`] resolves.
     pub run: Vec<String>,
     /// The disk its workloads use; `None` when the study has exactly one, or none.
     pub disk: Option<String>,
@@ -396,6 +402,8 @@ pub struct Promise {
     pub measure: String,
     /// The one group that counts across trials; `None` for all of them.
     pub group: Option<String>,
+    /// The levels of factors whose trials it is about; empty for all, and for one across trials.
+    pub under: Bindings,
     /// The relation.
     pub is: Relation,
     /// The margin, as a fraction of the expected value; 0 for [`Relation::Ratio`], whose bounds are
@@ -403,6 +411,16 @@ pub struct Promise {
     pub within: Percent,
     /// Confidence of the intervals, 0.95 by default.
     pub confidence: f64,
+}
+
+impl Promise {
+    /// Whether it is about the trial with these levels.
+    #[must_use]
+    pub fn is_about(&self, factors: &Bindings) -> bool {
+        self.under.iter().all(|(name, wanted)| {
+            factors.get(name).is_some_and(|level| crate::level::is_same(level, wanted))
+        })
+    }
 }
 
 /// The relation that a promise claims.
@@ -482,6 +500,8 @@ pub struct Reference {
     pub group: Option<String>,
     /// The levels of our factors that it belongs to.
     pub under: Bindings,
+    /// The levels that ours is divided by: then it is a ratio, and empty otherwise.
+    pub to: Bindings,
 }
 
 /// What a limit or a protection is measured against.

@@ -5,10 +5,11 @@ use toml::de::{DeTable, DeValue};
 
 use crate::check;
 use crate::code;
+use crate::combination;
 use crate::model::Study;
 use crate::read::{self, Mentions};
 use crate::reader::{Load, Places, Reader};
-use crate::template::factor_names;
+use crate::template::{factor_names, substitute};
 
 /// Reads a study file. All mistakes are found in one pass, in the order of the file; there is a
 /// study only when none of them is an error.
@@ -112,13 +113,14 @@ fn value_is_absent(text: &str, offset: usize) -> bool {
 /// or misspelt, so that one slip gives one mistake.
 fn unused(study: &Study, mentions: &Mentions, places: &Places) -> Vec<Diagnostic> {
     let mut findings = unused_factors(study, mentions);
-    findings.extend(unused_parts(study.workloads.keys(), mentions, "workloads", |name| {
+    let by_groups = by_groups(study, mentions);
+    findings.extend(unused_parts(study.workloads.keys(), &by_groups, "workloads", |name| {
         Diagnostic::warning(code::UNUSED_WORKLOAD, format!("no group runs `{name}`"))
             .hint(format!("add `run = \"{name}\"` to a group, or remove the workload"))
     }));
     // A single disk is used without being named.
     if study.disks.len() > 1 {
-        findings.extend(unused_parts(study.disks.keys(), mentions, "disks", |name| {
+        findings.extend(unused_parts(study.disks.keys(), &by_groups, "disks", |name| {
             Diagnostic::warning(code::UNUSED_DISK, format!("no group uses the disk `{name}`"))
                 .hint(format!("add `disk = \"{name}\"` to a group, or remove the disk"))
         }));
@@ -128,6 +130,21 @@ fn unused(study: &Study, mentions: &Mentions, places: &Places) -> Vec<Diagnostic
         None => finding,
     });
     placed.collect()
+}
+
+/// What groups mention, with every value of what names a factor.
+fn by_groups(study: &Study, mentions: &Mentions) -> Vec<String> {
+    let mut found = mentions.by_groups.clone();
+    for text in &mentions.by_groups {
+        let names: Vec<&str> = factor_names(text).collect();
+        if names.is_empty() {
+            continue;
+        }
+        let named = study.factors.iter().filter(|one| names.contains(&one.name.as_str()));
+        let values = combination::over(named).into_iter();
+        found.extend(values.filter_map(|one| Some(substitute(text, &one).ok()?.to_string())));
+    }
+    found
 }
 
 fn unused_factors(study: &Study, mentions: &Mentions) -> Vec<(String, Diagnostic)> {
@@ -148,12 +165,12 @@ fn unused_factors(study: &Study, mentions: &Mentions) -> Vec<(String, Diagnostic
 
 fn unused_parts<'s>(
     names: impl Iterator<Item = &'s String>,
-    mentions: &Mentions,
+    by_groups: &[String],
     table: &str,
     finding: impl Fn(&str) -> Diagnostic,
 ) -> Vec<(String, Diagnostic)> {
     let names: Vec<&str> = names.map(String::as_str).collect();
-    let by_groups: Vec<&str> = mentions.by_groups.iter().map(String::as_str).collect();
+    let by_groups: Vec<&str> = by_groups.iter().map(String::as_str).collect();
     let meant = mentioned(&names, &by_groups);
     names
         .iter()

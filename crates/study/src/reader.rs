@@ -121,7 +121,8 @@ impl Reader<'_> {
         value
     }
 
-    fn template_is_sound(&mut self, text: &str, at: &At<'_>) -> bool {
+    /// Whether the braces of a text have their partners and name factors that there are.
+    pub(crate) fn template_is_sound(&mut self, text: &str, at: &At<'_>) -> bool {
         if text.matches('{').count() != text.matches('}').count() {
             self.add(
                 Diagnostic::error(

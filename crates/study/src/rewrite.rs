@@ -311,8 +311,10 @@ mod tests {
 
     #[test]
     fn a_changed_study_keeps_every_comment_and_differs_in_one_line() {
-        let (lines, text) = changed("io-weight-scaling", &[queue("b", "iosched/max_budget", "64")]);
-        let queue = "queue = { \"iosched/low_latency\" = 0, \"iosched/max_budget\" = 64 }";
+        let change = queue("latency", "iosched/low_latency", "1");
+        let (lines, text) = changed("io-weight-scaling", &[change]);
+        let queue =
+            "queue = { \"iosched/max_budget\" = \"{budget}\", \"iosched/low_latency\" = 1 }";
         assert_eq!(lines, ["[disks.scratch]", queue]);
         let text = text.unwrap();
         let before = shipped().iter().find(|one| one.name == "io-weight-scaling").unwrap().text;
@@ -320,7 +322,7 @@ mod tests {
             before.lines().zip(text.lines()).filter(|(one, other)| one != other).collect();
         assert_eq!(before.lines().count(), text.lines().count());
         assert_eq!(other.len(), 1, "{other:?}");
-        assert!(other[0].1.contains("\"iosched/max_budget\" = 64"), "{other:?}");
+        assert!(other[0].1.contains("\"iosched/low_latency\" = 1"), "{other:?}");
     }
 
     #[test]

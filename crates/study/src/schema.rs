@@ -65,6 +65,7 @@ fn value(name: &str, shape: Shape) -> Value {
         Shape::Sysctls => settings(true),
         Shape::HugePages => json!({ "anyOf": [{ "type": "string" }, settings(false)] }),
         Shape::Factors => named(&list(&scalar())),
+        Shape::Combinations => list(&named(&json!({ "anyOf": [scalar(), list(&scalar())] }))),
         Shape::Arguments => named(&json!({ "anyOf": [scalar(), list(&scalar())] })),
         Shape::Table(keys) => table(keys),
         Shape::Named(keys) => named(&table(keys)),

@@ -38,6 +38,8 @@ static STUDIES: &[Shipped] = &[
         name: "numa-local-remote",
         text: include_str!("../../../studies/numa-local-remote.toml"),
     },
+    Shipped { name: "numa-misplaced", text: include_str!("../../../studies/numa-misplaced.toml") },
+    Shipped { name: "numa-mix", text: include_str!("../../../studies/numa-mix.toml") },
     Shipped { name: "numa-placement", text: include_str!("../../../studies/numa-placement.toml") },
     Shipped { name: "smt", text: include_str!("../../../studies/smt.toml") },
     Shipped { name: "writeback", text: include_str!("../../../studies/writeback.toml") },

@@ -63,7 +63,7 @@ impl Shape {
             | Self::Arguments
             | Self::Table(_)
             | Self::Named(_) => value.is_table(),
-            Self::List(_) => value.is_array(),
+            Self::List(_) | Self::Combinations => value.is_array(),
         }
     }
 
@@ -87,6 +87,7 @@ impl Shape {
             Self::Scalar => "a number, a text or a boolean",
             Self::Texts => "a text, or a list of texts",
             Self::Scalars => "a table such as { name = 1 }",
+            Self::Combinations => "a list of tables such as [{ factor = 1, other = [2, 3] }]",
             Self::TextOrScalars => "a text, or a table such as { factor = 1 }",
             Self::Knobs => "a table such as { \"io.weight\" = [100, 200] }",
             Self::Arguments => "a table such as { name = 1, other = [1, 2] }",

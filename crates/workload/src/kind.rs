@@ -82,6 +82,8 @@ pub enum Threads {
     Always(u32),
     /// As many as this option says; not known where it is not given.
     Option(&'static str),
+    /// As many as this option says, and so many where it is not given.
+    OptionOr(&'static str, u32),
     /// Its options do not tell.
     Unknown,
 }
@@ -201,10 +203,35 @@ impl Kind {
         match self.threads {
             Threads::Always(threads) => Some(threads),
             Threads::Unknown => None,
-            Threads::Option(name) => {
-                let given = arguments.iter().find(|argument| argument.name == name)?;
-                given.first()?.parse().ok()
-            }
+            Threads::Option(name) => given(arguments, name)?.parse().ok(),
+            Threads::OptionOr(name, otherwise) => match given(arguments, name) {
+                Some(threads) => threads.parse().ok(),
+                None => Some(otherwise),
+            },
         }
+    }
+}
+
+/// The first value of this argument.
+fn given<'a>(arguments: &'a [Argument], name: &str) -> Option<&'a str> {
+    arguments.iter().find(|argument| argument.name == name)?.first()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::arguments::{Argument, Value};
+    use crate::registry::kind;
+
+    #[test]
+    fn a_kind_with_a_default_number_of_threads_has_that_unless_another_is_given() {
+        let pages = kind("pages").unwrap();
+        let asked = |threads: i64| Argument {
+            name: "threads".to_owned(),
+            values: vec![Value::Text(threads.to_string())],
+        };
+        assert_eq!(pages.threads(&[]), Some(1));
+        assert_eq!(pages.threads(&[asked(4)]), Some(4));
+        assert_eq!(kind("chase").unwrap().threads(&[asked(4)]), Some(1));
+        assert_eq!(kind("spin").unwrap().threads(&[]), None);
     }
 }

@@ -6,7 +6,7 @@ mod target;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_judge::{Arm, Explanation, Finding, explain};
+use assay_judge::{Arm, Explanation, Finding, Question, Verdict, explain, predict};
 use assay_plan::take_turns;
 use clap::Args;
 
@@ -26,7 +26,7 @@ pub(crate) struct ExplainArguments {
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     at_most: Option<Duration>,
     /// Rounds: how often each change is tried, in turns with the unchanged trial
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Test only this cause, or try only this change; may be repeated
     #[arg(long, value_name = "CAUSE")]
@@ -66,12 +66,22 @@ fn carry_out(arguments: &ExplainArguments) -> Result<Code, Code> {
     let loaded = Loaded { study: target.study.clone(), text: recorded.manifest.study_text.clone() };
     let out = arguments.out.clone();
     let request = request(loaded, plan, facts, out, &name, recorded.manifest.seed)?;
+    // What the laws say is written down before anything runs.
+    let predictions = predict(&target.trial, &target.judged, &arms);
+    let written = request.folder.write_json("predictions.json", &predictions);
+    written.map_err(|error| refuse(&error))?;
     let finished = execute(&request)?;
     let again = judge_finished(&request, &finished).map_err(|error| refuse(&error))?;
     if finished.interrupted.is_some() || finished.failure.is_some() {
         return Ok(code(&finished, None));
     }
-    let Some(found) = explain(&again, target.promise, &arms, &target.suspects) else {
+    let question = Question {
+        promise: target.promise,
+        was_broken: target.judged.verdict == Verdict::Broken,
+        suspects: target.suspects(),
+        predictions: &predictions,
+    };
+    let Some(found) = explain(&again, question, &arms) else {
         return Err(refuse(&"the unchanged trial could not be judged"));
     };
     request.folder.write_json("explain.json", &found).map_err(|error| refuse(&error))?;
@@ -80,7 +90,7 @@ fn carry_out(arguments: &ExplainArguments) -> Result<Code, Code> {
         .causes
         .iter()
         .any(|cause| matches!(cause.finding, Finding::Proven | Finding::Confirmed));
-    Ok(match code(&finished, Some(assay_judge::Verdict::Kept)) {
+    Ok(match code(&finished, Some(Verdict::Kept)) {
         Code::Kept if !known => Code::Undecided,
         other => other,
     })

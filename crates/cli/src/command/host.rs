@@ -1,6 +1,7 @@
 //! `assay host`
 
 mod knobs;
+mod topology;
 
 use assay_facts::{Available, Disk, Hierarchy, HostFacts, Requirement};
 use assay_host::{gather, requirements};
@@ -86,16 +87,7 @@ fn machine(facts: &HostFacts, lines: &mut Vec<String>) {
             cache.level, cache.kind, cache.size, cache.ways, cache.line, cache.shared_by
         ));
     }
-    for node in &facts.nodes {
-        let distances: Vec<String> = node.distances.iter().map(u32::to_string).collect();
-        lines.push(format!(
-            "  node {}  CPUs {}, {:.1} GiB, distances {}",
-            node.id,
-            node.cpus,
-            node.memory.get() as f64 / f64::from(1 << 30),
-            distances.join(" ")
-        ));
-    }
+    topology::lines(facts, lines);
     lines.push(format!(
         "  memory  {:.1} GiB, swap {:.1} GiB",
         facts.memory.get() as f64 / f64::from(1 << 30),

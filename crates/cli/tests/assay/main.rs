@@ -17,6 +17,7 @@ mod faults;
 mod full_disk;
 mod groups;
 mod halt;
+mod injected;
 mod interrupted;
 mod job_file;
 mod killed;

@@ -65,9 +65,11 @@ fn rule(words: &[String]) -> Option<&'static (&'static str, Way, &'static str)> 
     TABLE.iter().filter(|(prefix, ..)| begins(prefix)).max_by_key(|(prefix, ..)| prefix.len())
 }
 
-/// Words without what stands for something that may be left out: `[CTRL]`.
+/// Words without what stands for something that may be left out, `[CTRL]`, and with a study for
+/// STUDY.
 fn arguments(line: &CommandLine) -> Vec<String> {
-    line.words[1..].iter().filter(|word| !word.starts_with('[')).cloned().collect()
+    let words = line.words[1..].iter().filter(|word| !word.starts_with('['));
+    words.map(|word| if word == "STUDY" { "io-weight".to_owned() } else { word.clone() }).collect()
 }
 
 /// With an option before `--`, where the words of another command begin.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_facts::Node;
+use assay_facts::{Node, NodeAccess};
 use assay_kernel::Root;
 use assay_kernel::parse::keyed;
 use assay_units::{Bytes, CpuSet};
@@ -28,7 +28,8 @@ pub(super) fn nodes(root: &Root, online: &CpuSet, memory: Bytes) -> Vec<Node> {
         names.iter().filter_map(|name| name.strip_prefix("node")?.parse().ok()).collect();
     ids.sort_unstable();
     if ids.is_empty() {
-        return vec![Node { id: 0, cpus: online.clone(), memory, distances: vec![10] }];
+        let (cpus, distances) = (online.clone(), vec![10]);
+        return vec![Node { id: 0, cpus, memory, distances, access: Vec::new() }];
     }
     ids.into_iter().map(|id| node(root, id)).collect()
 }
@@ -41,5 +42,24 @@ fn node(root: &Root, id: u16) -> Node {
         cpus: parsed(root, &directory.join("cpulist")).unwrap_or_default(),
         memory: amount(root, &directory.join("meminfo"), "MemTotal"),
         distances: distances.split_whitespace().filter_map(|word| word.parse().ok()).collect(),
+        access: [0, 1].into_iter().filter_map(|class| access(root, &directory, class)).collect(),
     }
+}
+
+/// One class of access, where the firmware has an HMAT (Documentation/admin-guide/mm/numaperf.rst).
+fn access(root: &Root, directory: &Path, class: u8) -> Option<NodeAccess> {
+    let folder = directory.join(format!("access{class}/initiators"));
+    let names = root.list(&folder).ok()?;
+    let number = |file: &str| parsed(root, &folder.join(file));
+    Some(NodeAccess {
+        class,
+        initiators: names
+            .iter()
+            .filter_map(|name| name.strip_prefix("node")?.parse().ok())
+            .collect(),
+        read_bandwidth: number("read_bandwidth"),
+        write_bandwidth: number("write_bandwidth"),
+        read_latency: number("read_latency"),
+        write_latency: number("write_latency"),
+    })
 }

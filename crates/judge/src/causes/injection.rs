@@ -16,7 +16,7 @@ use crate::wording::percent;
 const CODE: &str = "C-INJECTION";
 
 /// Looks for the fingerprint: a few groups far above their promise, while all others divide what
-/// is left exactly as promised.
+/// is left as promised. Others that do not make it a weak one.
 pub(super) fn suspect(
     queue: &Queue,
     repeat: &Repeat<'_>,
@@ -31,7 +31,9 @@ pub(super) fn suspect(
     match read.map(|value| value.trim()) {
         None => Suspicion::NotSeen(format!("{CODE}: `iosched/strict_guarantees` was not recorded")),
         Some("0") => match Fingerprint::of(numbers, within) {
-            Some(fingerprint) => Suspicion::Fits(fingerprint.cause(numbers, queue), Strength::Fair),
+            Some(fingerprint) => {
+                Suspicion::Fits(fingerprint.cause(numbers, queue), fingerprint.strength(within))
+            }
             None => Suspicion::Open(format!(
                 "{CODE}: `iosched/strict_guarantees` reads 0, but no small number of groups stands \
                  out above others that keep their proportions; a run with 1 would tell"
@@ -65,7 +67,13 @@ impl Fingerprint {
             .iter()
             .map(|group| (seen[*group] / got / (expected[*group] / promised) - 1.0).abs())
             .fold(0.0, f64::max);
-        (worst_of_others <= within).then_some(Self { lucky, worst_of_others })
+        Some(Self { lucky, worst_of_others })
+    }
+
+    /// A group beside whose requests others are injected gains as well, and those that get nothing
+    /// meanwhile lose their proportions: then the few that stand out are all there is to see.
+    fn strength(&self, within: f64) -> Strength {
+        if self.worst_of_others <= within { Strength::Fair } else { Strength::Weak }
     }
 
     fn cause(&self, numbers: &Numbers, queue: &Queue) -> Cause {
@@ -84,7 +92,7 @@ impl Fingerprint {
                 .to_owned(),
             evidence: vec![
                 format!(
-                    "{}, and the others divided the rest as promised, off by {} at most",
+                    "{}, and the others divided the rest off by {} at most from what was promised",
                     lucky.join(", "),
                     percent(self.worst_of_others)
                 ),

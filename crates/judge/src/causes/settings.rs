@@ -7,24 +7,10 @@ use crate::repeat::Repeat;
 
 /// Looks at BFQ's attributes; no suspicion under another scheduler.
 pub(super) fn suspect(queue: &Queue, repeat: &Repeat<'_>) -> Vec<Suspicion> {
-    match queue.scheduler.as_deref() {
-        Some("bfq") => {}
-        Some("cfq") => return vec![cfq(queue)],
-        _ => return Vec::new(),
+    if queue.scheduler.as_deref() != Some("bfq") {
+        return Vec::new();
     }
     vec![low_latency(queue, repeat), slice_idle(queue, repeat)]
-}
-
-/// C-CFQ-REENTRY: nothing that is sampled tells it from other causes; the scheduler has it by
-/// construction.
-fn cfq(queue: &Queue) -> Suspicion {
-    let cause = Cause {
-        code: "C-CFQ-REENTRY".to_owned(),
-        summary: "suspected: under CFQ a group whose queue ran empty loses what it was owed"
-            .to_owned(),
-        evidence: vec![format!("the scheduler of {} is cfq", queue.device)],
-    };
-    Suspicion::Fits(cause, Strength::Weak)
 }
 
 /// The value of the first of these attributes that was read.

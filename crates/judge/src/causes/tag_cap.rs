@@ -1,26 +1,107 @@
-//! C-TAG-CAP: BFQ's cap of a group's requests is rounded to whole ones, which moves shares once
-//! the lightest group's part of the pool is near one.
+//! C-TAG-CAP: BFQ's cap of a group's requests decides instead of its weight.
 //!
-//! Since 5.17 (76f1df88bbc2) a group may hold `P w / sum w` of the pool's `P` requests. With weights
-//! 1:2:4:8 and P = 64 that is 1, 2, 4, 9 requests for 16 groups, 1, 1, 2, 4 for 32 and 0, 1, 1, 2
-//! for 64: the lightest classes merge first, from `P w_min / (0.75 w_mean)` groups on.
+//! Since 5.17 (76f1df88bbc2) a group may hold `P w / sum w` of the pool's `P` requests, see
+//! [`crate::caps`]. That moves shares in two ways. A group that wants more requests than its cap
+//! waits for them in front of the scheduler, first come, first served: with a depth of `d` from
+//! `P w_min / (d w_mean)` groups on. And the cap is rounded to whole requests: with weights 1:2:4:8
+//! and P = 64 it is 1, 2, 4, 9 requests for 16 groups, 1, 1, 2, 4 for 32 and 0, 1, 1, 2 for 64: the
+//! lightest classes merge first, from `P w_min / (0.75 w_mean)` groups on.
 
 use super::{Strength, Suspicion};
+use crate::caps::{self, Cap};
+use crate::gates::backlogged::outstanding;
 use crate::judgement::Cause;
-use crate::promise::Numbers;
+use crate::promise::{Numbers, Subject};
 use crate::queue::Queue;
-use crate::wording::percent;
+use crate::repeat::Repeat;
+use crate::wording::{percent, some_of};
 
 const CODE: &str = "C-TAG-CAP";
 
-/// Compares what rounding predicts with what was seen; nothing under another scheduler.
-pub(super) fn suspect(queue: &Queue, numbers: &Numbers, within: f64) -> Option<Suspicion> {
+/// Where requests wait in front of the scheduler, the queue holds less than this part of what the
+/// workloads keep outstanding, by latency times rate.
+const IN_THE_QUEUE: f64 = 0.8;
+
+/// Looks for groups that want more than their cap, then at what rounding predicts; nothing under
+/// another scheduler.
+pub(super) fn suspect(
+    subject: &Subject<'_>,
+    queue: &Queue,
+    repeat: &Repeat<'_>,
+    numbers: &Numbers,
+    within: f64,
+) -> Option<Suspicion> {
     if queue.scheduler.as_deref() != Some("bfq") {
         return None;
     }
     let Some(pool) = queue.nr_requests.filter(|pool| *pool > 0.0) else {
         return Some(Suspicion::NotSeen(format!("{CODE}: `nr_requests` was not recorded")));
     };
+    let shares = numbers.expected.iter().map(|expected| expected.share);
+    let groups = numbers.names.iter().map(String::as_str).zip(shares);
+    let binding: Vec<Cap> =
+        caps::of_groups(subject.trial, groups, pool).into_iter().filter(Cap::binds).collect();
+    let by_demand = (!binding.is_empty()).then(|| demand(queue, repeat, numbers, pool, &binding));
+    by_demand.or_else(|| rounding(numbers, pool, within))
+}
+
+/// Groups that want more than their cap, and whether what is missing in the queue is seen to wait.
+fn demand(
+    queue: &Queue,
+    repeat: &Repeat<'_>,
+    numbers: &Numbers,
+    pool: f64,
+    binding: &[Cap],
+) -> Suspicion {
+    let each: Vec<String> = binding
+        .iter()
+        .map(|cap| {
+            format!(
+                "`{}` wants {} requests and may have {}",
+                numbers.names[cap.group], cap.wanted, cap.cap
+            )
+        })
+        .collect();
+    let mut evidence = vec![format!("of a pool of {pool}, {}", some_of(&each, "; "))];
+    let kept: Option<f64> = repeat.record.workloads.iter().map(outstanding).sum();
+    let mut strength = Strength::Fair;
+    if let (Some(kept), Ok(queued)) = (kept, &queue.mean_queue) {
+        let outside = *queued < IN_THE_QUEUE * kept;
+        evidence.push(format!(
+            "by latency times rate the workloads kept {kept:.0} outstanding, and {queued:.0} were \
+             in the queue: {}",
+            if outside {
+                "the others waited in front of the scheduler, where weights do nothing"
+            } else {
+                "few waited in front of the scheduler"
+            }
+        ));
+        strength = if outside { Strength::Strong } else { Strength::Weak };
+    }
+    evidence.push(format!(
+        "to test it: `nr_requests` = {:.0} or more, or fewer requests outstanding",
+        enough(binding, pool)
+    ));
+    Suspicion::Fits(
+        Cause {
+            code: CODE.to_owned(),
+            summary: "suspected: groups want more requests than BFQ lets them have of its pool, \
+                      and who waits for one is served whatever the weights"
+                .to_owned(),
+            evidence,
+        },
+        strength,
+    )
+}
+
+/// The pool of which every cap is as large as what the group wants.
+fn enough(binding: &[Cap], pool: f64) -> f64 {
+    let times = binding.iter().map(|cap| cap.wanted / cap.cap.max(1.0)).fold(1.0, f64::max);
+    (pool * times).ceil()
+}
+
+/// What rounding caps to whole requests does to shares.
+fn rounding(numbers: &Numbers, pool: f64, within: f64) -> Option<Suspicion> {
     let shares: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
     let predicted = rounded(&shares, pool);
     let moved = |index: &usize| (predicted[*index] / shares[*index] - 1.0).abs();
@@ -31,7 +112,8 @@ pub(super) fn suspect(queue: &Queue, numbers: &Numbers, within: f64) -> Option<S
     );
     if error.abs() <= within {
         return Some(Suspicion::RuledOut(format!(
-            "{CODE}: rounding each group's part of {pool} requests moves no share by more than {}",
+            "{CODE}: no group wants more than its part of {pool} requests, and rounding that part \
+             moves no share by more than {}",
             percent(error.abs())
         )));
     }
@@ -80,5 +162,12 @@ mod tests {
         };
         assert_eq!(ratio(16), [2.0, 4.0, 9.0]);
         assert_eq!(ratio(32), [1.0, 2.0, 4.0]);
+    }
+
+    #[test]
+    fn the_pool_that_is_enough_gives_the_lightest_group_all_that_it_wants() {
+        let binding =
+            [Cap { group: 0, wanted: 32.0, cap: 13.0 }, Cap { group: 1, wanted: 32.0, cap: 26.0 }];
+        assert_eq!(enough(&binding, 256.0), 631.0);
     }
 }

@@ -20,6 +20,12 @@ pub(super) fn of_arm(arm: &ArmResult) -> String {
     format!("{} {did}", arm.change)
 }
 
+/// The same, with what the law of this cause said before.
+pub(super) fn of_tested(code: &str, arm: &ArmResult) -> String {
+    let law = arm.laws.iter().find(|law| law.cause == code);
+    law.map_or_else(|| of_arm(arm), |law| format!("{}; {}", of_arm(arm), law.line(arm.error)))
+}
+
 /// The sentence that ends an explanation.
 pub(super) fn of(
     base: &PromiseJudgement,
@@ -45,12 +51,14 @@ pub(super) fn of(
     match first.finding {
         Finding::Proven => proven(first, results, arms),
         Finding::Confirmed => confirmed(&was, first, causes, results, arms),
-        Finding::Open | Finding::Refuted if base.verdict == Verdict::Kept => {
+        _ if base.verdict == Verdict::Kept => {
             "Measured again, the promise is kept: what broke it did not come back. Look for what \
              else was going on then, or give the run more repeats."
                 .to_owned()
         }
-        Finding::Open | Finding::Refuted => unexplained(&was, causes, results),
+        Finding::Contradicted | Finding::Open | Finding::Refuted => {
+            unexplained(&was, causes, results)
+        }
     }
 }
 
@@ -98,6 +106,10 @@ fn confirmed(
         .filter(|other| other.finding == Finding::Confirmed)
         .map(|other| other.code.as_str())
         .collect();
+    let law = arm.laws.iter().find(|law| law.cause == cause.code && law.right == Some(true));
+    let law = law.map_or_else(String::new, |law| {
+        format!(", as was predicted ({} to {})", percent(law.low), percent(law.high))
+    });
     let also = match also.is_empty() {
         true => String::new(),
         false => format!(" What was tried does not tell it apart from {}.", also.join(", ")),
@@ -107,7 +119,7 @@ fn confirmed(
         .unwrap_or_default();
     let stop = if remedy.ends_with('.') { "" } else { "." };
     format!(
-        "{was}. It is confirmed ({}): {what} With {} {did}{cost}.{also} To mend it: {remedy}{stop}",
+        "{was}. It is confirmed ({}): {what} With {} {did}{law}{cost}.{also} To mend it: {remedy}{stop}",
         cause.code, arm.change
     )
 }
@@ -126,7 +138,7 @@ fn unexplained(was: &str, causes: &[Explained], results: &[ArmResult]) -> String
         "{was}. None of {tried} changes took the error away: {} ruled out, {} still possible. A \
          longer explanation (`--at-most`, `--repeats`) narrows the intervals.",
         list(of(Finding::Refuted)),
-        list(of(Finding::Open))
+        list([of(Finding::Contradicted), of(Finding::Open)].concat())
     )
 }
 

@@ -7,6 +7,7 @@
 use assay_record::WorkloadResult;
 
 use super::{Evidence, Finding, Gate, Scope, held_back, of_each_repeat};
+use crate::caps::{self, Cap};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
 use crate::wording::{percent, some_of};
@@ -16,6 +17,10 @@ const LEAST_PART: f64 = 0.5;
 
 /// At most this part of the readings may show a short queue.
 const MOST_SHORT: f64 = 0.05;
+
+/// A workload that kept this part of its requests outstanding, by latency times rate, never ran
+/// dry for long.
+const ALL_THE_TIME: f64 = 0.9;
 
 /// A disk whose queue cannot be seen fails the gate: nothing shows that the groups competed.
 pub(super) fn gate(evidence: &Evidence<'_>) -> Gate {
@@ -42,11 +47,52 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
             Ok(queue) if held_back::applies(evidence) => {
                 held_back::find(evidence, queue, queues.len(), &repeat.record.workloads)
             }
-            Ok(queue) => of_queue(queue),
+            Ok(queue) => match outside(evidence, repeat, queue) {
+                Some(text) => Finding::new(true, text),
+                None => of_queue(queue),
+            },
         })
         .collect();
     let texts: Vec<String> = findings.iter().map(|finding| finding.evidence.clone()).collect();
     Finding::new(findings.iter().all(|finding| finding.ok), some_of(&texts, "; "))
+}
+
+/// Where requests wait in front of the scheduler, because the pool is smaller than what is wanted
+/// of it or because BFQ caps a group below what it wants, a short queue does not show that nobody
+/// wanted anything: every workload that had its requests outstanding all the time did. That is how
+/// shares break, and not why they cannot be seen.
+fn outside(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Option<String> {
+    let (pool, wanted) = (queue.nr_requests?, queue.outstanding?);
+    let capped = || {
+        let shares = evidence.io_shares(repeat)?;
+        let groups = evidence.groups.iter().copied().zip(shares);
+        let bound = caps::of_groups(evidence.trial, groups, pool).iter().any(Cap::binds);
+        (bound && queue.scheduler.as_deref() == Some("bfq")).then_some(())
+    };
+    if wanted <= pool {
+        capped()?;
+    }
+    let least = repeat
+        .record
+        .workloads
+        .iter()
+        .map(|result| {
+            let groups = evidence.trial.groups.iter();
+            let mut known = groups.flat_map(|group| &group.workloads);
+            let workload = known.find(|workload| workload.name == result.workload)?;
+            Some(outstanding(result)? / f64::from(workload.io.outstanding?))
+        })
+        .try_fold(f64::INFINITY, |least, part| Some(least.min(part?)))?;
+    let queued = queue.mean_queue.as_ref().ok()?;
+    (least.is_finite() && least >= ALL_THE_TIME).then(|| {
+        format!(
+            "{}: every workload kept {} or more of its requests outstanding, {wanted} in all; \
+             {queued:.1} of them were in the queue, and the others waited for a place in it (the \
+             pool holds {pool})",
+            queue.device,
+            percent(least)
+        )
+    })
 }
 
 fn of_queue(queue: &Queue) -> Finding {

@@ -12,16 +12,21 @@ const LEAST_IDLE: f64 = 0.05;
 /// For promises about the disk: the CPUs must have had time to spare. Without a reading the
 /// promise is void, since a busy CPU and a deep queue look alike from the groups' side.
 pub(super) fn spare(evidence: &Evidence<'_>) -> Gate {
-    let check = of_each_repeat("cpu", evidence, |repeat| match cpus::spent(repeat, None) {
-        Err(why) => Finding::missing(&why),
-        Ok(spent) => Finding::new(
-            spent.idle >= LEAST_IDLE,
-            format!(
-                "the CPUs were idle {} of the time (at least {} needed)",
-                percent(spent.idle),
-                percent(LEAST_IDLE)
+    let check = of_each_repeat("cpu", evidence, |repeat| {
+        // Groups that are held to some CPUs cannot use what is idle elsewhere. Groups on different
+        // CPUs have the whole machine in common and nothing less.
+        let shared = Shared::of(evidence.host, evidence.trial, repeat.record).ok().flatten();
+        match cpus::spent(repeat, shared.as_ref().map(|shared| &shared.set)) {
+            Err(why) => Finding::missing(&why),
+            Ok(spent) => Finding::new(
+                spent.idle >= LEAST_IDLE,
+                format!(
+                    "the CPUs were idle {} of the time (at least {} needed)",
+                    percent(spent.idle),
+                    percent(LEAST_IDLE)
+                ),
             ),
-        ),
+        }
     });
     let summary = "the CPUs were saturated: they, and not the disk, limited the groups";
     Gate { check, scope: Scope::IoShares, proves: Some(("C-CPU", summary)) }

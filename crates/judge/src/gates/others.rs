@@ -19,8 +19,24 @@ pub(super) fn gate(evidence: &Evidence<'_>) -> Gate {
     let check = of_each_repeat("others", evidence, |repeat| {
         find(evidence, repeat).unwrap_or_else(|why| Finding::missing(&why))
     });
-    let summary = "somebody outside the groups used the CPUs that the groups were to divide";
-    Gate { check, scope: Scope::CpuShares, proves: Some(("C-CPU-OTHERS", summary)) }
+    let stolen = evidence.repeats.iter().any(|repeat| stolen(evidence, repeat).unwrap_or(false));
+    let proves = if stolen {
+        ("C-STEAL", "the hypervisor took CPU time that the groups were to divide")
+    } else {
+        let summary = "somebody outside the groups used the CPUs that the groups were to divide";
+        ("C-CPU-OTHERS", summary)
+    };
+    Gate { check, scope: Scope::CpuShares, proves: Some(proves) }
+}
+
+/// Whether it was the hypervisor alone that took more than it may.
+fn stolen(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Result<bool, String> {
+    let Some(shared) = Shared::of(evidence.host, evidence.trial, repeat.record)? else {
+        return Ok(false);
+    };
+    let spent = cpus::spent(repeat, Some(&shared.set))?;
+    let others = cpus::others(evidence.trial, repeat, &shared, spent)?;
+    Ok(spent.steal > MOST && others <= MOST)
 }
 
 fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Result<Finding, String> {

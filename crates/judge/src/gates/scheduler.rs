@@ -18,8 +18,54 @@ pub(super) fn gate(evidence: &Evidence<'_>) -> Option<Gate> {
         return None;
     }
     let check = of_each_repeat("scheduler", evidence, |repeat| find(evidence, repeat));
+    Some(Gate { check, scope: Scope::Io, proves: Some(proves(evidence)) })
+}
+
+/// What a failure proves: the cause of the one attribute that did not hold, where the scheduler
+/// itself did.
+fn proves(evidence: &Evidence<'_>) -> (&'static str, &'static str) {
     let summary = "the disk's scheduler or queue was not what the knobs and the study need";
-    Some(Gate { check, scope: Scope::Io, proves: Some(("C-SCHEDULER", summary)) })
+    let scheduler = ("C-SCHEDULER", summary);
+    for repeat in evidence.repeats {
+        let readings = || repeat.record.queues.iter();
+        let needs = obeyed(evidence);
+        let active = |queue: &QueueReading| {
+            let disobeyed = needs
+                .iter()
+                .any(|(disk, needed)| *disk == queue.disk && disobeys(queue, needed).is_some());
+            disobeyed || queue.drift.contains_key("scheduler")
+        };
+        if readings().any(active) {
+            return scheduler;
+        }
+        for disk in &evidence.trial.disks {
+            let Some(queue) = queue::reading(repeat, &disk.name) else { continue };
+            for (attribute, asked) in &disk.queue {
+                let wrong = attribute_fault(queue, attribute, asked).is_some()
+                    || queue.drift.contains_key(attribute);
+                if let Some(cause) = of_attribute(attribute).filter(|_| wrong) {
+                    return cause;
+                }
+            }
+        }
+    }
+    scheduler
+}
+
+/// The cause that an attribute stands for where it was changed behind the study's back.
+fn of_attribute(attribute: &str) -> Option<(&'static str, &'static str)> {
+    match attribute {
+        "iosched/low_latency" => {
+            Some(("C-LOW-LATENCY", "BFQ's low_latency was switched on behind the study's back"))
+        }
+        "iosched/slice_idle" | "iosched/slice_idle_us" => {
+            Some(("C-SLICE-IDLE", "BFQ's slice_idle was changed behind the study's back"))
+        }
+        "nr_requests" => {
+            Some(("C-REQUEST-POOL", "the pool of requests was changed behind the study's back"))
+        }
+        _ => None,
+    }
 }
 
 /// Which scheduler the knobs on each disk need.

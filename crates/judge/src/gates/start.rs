@@ -13,7 +13,8 @@ const MOST_SKEW: f64 = 0.05;
 /// first request does, because the group had no demand until then.
 pub(super) fn gate(evidence: &Evidence<'_>) -> Gate {
     let check = of_each_repeat("start", evidence, find);
-    Gate { check, scope: Scope::All, proves: None }
+    let summary = "the groups did not begin together, so that the first had what the others left";
+    Gate { check, scope: Scope::All, proves: Some(("C-LATE-START", summary)) }
 }
 
 fn find(repeat: &Repeat<'_>) -> Finding {

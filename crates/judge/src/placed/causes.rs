@@ -21,13 +21,18 @@ pub(super) fn find(seen: Option<&Seen<'_>>, what: What) -> Vec<Cause> {
             causes.extend(node_full(seen));
             causes.extend(balanced(seen));
         }
+        What::FilePages => {
+            causes.extend(nodes_forbidden(seen));
+            causes.extend(read_earlier(seen));
+        }
     }
     if causes.is_empty() {
         causes.push(Cause {
             code: "C-UNKNOWN".to_owned(),
             summary: "none of the known causes fits what was recorded".to_owned(),
             evidence: vec![
-                "looked at: what threads were allowed, policies of areas, full nodes, balancing"
+                "looked at: what threads were allowed, policies of areas, full nodes, balancing, \
+                 files"
                     .to_owned(),
             ],
         });
@@ -118,17 +123,54 @@ fn policy(seen: &Seen<'_>) -> Option<Cause> {
     }
     let evidence =
         vec![format!("`{asked}` was set; of the anonymous memory {}", some_of(&others, ", "))];
-    match policies.contains_key(asked.as_str()) {
-        false => Some(cause(
-            "C-PLACE-NOT-APPLIED",
-            "nothing was allocated under the policy that the process was started with: the program, \
-             or what started it, set another",
-            evidence,
-        )),
-        true => {
-            Some(cause("C-PLACE-TOOL", "the program places some of its memory by itself", evidence))
+    // Nobody but the process itself gives it a policy (set_mempolicy(2), mbind(2)): one that asks for
+    // something is the program's own, while the kernel's default is what remains when none is set.
+    let default = ["default", "local"].contains(&asked.as_str());
+    let own = |policy: &str| policy != asked && (default || policy != "default");
+    if policies.keys().copied().any(own) {
+        let summary = match policies.contains_key(asked.as_str()) {
+            true => "the program places some of its memory by itself",
+            false => "the program places its memory by itself, whatever it was started with",
+        };
+        return Some(cause("C-PLACE-TOOL", summary, evidence));
+    }
+    Some(cause(
+        "C-PLACE-NOT-APPLIED",
+        "memory was allocated under no policy although one was set: the program, or what started \
+         it, took it back",
+        evidence,
+    ))
+}
+
+/// Files whose pages are on other nodes than the policy has it, which is too late for them.
+fn read_earlier(seen: &Seen<'_>) -> Option<Cause> {
+    let places = &seen.asked.pages;
+    let mut lines = Vec::new();
+    for (path, nodes) in seen.readings.iter().flat_map(|(reading, _)| &reading.files) {
+        let all = nodes.values().sum::<u64>().max(1) as f64;
+        for (node, bytes) in nodes {
+            let part = *bytes as f64 / all;
+            let more = part - places.get(node).copied().unwrap_or(0.0);
+            if more > 0.01 {
+                lines.push(format!(
+                    "{} of the pages of `{path}` were on node {node}",
+                    percent(part)
+                ));
+            }
         }
     }
+    lines.sort();
+    lines.dedup();
+    let lines = match lines.is_empty() {
+        true => return None,
+        false => vec![some_of(&lines, "; ")],
+    };
+    Some(cause(
+        "C-PLACE-FILES",
+        "suspected: pages of files were in the page cache before the program mapped them, on the \
+         node of whoever read them first, and no policy moves them",
+        lines,
+    ))
 }
 
 fn node_full(seen: &Seen<'_>) -> Option<Cause> {
@@ -161,7 +203,7 @@ fn balanced(seen: &Seen<'_>) -> Option<Cause> {
     })?;
     (moved > 0).then(|| {
         cause(
-            "C-PLACE-BALANCED",
+            "C-NUMA-BALANCING",
             "suspected: automatic NUMA balancing moved pages",
             vec![format!(
                 "kernel.numa_balancing is {balancing} and moved {moved} pages meanwhile; set it to \

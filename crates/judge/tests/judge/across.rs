@@ -261,6 +261,7 @@ fn numbers_of_others_stand_beside_ours_and_are_not_judged() {
         measure: Some(METRIC.to_owned()),
         group: None,
         under: level("interleave"),
+        to: Levels::new(),
     };
     world.manifest.references =
         vec![theirs.clone(), ReferenceRecord { measure: None, under: Levels::new(), ..theirs }];

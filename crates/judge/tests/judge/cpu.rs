@@ -161,7 +161,7 @@ fn a_hypervisor_that_takes_time_makes_shares_void() {
     for (steal, user) in run.column("host_cpu", "steal_ns").iter_mut().zip(&user) {
         *steal = user.map(|user| user / 10);
     }
-    assert_void(&run, "others", "C-CPU-OTHERS", "the hypervisor took 9.1 %");
+    assert_void(&run, "others", "C-STEAL", "the hypervisor took 9.1 %");
 }
 
 fn throttle(subject: &str, throttled_per_period: f64) -> Table {

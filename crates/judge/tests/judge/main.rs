@@ -15,6 +15,8 @@ mod document;
 #[cfg(test)]
 mod drift;
 #[cfg(test)]
+mod explained;
+#[cfg(test)]
 mod gates;
 #[cfg(test)]
 mod memory;
@@ -25,9 +27,13 @@ mod outside;
 #[cfg(test)]
 mod placed;
 #[cfg(test)]
+mod recorded;
+#[cfg(test)]
 mod repeats;
 #[cfg(test)]
 mod simulation;
+#[cfg(test)]
+mod surroundings;
 #[cfg(test)]
 mod synthetic;
 #[cfg(test)]

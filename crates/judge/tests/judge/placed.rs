@@ -40,9 +40,11 @@ fn run(measure: &str) -> Run {
         huge_pages: BTreeMap::new(),
         pages: Some(Available::Value(BTreeMap::from([(0, 49 << 20), (1, 51 << 20)]))),
         policies: counted("interleave:0-1", 100 << 20),
+        files: BTreeMap::new(),
     }];
     run.repeat().nodes = Some(NodeCounts {
         missed_pages: BTreeMap::from([(0, 0), (1, 0)]),
+        numastat: BTreeMap::new(),
         moved_pages: Available::Value(0),
         balancing: Available::Value("0".to_owned()),
         weights: BTreeMap::from([(0, 1), (1, 1)]),
@@ -100,11 +102,86 @@ fn pages_that_are_halved_are_in_their_place_and_pages_on_one_node_are_not() {
 
     let mut run = run("pages");
     reading(&mut run).pages = Some(Available::Value(BTreeMap::from([(0, 100 << 20)])));
-    reading(&mut run).policies = BTreeMap::from([("bind:0".to_owned(), 100 << 20)]);
+    reading(&mut run).policies = BTreeMap::from([("default".to_owned(), 100 << 20)]);
     let promise = run.promise();
     assert_eq!(promise.verdict, Verdict::Broken, "{}", promise.reason);
     assert!((promise.groups[0].share - 0.5).abs() < 1e-9);
     assert_eq!(codes(&promise), ["C-PLACE-NOT-APPLIED"]);
+}
+
+#[test]
+fn a_policy_that_nobody_else_can_have_given_is_the_program_s_own() {
+    let mut run = run("pages");
+    reading(&mut run).pages = Some(Available::Value(BTreeMap::from([(0, 100 << 20)])));
+    reading(&mut run).policies = BTreeMap::from([("bind:0".to_owned(), 100 << 20)]);
+    let promise = run.promise();
+    assert_eq!(codes(&promise), ["C-PLACE-TOOL"]);
+    assert!(promise.causes[0].evidence[0].contains("100 % under `bind:0`"), "{promise:#?}");
+    reading(&mut run).policies.insert("interleave:0-1".to_owned(), 300 << 20);
+    let promise = run.promise();
+    assert!(promise.causes[0].summary.contains("some of its memory"), "{promise:#?}");
+    // Where nothing was to be set, any policy is the program's own.
+    run.trial().placements[0].memory = Some("first touch".parse().unwrap());
+    run.trial().placements[0].pages = BTreeMap::from([(1, 1.0)]);
+    reading(&mut run).policies = BTreeMap::from([("bind:0".to_owned(), 100 << 20)]);
+    assert_eq!(codes(&run.promise()), ["C-PLACE-TOOL"]);
+}
+
+#[test]
+fn pages_of_files_are_judged_by_themselves_and_those_read_earlier_are_the_cause() {
+    let mut run = run("file_pages");
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Void, "{}", promise.reason);
+    assert!(promise.reason.contains("no file but programs"), "{}", promise.reason);
+    reading(&mut run).files = BTreeMap::from([(
+        "/data/table".to_owned(),
+        BTreeMap::from([(0, 49 << 20), (1, 51 << 20)]),
+    )]);
+    assert_eq!(run.promise().verdict, Verdict::Kept);
+    reading(&mut run).files =
+        BTreeMap::from([("/data/table".to_owned(), BTreeMap::from([(0, 100 << 20)]))]);
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Broken, "{}", promise.reason);
+    assert_eq!(codes(&promise), ["C-PLACE-FILES"]);
+    let evidence = &promise.causes[0].evidence[0];
+    assert!(evidence.contains("100 % of the pages of `/data/table` were on node 0"), "{evidence}");
+}
+
+/// One program that says how many nodes it saw, as its output was read.
+fn seeing(nodes: f64) -> Run {
+    let mut run = run("pages");
+    let promise = &mut run.trial().promises[0];
+    promise.measure = "reader.nodes_seen".to_owned();
+    promise.is = RelationRecord::AtLeast(2.0);
+    let again = run.trial().repeats[0].clone();
+    run.trial().repeats.push(again);
+    let samples = run.samples[0][0].clone();
+    run.samples[0].push(samples);
+    for repeat in &mut run.trial().repeats {
+        let result = &mut repeat.workloads[0];
+        result.metrics.insert("nodes_seen".to_owned(), nodes);
+        result.findings = vec!["it chose among pieces of physical memory".to_owned()];
+    }
+    run
+}
+
+#[test]
+fn a_program_that_sees_one_of_two_nodes_placed_nothing_by_node() {
+    let mut blind = seeing(1.0);
+    // The others of the scenario say nothing of nodes.
+    blind.trial().groups.truncate(1);
+    let promise = blind.promise();
+    assert_eq!(promise.verdict, Verdict::Broken, "{}", promise.reason);
+    assert_eq!(codes(&promise), ["C-PLACE-BLIND"]);
+    let evidence = promise.causes[0].evidence.join("; ");
+    for said in ["saw 1 of the 2 nodes", "49.0 % on node 0", "pieces of physical memory"] {
+        assert!(evidence.contains(said), "no {said} in {evidence}");
+    }
+    let mut sees = seeing(2.0);
+    sees.trial().groups.truncate(1);
+    let promise = sees.promise();
+    assert_eq!(promise.verdict, Verdict::Kept, "{}", promise.reason);
+    assert!(promise.causes.is_empty());
 }
 
 #[test]
@@ -117,7 +194,7 @@ fn full_nodes_balancing_and_cpusets_are_causes() {
     counts.balancing = Available::Value("1".to_owned());
     reading(&mut run).allowed_nodes = BTreeMap::from([("0".to_owned(), 40)]);
     let promise = run.promise();
-    assert_eq!(codes(&promise), ["C-PLACE-CPUSET", "C-PLACE-NODE-FULL", "C-PLACE-BALANCED"]);
+    assert_eq!(codes(&promise), ["C-PLACE-CPUSET", "C-PLACE-NODE-FULL", "C-NUMA-BALANCING"]);
 }
 
 #[test]

@@ -246,8 +246,11 @@ impl Scenario {
         let mut io =
             Builder::new("io", &names, &["read_bytes", "write_bytes", "read_ios", "write_ios"]);
         let mut cpu = Builder::new("cpu", &names, &["usage_ns"]);
-        let mut disk =
-            Builder::new("disk", &["loop0".to_owned()], &["weighted_ms", "io_ms", "in_flight"]);
+        let mut disk = Builder::new(
+            "disk",
+            &["loop0".to_owned()],
+            &["weighted_ms", "io_ms", "in_flight", "read_sectors", "write_sectors"],
+        );
         let mut host = Builder::new(
             "host_cpu",
             &["host".to_owned()],
@@ -280,6 +283,8 @@ impl Scenario {
                     (passed * 1000.0 * self.mean_queue) as u64,
                     (passed * 990.0) as u64,
                     self.mean_queue as u64,
+                    (row.iter().sum::<f64>() * BYTES_PER_SECOND / 512.0) as u64,
+                    0,
                 ],
             );
             let idle = (passed * 2e9 * self.idle) as u64;

@@ -1,5 +1,6 @@
 //! /proc/PID/maps (proc_pid_maps(5)): which addresses a process has mapped.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Ranges of addresses that a process may have pages at, in order; `[vsyscall]` is left out, which
@@ -18,9 +19,31 @@ fn range(line: &str) -> Option<Range<u64>> {
     (!access.starts_with("---") && range.start < range.end).then_some(range)
 }
 
+/// Files of which some part may be executed: programs and their libraries, by path. A blank in a path
+/// is written as `\040`, as numa_maps has it.
+#[must_use]
+pub fn programs(text: &str) -> BTreeSet<String> {
+    let path = |line: &str| {
+        let access = line.split(' ').nth(1).filter(|access| access.contains('x'))?;
+        let (_, path) = line.split_once(access)?.1.split_once('/')?;
+        Some(format!("/{path}").replace(' ', "\\040"))
+    };
+    text.lines().filter_map(path).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn programs_are_files_with_a_part_that_may_be_executed() {
+        let text = "55d0c0a00000-55d0c0a02000 r--p 00000000 fe:00 1 /usr/bin/a b\n\
+                    55d0c0a02000-55d0c0a04000 r-xp 00000000 fe:00 1 /usr/bin/a b\n\
+                    7f0000000000-7f0000021000 r-xp 00000000 00:00 0 \n\
+                    7f0000021000-7f0004000000 r--s 00000000 fe:00 2 /data/table\n\
+                    7f0004000000-7f0004001000 r-xp 00000000 00:00 0 [vdso]\n";
+        assert_eq!(programs(text), BTreeSet::from(["/usr/bin/a\\040b".to_owned()]));
+    }
 
     #[test]
     fn reservations_and_what_belongs_to_the_kernel_are_left_out() {

@@ -34,6 +34,23 @@ pub fn anonymous_by_policy(text: &str) -> BTreeMap<String, u64> {
     policies
 }
 
+/// Bytes of files that are mapped, by path and node; of the pages that a private mapping has copied
+/// none, which are anonymous. A blank in a path is `\040` there, as the kernel writes it.
+#[must_use]
+pub fn files(text: &str) -> BTreeMap<String, BTreeMap<u16, u64>> {
+    let mut found: BTreeMap<String, BTreeMap<u16, u64>> = BTreeMap::new();
+    for line in text.lines() {
+        let word = |key: &str| line.split(' ').find_map(|word| word.strip_prefix(key));
+        let (Some(path), None) = (word("file="), word("anon=")) else { continue };
+        let page = word("kernelpagesize_kB=").and_then(|size| size.parse::<u64>().ok());
+        let page = page.unwrap_or(4) * 1024;
+        for (node, pages) in line.split(' ').filter_map(on_node) {
+            *found.entry(path.to_owned()).or_default().entry(node).or_default() += pages * page;
+        }
+    }
+    found
+}
+
 /// How memory is placed, as far as shares of it are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
@@ -123,6 +140,17 @@ mod tests {
             found,
             [("bind:0", 4096), ("prefer (many):0", 4096), ("weighted interleave:0-1", 20_480)]
         );
+    }
+
+    #[test]
+    fn files_are_counted_by_path_and_copies_of_their_pages_are_not() {
+        let text = "7f01 bind:0 file=/data/a\\040b mapped=9 N0=4 N1=5 kernelpagesize_kB=4\n\
+                    7f02 bind:0 file=/data/a\\040b anon=2 dirty=2 N0=2 kernelpagesize_kB=4\n\
+                    7f03 bind:0 file=/data/a\\040b mapped=1 N1=1 kernelpagesize_kB=4\n\
+                    7f04 bind:0 heap anon=1 dirty=1 N1=1 kernelpagesize_kB=4\n";
+        let found = files(text);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found["/data/a\\040b"], BTreeMap::from([(0, 4 * 4096), (1, 6 * 4096)]));
     }
 
     #[test]

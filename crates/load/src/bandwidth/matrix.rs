@@ -13,6 +13,9 @@ use crate::failure::Failure;
 use crate::talk::Talk;
 use crate::team::{Team, cut};
 
+/// Why there is no matrix where none was wanted.
+pub(super) const NOT_ASKED: &str = "not asked for: --matrix";
+
 const NODES: &str = "/sys/devices/system/node";
 /// Reads of everything, of which the fastest counts.
 const READS: usize = 5;

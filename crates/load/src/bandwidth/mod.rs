@@ -92,7 +92,7 @@ impl Bandwidth {
     /// The nodes of the matrix, or why there is none.
     fn nodes(&self, root: &Root) -> Result<Nodes, String> {
         if !self.matrix {
-            return Err("not asked for: --matrix".to_owned());
+            return Err(matrix::NOT_ASKED.to_owned());
         }
         let allowed = affinity::of(std::process::id()).map_err(|error| error.to_string())?;
         Nodes::of(root, &allowed)

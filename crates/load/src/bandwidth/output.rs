@@ -4,12 +4,16 @@ use serde_json::{Map, Value, json};
 
 use super::check;
 use super::kernels::{Kernel, Stores};
-use super::matrix::{Found, Pair};
+use super::matrix::{Found, NOT_ASKED, Pair};
 use super::measure::{Job, Streamed};
 use super::times::Times;
 use crate::footprint::shown;
 use crate::generator::Report;
 use crate::measured::known;
+
+/// What the other nodes' memory costs and gives against a node's own.
+const FAR_LOAD: &str = "far_to_near_load";
+const FAR_READ: &str = "far_to_near_read";
 
 /// The report of docs/load/bandwidth.md.
 pub(super) fn report(job: &Job, streamed: &Streamed, matrix: &Result<Vec<Pair>, String>) -> Report {
@@ -37,6 +41,7 @@ pub(super) fn report(job: &Job, streamed: &Streamed, matrix: &Result<Vec<Pair>, 
         streamed.error,
         check::ALLOWED
     ));
+    matrix_metrics(matrix, &mut metrics);
     match matrix {
         Ok(pairs) => text.push_str(&matrix_text(pairs)),
         Err(reason) => text.push_str(&format!("node pairs: not available: {reason}\n")),
@@ -113,6 +118,52 @@ fn matrix_text(pairs: &[Pair]) -> String {
     text
 }
 
+/// Flat numbers of the pairs, and of what is far against what is near; nothing where no matrix was
+/// asked for.
+fn matrix_metrics(matrix: &Result<Vec<Pair>, String>, metrics: &mut Map<String, Value>) {
+    let pairs = match matrix {
+        Ok(pairs) => pairs,
+        Err(reason) if reason == NOT_ASKED => return,
+        Err(reason) => {
+            for name in [FAR_LOAD, FAR_READ] {
+                metrics.insert(name.to_owned(), json!({ "not_available": reason }));
+            }
+            return;
+        }
+    };
+    for Pair { cpu_node, memory_node, found } in pairs {
+        let name = format!("node{cpu_node}_node{memory_node}");
+        let (read, load) = match found {
+            Ok(found) => (json!(found.bytes_per_s), json!(found.load_ns)),
+            Err(reason) => {
+                let why = json!({ "not_available": reason });
+                (why.clone(), why)
+            }
+        };
+        metrics.insert(format!("{name}_read_bytes_per_s"), read);
+        metrics.insert(format!("{name}_load_ns"), load);
+    }
+    for (name, of) in [
+        (FAR_LOAD, (|found: &Found| found.load_ns) as fn(&Found) -> f64),
+        (FAR_READ, |found: &Found| found.bytes_per_s),
+    ] {
+        let ratio = far_to_near(pairs, of);
+        let none = || json!({ "not_available": "not both near and far pairs were measured" });
+        metrics.insert(name.to_owned(), ratio.map_or_else(none, |ratio| json!(ratio)));
+    }
+}
+
+/// The geometric mean over pairs of two nodes, divided by that over pairs of one.
+fn far_to_near(pairs: &[Pair], of: fn(&Found) -> f64) -> Option<f64> {
+    let mean = |is_near: bool| {
+        let side = pairs.iter().filter(|pair| (pair.cpu_node == pair.memory_node) == is_near);
+        let logs: Vec<f64> =
+            side.filter_map(|pair| Some(of(pair.found.as_ref().ok()?).ln())).collect();
+        (!logs.is_empty()).then(|| logs.iter().sum::<f64>() / logs.len() as f64)
+    };
+    Some((mean(false)? - mean(true)?).exp())
+}
+
 fn pair_json(pair: &Pair) -> Value {
     let mut json = match &pair.found {
         Ok(found) => json!({
@@ -184,5 +235,29 @@ mod tests {
         assert_eq!(report.json["matrix"][0]["read_bytes_per_s"], 5e9);
         assert_eq!(report.json["matrix"][1]["memory_node"], 1);
         assert_eq!(report.json["matrix"][1]["not_available"], "forbidden");
+        let metrics = &report.json["metrics"];
+        assert_eq!(metrics["node0_node0_read_bytes_per_s"], 5e9);
+        assert_eq!(metrics["node0_node0_load_ns"], 91.5);
+        assert_eq!(metrics["node0_node1_load_ns"]["not_available"], "forbidden");
+        assert!(metrics["far_to_near_load"]["not_available"].is_string(), "{metrics}");
+    }
+
+    #[test]
+    fn what_is_far_stands_against_what_is_near_and_nothing_where_nobody_asked() {
+        let (job, streamed) = streamed(&[0.002, 0.002]);
+        let pair = |cpu_node, memory_node, bytes_per_s, load_ns| Pair {
+            cpu_node,
+            memory_node,
+            found: Ok(Found { bytes_per_s, load_ns, placed: Ok(1.0), threads: 1 }),
+        };
+        let pairs = vec![pair(0, 0, 8e9, 80.0), pair(0, 1, 4e9, 120.0), pair(1, 0, 4e9, 120.0)];
+        let found = report(&job, &streamed, &Ok(pairs)).json;
+        let metric = |name: &str| found["metrics"][name].as_f64().unwrap();
+        assert!((metric("far_to_near_load") - 1.5).abs() < 1e-9);
+        assert!((metric("far_to_near_read") - 0.5).abs() < 1e-9);
+        let one = report(&job, &streamed, &Err("one node".to_owned())).json;
+        assert_eq!(one["metrics"]["far_to_near_load"]["not_available"], "one node");
+        let unasked = report(&job, &streamed, &Err(NOT_ASKED.to_owned())).json;
+        assert!(unasked["metrics"].get("far_to_near_load").is_none());
     }
 }

@@ -5,8 +5,20 @@ mod blackscholes;
 mod lrand48;
 mod streamcluster;
 
+use crate::failure::Failure;
+
 pub(crate) use blackscholes::Blackscholes;
 pub(crate) use streamcluster::Streamcluster;
 
 /// What both print first.
 const BANNER: &str = "PARSEC Benchmark Suite";
+
+/// `--time` in nanoseconds.
+fn for_ns(seconds: Option<f64>) -> Result<Option<u64>, Failure> {
+    match seconds {
+        Some(time) if !(time > 0.0 && time <= 1e9) => {
+            Err(Failure::usage(format!("--time {time}: seconds, more than 0")))
+        }
+        _ => Ok(seconds.map(|seconds| (seconds * 1e9) as u64)),
+    }
+}

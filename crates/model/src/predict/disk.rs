@@ -30,6 +30,9 @@ impl Answer {
 
     pub(super) fn promise(&self, asked: &Asked, promise: &PromiseRecord) -> PromisePrediction {
         let question = &asked.question;
+        if let (RelationRecord::Proportional(knob), None) = (&promise.is, &asked.obeyed_by) {
+            return not_available(promise, format!("no group has `{knob}` on this host"));
+        }
         let expected = match &promise.is {
             RelationRecord::Proportional(_) => question.expected(),
             RelationRecord::Equal => {

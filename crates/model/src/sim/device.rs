@@ -64,6 +64,17 @@ impl Sim<'_> {
         self.cpu.begin((member as u32) << 1 | 1, seconds);
     }
 
+    /// The CPU time of a request is spent.
+    pub(super) fn worker_served(&mut self, member: Index) {
+        let hold = self.question.members[member].hold_s;
+        if hold > 0.0 {
+            let at = self.now + self.noise.around(hold);
+            self.timers.set(at, Timer::Held { member });
+        } else {
+            self.worker_done(member);
+        }
+    }
+
     pub(super) fn worker_done(&mut self, member: Index) {
         let own = &mut self.loops[member];
         let Some(blocks) = own.work.pop_front() else { return };

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use super::{Index, Sim};
 use crate::question::{Bfq, Member, Question, Scheduler};
-use crate::shares::capped;
 
 /// Bytes to which requests merge at most: `max_sectors_kb` is 1280 on most disks
 /// (BLK_DEF_MAX_SECTORS, include/linux/blkdev.h).
@@ -66,16 +65,18 @@ fn bfq(question: &Question) -> Option<&Bfq> {
     }
 }
 
-fn cap(member: &Member, question: &Question) -> u32 {
+/// Places that a member may have: its part by weight of those that it may see taken.
+pub(super) fn cap(member: &Member, question: &Question) -> u32 {
     if !bfq(question).is_some_and(|bfq| bfq.caps) {
         return question.pool;
     }
-    let weights: Vec<f64> = question.members.iter().map(|member| member.weight).collect();
-    let own = question.members.iter().position(|other| std::ptr::eq(other, member));
-    own.map_or(question.pool, |own| capped(f64::from(question.pool), &weights)[own] as u32)
+    let all: f64 = question.members.iter().map(|member| member.weight).sum();
+    let own = f64::from(pool(member, question)) * member.weight / all;
+    own.round().max(1.0) as u32
 }
 
-fn pool(member: &Member, question: &Question) -> u32 {
+/// Places of the pool that a member may see taken.
+pub(super) fn pool(member: &Member, question: &Question) -> u32 {
     match bfq(question) {
         Some(bfq) if bfq.caps && member.writes => {
             ((f64::from(question.pool) * FOR_WRITERS) as u32).max(1)

@@ -142,7 +142,7 @@ impl<'q> Sim<'q> {
         if task & 1 == 0 {
             self.issued(index);
         } else {
-            self.worker_done(index);
+            self.worker_served(index);
         }
         self.dispatch();
     }
@@ -155,6 +155,10 @@ impl<'q> Sim<'q> {
                 }
             }
             Timer::Worker { member } => self.begin_work(member),
+            Timer::Held { member } => {
+                self.worker_done(member);
+                self.dispatch();
+            }
             Timer::Served { member, blocks } => {
                 self.servers.busy -= 1;
                 self.start_servers();

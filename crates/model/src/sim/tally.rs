@@ -19,7 +19,7 @@ pub struct Simulated {
     /// Each member's share of the requests.
     pub shares_of_requests: Vec<f64>,
     /// Standard error of the logarithm of each share over the whole run; infinite for a member that
-    /// was not served in some part of it.
+    /// was served too seldom to say.
     pub scatter: Vec<f64>,
     /// Requests a second.
     pub iops: f64,
@@ -43,6 +43,8 @@ pub(super) struct Tally {
     by_member: Vec<f64>,
     /// `(time, blocks of each member)` now and then.
     marks: Vec<(f64, Vec<f64>)>,
+    /// `(time, blocks served until then)` of each member at the beginning of each of its turns.
+    turns: Vec<Vec<(f64, f64)>>,
     every: u64,
     due: u64,
     time: f64,
@@ -57,6 +59,7 @@ impl Tally {
             served: 0,
             by_member: vec![0.0; members],
             marks: vec![(0.0, vec![0.0; members])],
+            turns: vec![Vec::new(); members],
             every: 64,
             due: 64,
             time: 0.0,
@@ -87,6 +90,11 @@ impl Tally {
                 self.thin_out();
             }
         }
+    }
+
+    /// A turn of a member begins.
+    pub(super) fn turn(&mut self, now: f64, member: usize) {
+        self.turns[member].push((now, self.by_member[member]));
     }
 
     /// Drops every other mark, and notes half as often from now on.
@@ -120,17 +128,24 @@ impl Tally {
         let between = |a: &[f64], b: &[f64]| -> Vec<f64> {
             a.iter().zip(b).map(|(a, b)| (b - a).max(0.0)).collect()
         };
-        let blocks = between(&cuts[0], &cuts[PARTS]);
-        let bytes: Vec<f64> = in_bytes(&blocks, question);
+        let mut blocks = between(&cuts[0], &cuts[PARTS]);
         let parts: Vec<Vec<f64>> = cuts
             .windows(2)
             .map(|pair| normalised(&in_bytes(&between(&pair[0], &pair[1]), question)))
             .collect();
         let longer = (question.seconds / now.max(1e-9)).max(1.0);
+        let mut scatter = scatter(&parts, longer);
+        for (member, turns) in self.turns.iter().enumerate() {
+            if let Some(found) = Renewal::of(turns, from, question.seconds) {
+                blocks[member] = found.rate * span;
+                scatter[member] = found.scatter;
+            }
+        }
+        let bytes: Vec<f64> = in_bytes(&blocks, question);
         Simulated {
             shares: normalised(&bytes),
             shares_of_requests: normalised(&blocks),
-            scatter: scatter(&parts, longer),
+            scatter,
             iops: blocks.iter().sum::<f64>() / span,
             bytes_s: bytes.iter().sum::<f64>() / span,
             idle: 1.0 - (self.busy / self.time.max(1e-12) / question.cpus).min(1.0),
@@ -139,6 +154,40 @@ impl Tally {
             simulated_s: now,
             served: self.served,
         }
+    }
+}
+
+/// Rate and scatter of a member from whole turns: where it has few of them, a window that begins and
+/// ends anywhere would count one more or less.
+struct Renewal {
+    rate: f64,
+    scatter: f64,
+}
+
+/// Fewer turns than this say little.
+const FEW: usize = 4;
+
+impl Renewal {
+    fn of(turns: &[(f64, f64)], from: f64, run_s: f64) -> Option<Self> {
+        let turns = &turns[turns.partition_point(|(time, _)| *time < from)..];
+        let (first, last) = (turns.first()?, turns.last()?);
+        let time = last.0 - first.0;
+        let count = turns.len() - 1;
+        if count < FEW || time <= 0.0 || last.1 <= first.1 {
+            return None;
+        }
+        let rate = (last.1 - first.1) / time;
+        // Of each turn, by how much what it brought differs from what its time was worth.
+        let off = turns.windows(2).map(|pair| {
+            let worth = rate * (pair[1].0 - pair[0].0);
+            ((pair[1].1 - pair[0].1) - worth).powi(2)
+        });
+        let each = (last.1 - first.1) / count as f64;
+        let deviation = (off.sum::<f64>() / count as f64).sqrt() / each;
+        let turns_of_run = (count as f64 * run_s / time).max(1.0);
+        // A run may end anywhere within a turn: evenly spread over one, whose deviation is 0.29.
+        let scatter = (deviation.powi(2) / turns_of_run + (0.29 / turns_of_run).powi(2)).sqrt();
+        Some(Self { rate, scatter })
     }
 }
 

@@ -18,6 +18,11 @@ pub(super) enum Timer {
         /// Whose.
         member: Index,
     },
+    /// A worker is done with what it waits for.
+    Held {
+        /// Whose.
+        member: Index,
+    },
     /// A server of the device is done.
     Served {
         /// Whose request.

@@ -48,8 +48,8 @@ fn caps_of_the_pool_keep_a_heavy_group_from_waiting_for_places() {
     if let Scheduler::Bfq(bfq) = &mut question.scheduler {
         bfq.caps = true;
     }
-    let with = weighted_jain(&run(&question).shares, &question.expected());
-    assert!(with > 0.9, "{with} with caps, 0.818 without");
+    let with = ratio(&run(&question));
+    assert!(with[3] > 2.0 * with[1], "{with:?} with caps, 1:2:2:2 without");
 }
 
 #[test]

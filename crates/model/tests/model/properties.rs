@@ -16,6 +16,7 @@ fn members() -> impl Strategy<Value = Vec<Member>> {
                 submit_s: 8e-6,
                 serve_s: 12e-6,
                 serve_more_s: 2e-6,
+                hold_s: 5e-6,
                 delay_s: 2e-5,
             };
         list.into_iter().map(member).collect()
@@ -94,6 +95,7 @@ fn share_of_the_second(weight: f64) -> f64 {
         submit_s: 8e-6,
         serve_s: 12e-6,
         serve_more_s: 0.0,
+        hold_s: 0.0,
         delay_s: 2e-5,
     };
     let question = Question {

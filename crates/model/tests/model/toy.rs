@@ -13,6 +13,7 @@ pub(crate) fn member(weight: f64, depth: u32) -> Member {
         submit_s: 1e-9,
         serve_s: 0.0,
         serve_more_s: 0.0,
+        hold_s: 0.0,
         delay_s: 0.0,
     }
 }

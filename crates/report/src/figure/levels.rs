@@ -59,7 +59,10 @@ fn rows(one: &ComparisonJudgement, unit: Unit) -> Vec<Value> {
 
 /// A number of others that belongs to one level of this figure.
 fn theirs(reference: &ReferenceJudgement, one: &ComparisonJudgement, unit: Unit) -> Option<Value> {
-    if reference.measure.as_ref() != Some(&one.measure) || reference.group != one.group {
+    // One that is divided is a ratio, which has another unit than the levels.
+    let is_ratio = !reference.to.is_empty();
+    if is_ratio || reference.measure.as_ref() != Some(&one.measure) || reference.group != one.group
+    {
         return None;
     }
     let level = one.levels.iter().find(|level| {

@@ -33,16 +33,17 @@ pub(super) fn lines(seen: &Seen<'_>, columns: usize, room: usize) -> Vec<Line> {
     lines
 }
 
-/// `io.bytes proportional to io.weight, within 10 %: open after 12 s`.
+/// `open after 12 s: io.bytes proportional to io.weight, within 10 %`: what was seen stands first,
+/// where a narrow terminal does not cut it.
 fn summary(promise: &PromiseJudgement, seen: &Seen<'_>) -> Line {
-    let after = format!(" after {}", clock_text(seen.at));
-    let line = Line::default().then(Ink::Plain, format!("  {}: ", promised(promise)));
-    match promise.groups.is_empty() {
+    let line = Line::default().then(Ink::Plain, "  ");
+    let line = match promise.groups.is_empty() {
         true => line.then(Ink::Faint, &promise.reason),
-        false => {
-            line.then(Ink::Verdict(promise.verdict), word(promise.verdict)).then(Ink::Plain, after)
-        }
-    }
+        false => line
+            .then(Ink::Verdict(promise.verdict), word(promise.verdict))
+            .then(Ink::Plain, format!(" after {}", clock_text(seen.at))),
+    };
+    line.then(Ink::Plain, format!(": {}", promised(promise)))
 }
 
 /// The promise without its confidence, which the report tells.

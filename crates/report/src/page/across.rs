@@ -131,10 +131,7 @@ impl ReferenceView {
     fn of(reference: &ReferenceJudgement) -> Self {
         Self {
             what: reference.what.clone(),
-            under: match reference.under.is_empty() {
-                true => String::new(),
-                false => wording::factors(&reference.under),
-            },
+            under: across::under(reference),
             theirs: across::theirs(reference),
             ours: across::ours(reference),
             measure: reference.measure.clone(),

@@ -1,14 +1,19 @@
 //! The machine, as far as it bears on what was measured.
 
-use assay_facts::{Available, Disk, HostFacts, Layout};
+use assay_facts::{Available, Disk, HostFacts, Layout, memory_access};
+use minijinja::Value as Markup;
 use serde::Serialize;
 
-use super::Fact;
+use super::{Fact, topology};
 
 /// The machine.
 #[derive(Serialize)]
 pub(crate) struct Host {
     facts: Vec<Fact>,
+    /// How CPUs, caches and memory hang together.
+    picture: Option<Markup>,
+    /// Why there is no picture.
+    no_picture: String,
     disks: Vec<DiskRow>,
     tools: Vec<Fact>,
 }
@@ -25,8 +30,11 @@ struct DiskRow {
 impl Host {
     pub(crate) fn of(host: &HostFacts) -> Self {
         let tools = host.tools.iter().map(|(name, tool)| Fact::new(name, available(&tool.found)));
+        let picture = topology::picture(host);
         Self {
             facts: facts(host),
+            no_picture: picture.as_ref().err().cloned().unwrap_or_default(),
+            picture: picture.ok(),
             disks: host.disks.iter().map(disk).collect(),
             tools: tools.collect(),
         }
@@ -48,6 +56,7 @@ fn facts(host: &HostFacts) -> Vec<Fact> {
         Fact::new("Memory", gibibytes(host.memory.get())),
         Fact::new("Swap", gibibytes(host.swap.get())),
         Fact::new("NUMA nodes", host.nodes.len().to_string()),
+        Fact::new("Bandwidth of nodes", bandwidths(host)),
         Fact::new("Caches", caches(host)),
         Fact::new("Control groups", layout(host)),
         Fact::new("I/O schedulers", host.schedulers.join(", ")),
@@ -58,6 +67,19 @@ fn facts(host: &HostFacts) -> Vec<Fact> {
 fn cpus(host: &HostFacts) -> String {
     let cores = host.cpus.cores.len();
     format!("{} online ({}), {cores} cores", host.cpus.online.len(), host.cpus.online)
+}
+
+/// What the firmware says of the memory of each node.
+fn bandwidths(host: &HostFacts) -> String {
+    let said: Vec<String> = host
+        .nodes
+        .iter()
+        .filter_map(|node| Some(format!("node {} {}", node.id, memory_access(node)?)))
+        .collect();
+    match said.is_empty() {
+        true => "not available: the firmware names none (ACPI HMAT)".to_owned(),
+        false => said.join("; "),
+    }
 }
 
 fn caches(host: &HostFacts) -> String {

@@ -3,7 +3,7 @@
 use assay_judge::{Cause, Check, PromiseJudgement, TrialJudgement};
 use serde::Serialize;
 
-use super::{Fact, knobs, queues, shares, workloads};
+use super::{Fact, knobs, numastat, queues, shares, workloads};
 use crate::error::Error;
 use crate::figure::{self, Figure};
 use crate::number::{self, NONE};
@@ -31,6 +31,7 @@ pub(super) struct TrialView {
     knobs: knobs::Knobs,
     queues: Vec<queues::QueueView>,
     has_disk: bool,
+    numastat: numastat::Numastat,
     machine: Vec<Figure>,
     workloads: workloads::Workloads,
 }
@@ -82,6 +83,7 @@ impl TrialView {
             knobs: knobs::Knobs::of(trial),
             queues: queues::queues(trial),
             has_disk: !trial.record.disks.is_empty(),
+            numastat: numastat::Numastat::of(trial),
             machine: figure::machine(trial)?,
             workloads: workloads::Workloads::of(trial),
         })

@@ -121,9 +121,9 @@ fn references(references: &[ReferenceJudgement], width: usize, paint: Paint) -> 
     let mut lines =
         vec![String::new(), paint.bold("Numbers of others, beside ours and never judged")];
     for reference in references {
-        let under = match reference.under.is_empty() {
-            true => String::new(),
-            false => format!(" ({})", wording::factors(&reference.under)),
+        let under = match across::under(reference) {
+            under if under.is_empty() => under,
+            under => format!(" ({under})"),
         };
         lines.extend(wrap(&format!("  {}{under}", reference.what), width, "    "));
         lines.push(format!("    theirs: {}", across::theirs(reference)));

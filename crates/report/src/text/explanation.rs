@@ -46,6 +46,7 @@ fn finding(finding: Finding) -> &'static str {
     match finding {
         Finding::Proven => "proven",
         Finding::Confirmed => "confirmed",
+        Finding::Contradicted => "contradicted by another change",
         Finding::Refuted => "refuted",
         Finding::Open => "open",
     }

@@ -1,5 +1,7 @@
 //! One trial as text: heading, promises with their groups, checks that failed.
 
+use std::collections::BTreeMap;
+
 use assay_judge::{PromiseJudgement, TrialJudgement};
 
 use super::groups;
@@ -20,6 +22,7 @@ pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String
         return lines;
     };
     let mut lines = judged_lines(&factors, judged, said::lines(trial, width, paint), width, paint);
+    lines.extend(numastat(trial, width));
     for (index, repeat) in trial.record.repeats.iter().enumerate() {
         if let Some(fault) = &repeat.fault {
             let text = format!("  repeat {} ({}): {}", index + 1, fault.kind, fault.message);
@@ -27,6 +30,30 @@ pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String
         }
     }
     lines
+}
+
+/// What numastat counted of each node, all repeats together, where something was.
+fn numastat(trial: &Trial<'_>, width: usize) -> Vec<String> {
+    let mut grown: BTreeMap<(u16, &str), u64> = BTreeMap::new();
+    let nodes = trial.record.repeats.iter().filter_map(|repeat| repeat.nodes.as_ref());
+    for (node, counts) in nodes.flat_map(|nodes| &nodes.numastat) {
+        for (name, counted) in counts {
+            *grown.entry((*node, name)).or_default() += counted.since();
+        }
+    }
+    let mut ids: Vec<u16> = grown.keys().map(|(node, _)| *node).collect();
+    ids.dedup();
+    let line = |node: u16| {
+        let of_it = grown.iter().filter(|((of, _), _)| *of == node);
+        let parts: Vec<String> =
+            of_it.map(|((_, name), pages)| format!("{name} +{pages}")).collect();
+        format!("  numastat of node {node}, pages: {}", parts.join(", "))
+    };
+    // A single node has nothing to tell from another.
+    match ids.len() {
+        0 | 1 => Vec::new(),
+        _ => ids.into_iter().flat_map(|node| wrap(&line(node), width, "    ")).collect(),
+    }
 }
 
 /// All lines of a judgement under a heading; `said` are those of what workloads said themselves.

@@ -155,7 +155,9 @@ pub(crate) fn across() -> Run {
             measure: Some("bfs.harmonic_mean_teps".to_owned()),
             group: None,
             under: at(2.0),
+            to: assay_record::Levels::new(),
             ours: vec![level(2.0, 1.96e8)],
+            expected: vec![],
         },
         ReferenceJudgement {
             what: "AnonHugePages during the run".to_owned(),
@@ -165,7 +167,9 @@ pub(crate) fn across() -> Run {
             measure: None,
             group: None,
             under: assay_record::Levels::new(),
+            to: assay_record::Levels::new(),
             ours: vec![],
+            expected: vec![],
         },
     ];
     run.judgement.verdict = Verdict::Broken;

@@ -322,6 +322,7 @@ fn repeat_record(shape: &Shape, repeat: usize) -> RepeatRecord {
                 ("disk".to_owned(), shape.seconds as f64 * 0.0007),
                 ("host_cpu".to_owned(), shape.seconds as f64 * 0.0004),
             ]),
+            ..SamplerCost::default()
         },
         ..RepeatRecord::without_a_window(&format!("trial-00-repeat-{repeat:02}"), "")
     }
@@ -537,7 +538,13 @@ fn host() -> HostFacts {
             line: 64,
             shared_by: cpus(),
         }],
-        nodes: vec![Node { id: 0, cpus: cpus(), memory: Bytes::mebi(23_552), distances: vec![10] }],
+        nodes: vec![Node {
+            id: 0,
+            cpus: cpus(),
+            memory: Bytes::mebi(23_552),
+            distances: vec![10],
+            access: Vec::new(),
+        }],
         memory_nodes: std::iter::once(0).collect(),
         memory: Bytes::mebi(23_552),
         swap: Bytes::new(0),

@@ -4,6 +4,7 @@ use assay_diagnostic::{Diagnostic, Severity, closest};
 
 use super::{Check, measures};
 use crate::code;
+use crate::combination::combinations;
 use crate::level::level_of;
 use crate::model::{Bindings, Factor, Promise, Relation};
 use crate::reader::quoted;
@@ -25,6 +26,39 @@ pub(super) fn promise(check: &mut Check<'_>, promise: &Promise, path: &str) {
     }
 }
 
+/// The levels whose trials a promise or a reference is about.
+pub(super) fn under(check: &mut Check<'_>, named: &Bindings, path: &str) {
+    levels(check, named, path);
+}
+
+/// What `leave_out` names, and whether it leaves anything.
+pub(super) fn left_out(check: &mut Check<'_>) {
+    let study = check.study;
+    for (index, left) in study.design.leave_out.iter().enumerate() {
+        for (factor, named) in left {
+            let path = format!("design.leave_out[{index}].{factor}");
+            for level in named {
+                let one = Bindings::from([(factor.clone(), level.clone())]);
+                levels(check, &one, &format!("design.leave_out[{index}]"));
+            }
+            if named.is_empty() {
+                let message = format!("`{factor}` has no level here: nothing is left out");
+                let finding = Diagnostic::error(code::EMPTY_LIST, message)
+                    .hint("write a level, or remove the table");
+                check.add_at(&path, "expected a level of this factor", finding);
+            }
+        }
+    }
+    if combinations(study).is_empty() && study.factors.iter().all(|one| !one.values.is_empty()) {
+        let finding = Diagnostic::error(
+            code::NOTHING_IS_LEFT,
+            "`leave_out` leaves no combination of the factors",
+        )
+        .hint("name more factors in a table of it: only what has all of its levels is left out");
+        check.add_at("design.leave_out", "expected at least one trial to be left", finding);
+    }
+}
+
 /// What `[[references]]` refer to.
 pub(super) fn references(check: &mut Check<'_>) {
     for (index, reference) in check.study.references.iter().enumerate() {
@@ -36,6 +70,7 @@ pub(super) fn references(check: &mut Check<'_>) {
             measures::group(check, name, &format!("{path}.group"));
         }
         levels(check, &reference.under, &format!("{path}.under"));
+        levels(check, &reference.to, &format!("{path}.to"));
     }
 }
 

@@ -111,18 +111,22 @@ impl<'g> Members<'g> {
 }
 
 fn workloads_exist(check: &mut Check<'_>, group: &Group, path: &str) {
-    for (index, name) in group.run.iter().enumerate() {
+    for (index, name, bindings) in check.runs_of(group) {
         let workloads = &check.study.workloads;
-        if workloads.contains_key(name) {
+        if workloads.contains_key(&name) {
             continue;
         }
-        let hint = match closest(name, workloads.keys().map(String::as_str)) {
+        let hint = match closest(&name, workloads.keys().map(String::as_str)) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("add a table [workloads.{name}]"),
         };
         let finding = Diagnostic::error(
             code::UNDEFINED_WORKLOAD,
-            format!("the group `{}` runs `{name}`, which is not defined", group.name),
+            format!(
+                "the group `{}` runs `{name}`{}, which is not defined",
+                group.name,
+                when(&bindings)
+            ),
         )
         .hint(hint);
         check.add_at(&format!("{path}.run[{index}]"), "expected a workload of the study", finding);
@@ -175,7 +179,8 @@ fn needs_disk(check: &Check<'_>, group: &Group) -> bool {
 /// What runs in a group, preparations too.
 fn run_in<'s>(check: &Check<'s>, group: &Group) -> Vec<&'s Workload> {
     let workloads = &check.study.workloads;
-    let run: Vec<&Workload> = group.run.iter().filter_map(|name| workloads.get(name)).collect();
+    let names = check.runs_of(group);
+    let run: Vec<&Workload> = names.iter().filter_map(|(_, name, _)| workloads.get(name)).collect();
     let prepared = run.iter().flat_map(|workload| &workload.prepare);
     let prepared: Vec<&Workload> = prepared.filter_map(|name| workloads.get(name)).collect();
     run.into_iter().chain(prepared).collect()

@@ -26,6 +26,7 @@ pub(super) fn check(check: &mut Check<'_>) {
         if promise.is.is_across() || is_metric {
             across::one_repeat(check, promise, &path);
         }
+        across::under(check, &promise.under, &format!("{path}.under"));
         if promise.is.is_across() {
             across::promise(check, promise, &path);
             continue;
@@ -105,7 +106,7 @@ fn placed(
     if !of_places || promise.is != Relation::Placed {
         let finding = Diagnostic::error(
             code::PLACED_WHAT,
-            "`placed` is said of `threads` and of `pages`, and nothing else is said of these",
+            "`placed` is said of `threads`, `pages` and `file_pages`, and nothing else is said of these",
         )
         .hint("write `measure = \"threads\"` or `measure = \"pages\"` with `is = \"placed\"`");
         check.add_at(&format!("{path}.measure"), "expected a measure of the relation", finding);
@@ -113,7 +114,8 @@ fn placed(
     }
     let places = &check.study.workload_places;
     let has_place = |group: &&Group| {
-        group.place.is_some() || group.run.iter().any(|name| places.contains_key(name))
+        let names = check.runs_of(group);
+        group.place.is_some() || names.iter().any(|(_, name, _)| places.contains_key(name))
     };
     let outer = |group: &Group| group.place.is_some() && !group.groups.is_empty();
     if !measured.iter().any(has_place) && !check.study.groups.iter().any(outer) {

@@ -79,7 +79,9 @@ fn waits(check: &mut Check<'_>, name: &str, workload: &Workload, path: &str) {
     let mut open: Vec<_> = check.study.groups.iter().collect();
     while let Some(group) = open.pop() {
         open.extend(&group.groups);
-        if group.run.iter().any(|run| run == name) && !group.run.contains(awaited) {
+        let names = check.runs_of(group);
+        let runs = |wanted: &str| names.iter().any(|(_, run, _)| run == wanted);
+        if runs(name) && !runs(awaited) {
             let finding = Diagnostic::error(
                 code::START_AFTER,
                 format!("the group `{}` runs `{name}` and not `{awaited}`", group.name),

@@ -7,7 +7,7 @@ use assay_units::parse_duration;
 
 use crate::code;
 use crate::key;
-use crate::model::{Design, Ends, Order, Scalar, Stop, WarmUp};
+use crate::model::{Design, Ends, LeftOut, Order, Scalar, Stop, WarmUp};
 use crate::reader::{At, Reader, not_a_quantity};
 use crate::section::Section;
 
@@ -27,6 +27,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, at: Option<&At<'_>>) -> Design {
         at_most: DEFAULT_AT_MOST,
         ends: Ends::default(),
         stop: Stop::default(),
+        leave_out: Vec::new(),
     };
     let Some(at) = at else { return design };
     let section = Section::open(reader, at.clone(), "[design]".to_owned(), key::DESIGN);
@@ -45,6 +46,9 @@ pub(crate) fn read(reader: &mut Reader<'_>, at: Option<&At<'_>>) -> Design {
     };
     if section.word(reader, "stop", key::STOPS) == Some("decided") {
         design.stop = Stop::Decided;
+    }
+    if let Some(at) = section.get("leave_out") {
+        design.leave_out = left_out(reader, at);
     }
     if let Some(at_most) = duration(reader, &section, "at_most") {
         design.at_most = at_most.max(SHORTEST_TRIAL);
@@ -71,6 +75,28 @@ fn repeats(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<u32> {
         );
     }
     repeats
+}
+
+/// Tables of factors, each with one level or a list of them.
+fn left_out(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<LeftOut> {
+    let mut left = Vec::new();
+    for table in reader.elements(list) {
+        if !super::is_table(reader, &table, "an element of `leave_out`") {
+            continue;
+        }
+        let mut one = LeftOut::new();
+        for (factor, _, at) in reader.entries(&table) {
+            let what = format!("a level of `{factor}`");
+            let levels = match at.value.is_array() {
+                true => reader.elements(&at),
+                false => vec![at],
+            };
+            let levels = levels.iter().filter_map(|level| reader.scalar(level, &what)).collect();
+            one.push((factor.to_owned(), levels));
+        }
+        left.push(one);
+    }
+    left
 }
 
 fn duration(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) -> Option<Duration> {

@@ -143,8 +143,8 @@ fn knob_values(reader: &mut Reader<'_>, name: &str, at: &At<'_>) -> Vec<Template
 
 fn run(reader: &mut Reader<'_>, at: &At<'_>) -> Vec<String> {
     if let Some(name) = at.value.as_str() {
-        reader.at(at.value, at.span.clone(), format!("{}[0]", at.path));
-        return vec![name.to_owned()];
+        let only = reader.at(at.value, at.span.clone(), format!("{}[0]", at.path));
+        return if reader.template_is_sound(name, &only) { vec![name.to_owned()] } else { vec![] };
     }
     let elements = reader.elements(at);
     if elements.is_empty() {
@@ -156,6 +156,7 @@ fn run(reader: &mut Reader<'_>, at: &At<'_>) -> Vec<String> {
             Some(name) if names.iter().any(|other| other == name) => {
                 reader.add(started_twice(name, &element));
             }
+            Some(name) if !reader.template_is_sound(name, &element) => {}
             Some(name) => names.push(name.to_owned()),
             None => reader.add(
                 Diagnostic::error(

@@ -7,7 +7,7 @@ use super::across;
 use super::groups::unknown_knob;
 use crate::code;
 use crate::key;
-use crate::model::{Bound, Promise, Relation, Scalar};
+use crate::model::{Bindings, Bound, Promise, Relation, Scalar};
 use crate::reader::{At, Reader, not_a_quantity};
 use crate::section::{Section, unknown_word};
 use crate::template::Templated;
@@ -33,10 +33,22 @@ fn promise(reader: &mut Reader<'_>, section: &Section<'_>) -> Promise {
     Promise {
         measure: section.text("measure").unwrap_or_default().to_owned(),
         group: section.text("group").map(str::to_owned),
+        under: under(reader, section),
         is: relation(reader, section),
         within: within(reader, section),
         confidence: confidence(reader, section),
     }
+}
+
+/// The trials that a promise of one trial is about.
+fn under(reader: &mut Reader<'_>, section: &Section<'_>) -> Bindings {
+    let is_across = section.text("is") == Some("ratio") || section.has("over");
+    if is_across {
+        let why = "a promise across trials names the levels that it compares";
+        section.misplaced(reader, "under", why, "remove `under`");
+        return Bindings::new();
+    }
+    section.get("under").map_or_else(Bindings::new, |at| across::levels(reader, at))
 }
 
 /// `equal` is about groups, or about the levels of a factor.

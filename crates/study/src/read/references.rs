@@ -31,5 +31,6 @@ fn reference(reader: &mut Reader<'_>, section: &Section<'_>) -> Reference {
         measure: text("measure"),
         group: text("group"),
         under: section.get("under").map_or_else(Bindings::new, |at| levels(reader, at)),
+        to: section.get("to").map_or_else(Bindings::new, |at| levels(reader, at)),
     }
 }

@@ -15,7 +15,7 @@ pub(crate) const KIND: Kind = Kind {
         unless: None,
     }],
     ends_with_figures: true,
-    threads: Threads::Always(1),
+    threads: Threads::OptionOr("threads", 1),
     does_io: true,
     ..generator(
         "pages",

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use assay_facts::HostFacts;
-use assay_judge::{Arm, catalogue, cause_entry};
+use assay_facts::{Hierarchy, HostFacts};
+use assay_judge::{Arm, catalogue, cause_entry, excluded};
 use assay_plan::Trial;
 use assay_study::Intervention;
 
@@ -39,7 +39,10 @@ pub(crate) fn choose(
     let mut chosen = Chosen { arms: Vec::new(), trials: Vec::new() };
     let unchanged = trial(target, facts, at_most, None);
     match unchanged {
-        Ok(trial) => chosen.add("unchanged", "unchanged", None, Vec::new(), Ok(trial)),
+        Ok(trial) => {
+            let same = Intervention::Repeat;
+            chosen.add("unchanged", Some((&same, 1.0)), Vec::new(), Ok(trial));
+        }
         Err(why) => {
             talk::error(&format!("the trial cannot be repeated on this host: {why}"));
             talk::say("nothing was touched");
@@ -48,11 +51,11 @@ pub(crate) fn choose(
     }
     for (name, tests) in wanted(target, &arguments.only)? {
         match intervention(name, target, facts, at_most) {
-            Ok(change) => {
+            Ok((change, times)) => {
                 let found = trial(target, facts, at_most, Some(&change));
-                chosen.add(name, &change.to_string(), change.remedy(), tests, found);
+                chosen.add(name, Some((&change, times)), tests, found);
             }
-            Err(why) => chosen.add(name, name, None, tests, Err(why)),
+            Err(why) => chosen.add(name, None, tests, Err(why)),
         }
     }
     Ok(chosen)
@@ -62,8 +65,7 @@ impl Chosen {
     fn add(
         &mut self,
         name: &str,
-        change: &str,
-        remedy: Option<String>,
+        change: Option<(&Intervention, f64)>,
         tests: Vec<String>,
         trial: Result<Trial, String>,
     ) {
@@ -71,8 +73,19 @@ impl Chosen {
             self.trials.push((name.to_owned(), trial));
             self.trials.len() - 1
         });
-        let (name, change) = (name.to_owned(), change.to_owned());
-        self.arms.push(Arm { name, change, remedy, tests, trial });
+        let text = match change {
+            Some(_) if self.arms.is_empty() => name.to_owned(),
+            Some((change, _)) => change.to_string(),
+            None => name.to_owned(),
+        };
+        self.arms.push(Arm {
+            name: name.to_owned(),
+            change: text,
+            remedy: change.and_then(|(change, _)| change.remedy()),
+            times: change.map_or(1.0, |(_, times)| times),
+            tests,
+            trial,
+        });
     }
 }
 
@@ -88,7 +101,7 @@ fn wanted(target: &Target, only: &[String]) -> Result<Vec<(&'static str, Vec<Str
             Some(_) => {}
             None => found.push((name, vec![code.to_owned()])),
         };
-    let suspects: Vec<&str> = target.suspects.iter().map(|cause| cause.code.as_str()).collect();
+    let suspects: Vec<&str> = target.suspects().iter().map(|cause| cause.code.as_str()).collect();
     if only.is_empty() {
         for entry in suspects.iter().filter_map(|code| cause_entry(code)) {
             entry.tests.iter().for_each(|name| add(name, entry.code));
@@ -104,9 +117,13 @@ fn wanted(target: &Target, only: &[String]) -> Result<Vec<(&'static str, Vec<Str
                 .iter()
                 .flat_map(|name| catalogue().into_iter().map(move |entry| (*name, entry)))
             {
-                if entry.code != "C-UNKNOWN"
-                    && entry.found_by == assay_judge::FoundBy::Suspicion
+                // What the recorded run rules out for good needs no test.
+                // Two gates that passed are tried all the same, since all that a gate sees is a mean.
+                let tried = entry.found_by == assay_judge::FoundBy::Suspicion
+                    || matches!(entry.code, "C-CPU" | "C-SCHEDULER");
+                if tried
                     && entry.tests.contains(&name)
+                    && excluded(entry.code, &target.trial, &target.judged).is_none()
                 {
                     add(name, entry.code);
                 }
@@ -140,13 +157,14 @@ fn wanted(target: &Target, only: &[String]) -> Result<Vec<(&'static str, Vec<Str
     Ok(found)
 }
 
-/// The change of this name in the circumstances of the trial; or why there is none to make.
+/// The change of this name in the circumstances of the trial, and how many times what it was the
+/// thing becomes; or why there is none to make.
 fn intervention(
     name: &'static str,
     target: &Target,
     facts: &HostFacts,
     at_most: Duration,
-) -> Result<Intervention, String> {
+) -> Result<(Intervention, f64), String> {
     let queue = |attribute: &str, value: u32| Intervention::Queue {
         name,
         attribute: attribute.to_owned(),
@@ -162,6 +180,7 @@ fn intervention(
         Some(_) => Ok(queue(attribute, wanted)),
         None => Err(format!("the disk has no `{attribute}`")),
     };
+    let once = |change: Result<Intervention, String>| change.map(|change| (change, 1.0));
     match name {
         "requests" => {
             let pool: u32 = now("nr_requests")
@@ -169,33 +188,52 @@ fn intervention(
                 .ok_or("`nr_requests` was not recorded")?;
             let enough = (4 * pool).max(2 * target.outstanding.unwrap_or(0)).min(MOST_REQUESTS);
             match enough > pool {
-                true => Ok(queue("nr_requests", enough)),
+                true => Ok((queue("nr_requests", enough), f64::from(enough) / f64::from(pool))),
                 false => Err(format!("`nr_requests` is {pool} already")),
             }
         }
-        "iodepth" => Ok(Intervention::Depth { name, times: 1, by: 4 }),
-        "deeper" => Ok(Intervention::Depth { name, times: 4, by: 1 }),
-        "longer" => Ok(Intervention::Longer(2 * at_most)),
+        "iodepth" => Ok((Intervention::Depth { name, times: 1, by: 4 }, 0.25)),
+        "deeper" => Ok((Intervention::Depth { name, times: 4, by: 1 }, 4.0)),
+        "longer" => Ok((Intervention::Longer(4 * at_most), 4.0)),
+        "slower" => Ok((Intervention::Slower { by: 16 }, 16.0)),
         "one-cpu" => {
             let mut allowed = facts.cpus.allowed.iter();
             let first = allowed.next().ok_or("no CPU is known")?;
             match allowed.next() {
-                Some(_) => Ok(Intervention::Cpus(first.to_string())),
+                Some(_) => Ok((Intervention::Cpus(first.to_string()), 1.0)),
                 None => Err("there is one CPU already".to_owned()),
             }
         }
-        "strict" => unless("iosched/strict_guarantees", 1),
-        "low-latency" => unless("iosched/low_latency", 0),
+        "strict" => once(unless("iosched/strict_guarantees", 1)),
+        "low-latency" => once(unless("iosched/low_latency", 0)),
         "slice-idle" => match now("iosched/slice_idle").as_deref() {
-            Some("0") => Ok(queue("iosched/slice_idle", 8)),
+            Some("0") => Ok((queue("iosched/slice_idle", 8), 1.0)),
             Some(value) => Err(format!("`iosched/slice_idle` is {value} already")),
             None => Err("the disk has no `iosched/slice_idle`".to_owned()),
         },
-        "rotational" => unless("rotational", 0),
-        "scheduler" => Ok(Intervention::Scheduler("bfq".to_owned())),
-        "direct" => Ok(Intervention::Direct),
-        "repeat" => Ok(Intervention::Repeat),
+        "rotational" => once(unless("rotational", 0)),
+        "scheduler" => once(another_scheduler(target, facts)),
+        "direct" => Ok((Intervention::Direct, 1.0)),
+        "repeat" => Ok((Intervention::Repeat, 1.0)),
         other => Err(format!("this version has no change `{other}`")),
+    }
+}
+
+/// bfq where it was not active; where it was, iocost, which divides a disk under any other
+/// scheduler on cgroup v2.
+fn another_scheduler(target: &Target, facts: &HostFacts) -> Result<Intervention, String> {
+    let active = target.repeat.queues.first().map(|queue| {
+        let always = queue.scheduler_at_start == "bfq" && queue.scheduler_at_end == "bfq";
+        always && !queue.drift.contains_key("scheduler")
+    });
+    let io = facts.cgroup.controllers.get("io").map(|controller| &controller.hierarchy);
+    match (active, io) {
+        (None, _) => Err("the study has no disk with a queue".to_owned()),
+        (Some(false), _) => Ok(Intervention::Scheduler("bfq".to_owned())),
+        (Some(true), Some(Hierarchy::V2(_))) => Ok(Intervention::Scheduler("none".to_owned())),
+        (Some(true), _) => Err("bfq is active, and on cgroup v1 no other scheduler obeys weights \
+                                (on v2 iocost does)"
+            .to_owned()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is to be explained: the smallest trial of a run that failed, as a study of its own.
 
-use assay_judge::{Cause, Judgement, Verdict};
+use assay_judge::{Cause, Judgement, PromiseJudgement, Verdict};
 use assay_record::{Manifest, RepeatRecord, TrialRecord};
 use assay_study::{Bindings, Scalar, Study, set_factors};
 use clap::Parser;
@@ -20,8 +20,10 @@ pub(crate) struct Target {
     pub(crate) factors: Bindings,
     /// The promise's place in the trial.
     pub(crate) promise: usize,
-    /// Its causes as judged.
-    pub(crate) suspects: Vec<Cause>,
+    /// The trial as it was recorded.
+    pub(crate) trial: TrialRecord,
+    /// The promise as it was judged.
+    pub(crate) judged: PromiseJudgement,
     /// What its first repeat recorded of the queues.
     pub(crate) repeat: RepeatRecord,
     /// How long its repeats were to run, seconds.
@@ -53,11 +55,17 @@ impl Target {
             study,
             factors,
             promise,
-            suspects: judgement.trials[number].promises[promise].causes.clone(),
+            trial: trial.clone(),
+            judged: judgement.trials[number].promises[promise].clone(),
             repeat: repeat.clone(),
             at_most_s: trial.at_most_s,
             outstanding: outstanding(trial),
         })
+    }
+
+    /// Its causes as judged, the most likely first.
+    pub(crate) fn suspects(&self) -> &[Cause] {
+        &self.judged.causes
     }
 }
 

@@ -45,7 +45,11 @@ pub(super) fn known(plan: &Plan, facts: &HostFacts) -> (Option<Costs>, Basis) {
         }
         None => {
             let costs = found.costs();
-            (Some(costs), Basis::Measured(found.made_at))
+            let when = match found.doubt() {
+                Some(doubt) => format!("{}; {doubt}", found.made_at),
+                None => found.made_at,
+            };
+            (Some(costs), Basis::Measured(when))
         }
     }
 }

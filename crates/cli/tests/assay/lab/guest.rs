@@ -34,6 +34,16 @@ part change sh -c 'echo x >"$0/assay-was-here"; echo x >/usr/assay-was-here
         echo x >/tmp/lower/assay-was-here; true' "$scripts"
 part delegated sh "$scripts/lab/delegated" "$assay"
 part conform "$assay" conform pids core cpuset --json
+part host "$assay" host
+place() { # a study of placement, and its options
+    "$assay" run "$@" --out "/run/assay/run-$1" --json 2>"/run/assay/$1.err" ||
+        { code=$?; [ $code -lt 4 ] || cat "/run/assay/$1.err"; return $code; }
+}
+part misplaced place numa-misplaced --at-most 20s
+part placement place numa-placement --set program=streamcluster,matrix --set balancing=0 \
+    --set "memory=first touch,interleave:0-1,bind:1" --at-most 20s
+part flags place numa-local-remote --set program=copy --set "memory=first touch" --set size=16 \
+    --repeats 2 --at-most 8s
 part bfq shares bfq 2000
 part none shares none 400
 exit 7
@@ -107,6 +117,89 @@ fn a_guest_of_two_nodes_keeps_what_cpuset_core_and_pids_document() {
         assert_eq!(of(behaviour)["verdict"], "kept", "{:#}", of(behaviour));
     }
     assert_eq!(of("fork-above-the-limit-fails")["verdict"], "kept");
+}
+
+/// The trial of a document with this level of a factor.
+fn trial<'d>(document: &'d Value, factor: &str, level: &str) -> &'d Value {
+    let trials = document["trials"].as_array().unwrap();
+    trials
+        .iter()
+        .find(|trial| trial["factors"][factor] == level)
+        .unwrap_or_else(|| panic!("no {factor} = {level} in {document:#}"))
+}
+
+fn promise<'t>(trial: &'t Value, measure: &str) -> &'t Value {
+    let promises = trial["promises"].as_array().unwrap();
+    promises
+        .iter()
+        .find(|promise| promise["measure"] == measure)
+        .unwrap_or_else(|| panic!("no promise on {measure} in {trial:#}"))
+}
+
+fn codes(promise: &Value) -> Vec<&str> {
+    let causes = promise["causes"].as_array().into_iter().flatten();
+    causes.filter_map(|cause| cause["code"].as_str()).collect()
+}
+
+#[test]
+fn a_guest_s_nodes_are_shown_with_their_distances() {
+    let Some(guest) = on_v2("topology in a guest") else { return };
+    let text = &guest.part("host").text;
+    for said in ["node 0  CPUs 0", "node 1  CPUs 1", "distances", "31", "not available"] {
+        assert!(text.contains(said), "no `{said}` in {text}");
+    }
+}
+
+#[test]
+fn programs_that_place_by_themselves_are_caught_with_their_cause() {
+    let Some(guest) = on_v2("wrong placements in a guest") else { return };
+    let document = guest.part("misplaced").json();
+    assert_eq!(document["verdict"], "broken", "{document:#}");
+    for (program, measure) in [("memory", "pages"), ("threads", "threads")] {
+        let broken = promise(trial(&document, "program", program), measure);
+        assert_eq!(broken["verdict"], "broken", "{broken:#}");
+        assert_eq!(codes(broken), ["C-PLACE-TOOL"], "{broken:#}");
+    }
+}
+
+#[test]
+fn pages_follow_their_policy_and_the_closed_form_stands_beside_the_gain() {
+    let Some(guest) = on_v2("placements in a guest") else { return };
+    let document = guest.part("placement").json();
+    for memory in ["first touch", "interleave:0-1", "bind:1"] {
+        let streams = document["trials"].as_array().unwrap().iter().find(|trial| {
+            trial["factors"]["memory"] == memory && trial["factors"]["program"] == "streamcluster"
+        });
+        let streams = streams.unwrap_or_else(|| panic!("no {memory} in {document:#}"));
+        let pages = promise(streams, "pages");
+        assert_eq!(pages["verdict"], "kept", "{pages:#}");
+        // How sure threads are depends on how often a busy guest could look.
+        let threads = promise(streams, "threads");
+        assert_ne!(threads["verdict"], "broken", "{threads:#}");
+        assert_ne!(threads["verdict"], "void", "{threads:#}");
+    }
+    let gain = document["references"].as_array().unwrap().iter().find(|one| {
+        one["under"]["memory"] == "interleave:0-1"
+            && one["measure"] == "streamcluster.distances_per_s"
+    });
+    let gain = gain.unwrap_or_else(|| panic!("no gain in {document:#}"));
+    assert!(gain["ours"][0]["value"].as_f64().is_some_and(|ratio| ratio > 0.0), "{gain:#}");
+    let expected = gain["expected"][0]["if_memory_bound"].as_f64();
+    assert!(expected.is_some_and(|ratio| ratio > 0.0 && ratio <= 4.0), "{gain:#}");
+    assert!(document["caveat"].as_str().unwrap().contains("emulated guest"), "{document:#}");
+}
+
+#[test]
+fn flags_of_a_program_that_sees_one_node_are_told_to_change_nothing() {
+    let Some(guest) = on_v2("flags of stressapptest in a guest") else { return };
+    let document = guest.part("flags").json();
+    assert_eq!(document["trials"].as_array().unwrap().len(), 2, "{document:#}");
+    for trial in document["trials"].as_array().unwrap() {
+        let seen = promise(trial, "copy.nodes_seen");
+        assert_eq!(seen["verdict"], "broken", "{seen:#}");
+        assert_eq!(codes(seen), ["C-PLACE-BLIND"], "{seen:#}");
+        assert_eq!(promise(trial, "pages")["verdict"], "kept", "{trial:#}");
+    }
 }
 
 /// Weights 1 to 8 were told apart in their order, by whichever scheduler divides. How exactly is

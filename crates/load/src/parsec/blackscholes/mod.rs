@@ -39,6 +39,9 @@ pub(crate) struct Blackscholes {
     #[arg(long, value_name = "N", default_value_t = 100)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
+    /// Price them again and again for this many seconds instead
+    #[arg(long, value_name = "SECONDS", conflicts_with = "runs")]
+    time: Option<f64>,
     /// Compare the prices with those in the file of options, and print how many differ by more
     /// than 1e-4
     #[arg(long, requires = "original")]
@@ -53,6 +56,8 @@ struct Job {
     options_to: Option<PathBuf>,
     prices_to: Option<PathBuf>,
     runs: u32,
+    /// How long, instead of `runs`.
+    for_ns: Option<u64>,
     references: bool,
 }
 
@@ -64,6 +69,7 @@ impl Blackscholes {
             options_to: self.write_options.clone(),
             prices_to: self.prices.clone(),
             runs: self.runs,
+            for_ns: crate::parsec::for_ns(self.time)?,
             references: self.references,
         };
         let [threads, infile, outfile] = self.original.as_slice() else {

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use assay_kernel::pages::Pages;
-use assay_kernel::{Root, clock};
+use assay_kernel::{Root, clock, signal};
 use serde_json::json;
 
 use super::Job;
@@ -20,7 +20,41 @@ use crate::parsec::lrand48::Lrand48;
 use crate::talk::Talk;
 use crate::team::{Team, cut};
 
+/// What was priced.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Priced {
+    seconds: f64,
+    /// Prices, all runs together.
+    options: u64,
+    /// Runs of the thread that did the fewest; all do as many where a number was asked for.
+    runs: u32,
+}
+
+/// When pricing ends.
+#[derive(Debug, Clone, Copy)]
+enum Until {
+    Runs(u32),
+    /// This time of CLOCK_MONOTONIC in nanoseconds, or a signal.
+    Time(u64),
+}
+
+impl Until {
+    fn is_over(self, done: u32) -> bool {
+        match self {
+            Self::Runs(runs) => done >= runs,
+            Self::Time(end) => {
+                done == u32::MAX
+                    || clock::monotonic_ns() >= end
+                    || signal::interrupted_by().is_some()
+            }
+        }
+    }
+}
+
 pub(super) fn run(job: &Job, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure> {
+    if job.for_ns.is_some() {
+        signal::note_interruptions();
+    }
     let huge = shared.huge_pages.into();
     let count = usize::try_from(job.source.count()).unwrap_or(usize::MAX);
     let mut options = Options::room(count, huge, job.references)?;
@@ -33,15 +67,16 @@ pub(super) fn run(job: &Job, shared: &Shared, talk: &dyn Talk) -> Result<Finishe
     if threads < job.threads {
         talk.say(&format!("WARNING: Not enough work, reducing number of threads to {threads}."));
     }
-    shared.ready()?;
-    let seconds = measure(Team::of(threads), &options, &mut prices, job.runs, talk);
+    let began = shared.ready()?;
+    let until = job.for_ns.map_or(Until::Runs(job.runs), |length| Until::Time(began + length));
+    let priced = measure(Team::of(threads), &options, &mut prices, until, talk);
     let checked = check(&options, &prices)?;
     talk.say(&format!("{count} prices checked: at most {:.1e} off", checked.price));
     if let Some(path) = &job.prices_to {
         table::write_prices(path, &prices)?;
     }
     Ok(Finished {
-        report: report(job, threads, count, seconds, checked),
+        report: report(job, threads, count, priced, checked),
         backing: Backing::read(&Root::real()),
     })
 }
@@ -59,41 +94,54 @@ fn obtain(source: &Source, options: &mut Options) -> Result<(), Failure> {
     }
 }
 
-/// Prices everything `runs` times and returns the seconds. Each thread has a contiguous part, the
+/// Prices everything again and again, at least once. Each thread has a contiguous part, the
 /// remainder of an uneven division included, and nothing is shared.
-fn measure(team: Team, options: &Options, prices: &mut [f32], runs: u32, talk: &dyn Talk) -> f64 {
+fn measure(
+    team: Team,
+    options: &Options,
+    prices: &mut [f32],
+    until: Until,
+    talk: &dyn Talk,
+) -> Priced {
     let shares = team.shares(options.len());
     let parts = shares.iter().cloned().zip(cut(prices, &shares)).collect();
     let spans = team.each(parts, |worker, (range, prices)| {
+        let length = range.len() as u64;
         let columns = options.columns(range);
         worker.wait();
         let began = clock::monotonic_ns();
-        for run in 1..=runs {
+        let mut runs = 0;
+        while runs == 0 || !until.is_over(runs) {
             price(black_box(&columns), black_box(prices));
-            if worker.id == 0 {
-                talk.progress("runs", run as usize, runs as usize);
+            runs += 1;
+            if let (0, Until::Runs(all)) = (worker.id, until) {
+                talk.progress("runs", runs as usize, all as usize);
             }
         }
         worker.wait();
-        clock::monotonic_ns() - began
+        (clock::monotonic_ns() - began, runs, u64::from(runs) * length)
     });
-    spans[0] as f64 * 1e-9
+    Priced {
+        seconds: spans[0].0 as f64 * 1e-9,
+        options: spans.iter().map(|(_, _, options)| options).sum(),
+        runs: spans.iter().map(|(_, runs, _)| *runs).min().unwrap_or(0),
+    }
 }
 
-fn report(job: &Job, threads: usize, count: usize, seconds: f64, checked: Checked) -> Report {
-    let priced = count as f64 * f64::from(job.runs);
+fn report(job: &Job, threads: usize, count: usize, priced: Priced, checked: Checked) -> Report {
+    let Priced { seconds, runs, .. } = priced;
+    let rate = priced.options as f64 / seconds;
     let mut text = format!(
-        "{BANNER}\nNum of Options: {count}\nNum of Runs: {}\nSize of data: {}\n",
-        job.runs,
+        "{BANNER}\nNum of Options: {count}\nNum of Runs: {runs}\nSize of data: {}\n",
         count * 40
     );
     if let Some(unlike) = checked.unlike_reference {
         text.push_str(&format!("Num Errors: {unlike}\n"));
     }
-    text.push_str(&format!("time = {seconds:.6}\noptions/s = {:.0}\n", priced / seconds));
-    let json = json!({
+    text.push_str(&format!("time = {seconds:.6}\noptions/s = {rate:.0}\n"));
+    let mut json = json!({
         "options": count,
-        "runs": job.runs,
+        "runs": runs,
         "threads": threads,
         "roi_s": seconds,
         "checked": {
@@ -102,11 +150,14 @@ fn report(job: &Job, threads: usize, count: usize, seconds: f64, checked: Checke
             "unlike_reference": checked.unlike_reference,
         },
         "metrics": {
-            "options_per_s": priced / seconds,
-            "options_per_s_per_thread": priced / seconds / threads as f64,
+            "options_per_s": rate,
+            "options_per_s_per_thread": rate / threads as f64,
             "roi_s": seconds,
         },
     });
+    if let Some(signal) = job.for_ns.and_then(|_| signal::interrupted_by()) {
+        json["ended_by"] = signal.into();
+    }
     Report { text, json }
 }
 
@@ -122,7 +173,9 @@ mod tests {
         obtain(&Source::Drawn { count: 1009, seed: 9 }, &mut options).unwrap();
         let priced = |threads| {
             let mut prices = vec![f32::NAN; 1009];
-            measure(Team::of(threads), &options, &mut prices, 2, &Silence);
+            let priced =
+                measure(Team::of(threads), &options, &mut prices, Until::Runs(2), &Silence);
+            assert_eq!((priced.runs, priced.options), (2, 2018));
             prices
         };
         let alone = priced(1);
@@ -130,5 +183,15 @@ mod tests {
         for threads in [2, 3, 7] {
             assert_eq!(priced(threads), alone, "{threads} threads");
         }
+    }
+
+    #[test]
+    fn a_time_that_is_over_still_prices_everything_once() {
+        let mut options = Options::room(10, HugePages::System, false).unwrap();
+        obtain(&Source::Drawn { count: 10, seed: 9 }, &mut options).unwrap();
+        let mut prices = vec![f32::NAN; 10];
+        let priced = measure(Team::of(3), &options, &mut prices, Until::Time(1), &Silence);
+        assert_eq!((priced.runs, priced.options), (1, 10));
+        assert!(prices.iter().all(|price| price.is_finite()));
     }
 }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{PoisonError, RwLock};
+
+use assay_kernel::{clock, signal};
 
 use super::points::LANES;
 use super::search::Part;
@@ -22,6 +24,25 @@ pub(super) struct Sums {
     pub(super) lost: Vec<f64>,
 }
 
+/// When a search is left without a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Until {
+    /// Never: it ends when it has found what it looks for.
+    Done,
+    /// At this time of CLOCK_MONOTONIC in nanoseconds, or when the process is asked to stop.
+    Time(u64),
+}
+
+impl Until {
+    /// Whether that is now.
+    pub(super) fn is_over(self) -> bool {
+        match self {
+            Self::Done => false,
+            Self::Time(end) => clock::monotonic_ns() >= end || signal::interrupted_by().is_some(),
+        }
+    }
+}
+
 /// What all threads see.
 pub(super) struct Board {
     count: usize,
@@ -29,16 +50,22 @@ pub(super) struct Board {
     sums: [Vec<RwLock<Sums>>; 2],
     costs: Vec<AtomicU32>,
     used: RwLock<BTreeSet<u32>>,
+    until: Until,
+    /// Whether the search is left, as the first thread has said it with each set of sums: one look
+    /// at the clock decides for all, or they would wait for each other for ever.
+    left: [AtomicBool; 2],
 }
 
 impl Board {
-    pub(super) fn new(count: usize) -> Self {
+    pub(super) fn new(count: usize, until: Until) -> Self {
         let sums = || (0..BLOCKS).map(|_| RwLock::default()).collect();
         Self {
             count,
             sums: [sums(), sums()],
             costs: (0..count).map(|_| AtomicU32::new(0)).collect(),
             used: RwLock::default(),
+            until,
+            left: [AtomicBool::new(false), AtomicBool::new(false)],
         }
     }
 
@@ -105,13 +132,29 @@ impl Part<'_> {
             let sums = sum(self, points.start - self.first..points.end - self.first);
             self.board.set(self.turn, block, sums);
         }
-        self.worker.wait();
+        self.meet();
         self.board.total(self.turn, self.open.len())
+    }
+
+    /// Waits for all threads, and takes over from the first whether the search is left.
+    ///
+    /// Nobody reads the note of one meeting when the first thread writes that of the next: it is in
+    /// the other place, or another meeting lies between.
+    pub(super) fn meet(&mut self) {
+        if self.worker.id == 0 {
+            self.board.left[self.turn].store(self.board.until.is_over(), Ordering::Relaxed);
+        }
+        self.worker.wait();
+        // The meeting orders the store before this.
+        self.is_left |= self.board.left[self.turn].load(Ordering::Relaxed);
     }
 
     /// Opens `point` if that lowers the cost, with all that moves to it and all centres that are
     /// no longer worth their price. Returns what it has gained.
     pub(super) fn gain(&mut self, point: u32, price: f64) -> f64 {
+        if self.is_left {
+            return 0.0;
+        }
         self.offer(point);
         let sums = self.over_blocks(Self::offers_of);
         let closes: Vec<bool> = sums.lost.iter().map(|lost| price + lost > 0.0).collect();

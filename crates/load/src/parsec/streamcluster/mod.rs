@@ -37,6 +37,13 @@ pub(crate) struct Streamcluster {
     /// Write the centres into this file, in the original's format
     #[arg(long, value_name = "FILE")]
     centers: Option<PathBuf>,
+    /// How often the stream is clustered
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "time")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Cluster it again and again for this many seconds instead
+    #[arg(long, value_name = "SECONDS")]
+    time: Option<f64>,
 }
 
 /// The arguments, understood.
@@ -47,11 +54,15 @@ struct Job {
     threads: usize,
     seed: u64,
     centers_to: Option<PathBuf>,
+    rounds: u32,
+    /// How long, instead of `rounds`.
+    for_ns: Option<u64>,
 }
 
 impl Streamcluster {
     fn job(&self, shared: &Shared) -> Result<Job, Failure> {
         let seed = shared.seed.unwrap_or(1);
+        let for_ns = crate::parsec::for_ns(self.time)?;
         if self.original.is_empty() {
             let (shape, points) = of_name(self.input.as_deref().unwrap_or("simlarge"))?;
             return Ok(Job {
@@ -60,6 +71,8 @@ impl Streamcluster {
                 threads: shared.workers(),
                 seed,
                 centers_to: self.centers.clone(),
+                rounds: self.rounds,
+                for_ns,
             });
         }
         let (shape, source, outfile, threads) = of_words(&self.original)?;
@@ -67,7 +80,8 @@ impl Streamcluster {
             return Err(Failure::usage("NPROC and --threads say different numbers"));
         }
         source.check(shape.dimension)?;
-        Ok(Job { shape, source, threads, seed, centers_to: Some(outfile) })
+        let centers_to = Some(outfile);
+        Ok(Job { shape, source, threads, seed, centers_to, rounds: self.rounds, for_ns })
     }
 }
 

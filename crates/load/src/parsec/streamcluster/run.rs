@@ -1,12 +1,13 @@
 //! The whole program: chunk after chunk into centres, then the centres into fewer.
 
 use assay_kernel::pages::HugePages;
-use assay_kernel::{Root, clock};
+use assay_kernel::{Root, clock, signal};
 use serde_json::json;
 
 use super::Job;
 use super::centers::{self, Center, merged};
 use super::check;
+use super::gain::Until;
 use super::points::Points;
 use super::search::{Found, search};
 use crate::arguments::Shared;
@@ -24,45 +25,114 @@ struct Clustered {
     centers: Vec<Center>,
     points: u64,
     seconds: f64,
+    /// How often a point was asked for its distance to another.
+    distances: u64,
+}
+
+/// All rounds.
+#[derive(Debug, Default)]
+struct Rounds {
+    /// The last that was done; all give the same.
+    last: Option<Clustered>,
+    done: u32,
+    /// Seconds of those that were done.
+    seconds: f64,
+    /// Distances of all rounds, and the seconds in which they were computed.
+    distances: u64,
+    all_seconds: f64,
     backing: Option<Backing>,
 }
 
+/// What a round goes through memory with, and when it is left.
+struct Bench<'r> {
+    job: &'r Job,
+    chunk: Points,
+    until: Until,
+    talk: &'r dyn Talk,
+}
+
+/// How a round ended.
+enum Ended {
+    Done(Clustered),
+    /// In the middle, with the distances and seconds so far.
+    Left(u64, f64),
+}
+
 pub(super) fn run(job: &Job, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure> {
-    let huge = shared.huge_pages.into();
-    shared.ready()?;
-    let clustered = cluster(job, huge, talk)?;
-    check::centers(&clustered.centers, clustered.points)?;
-    talk.say(&format!("{} centres, checked", clustered.centers.len()));
-    if let Some(path) = &job.centers_to {
-        centers::write(path, &clustered.centers)?;
+    if job.for_ns.is_some() {
+        signal::note_interruptions();
     }
-    let backing = clustered.backing.clone().unwrap_or_else(|| Backing::read(&Root::real()));
-    Ok(Finished { report: report(job, &clustered), backing })
+    let huge = shared.huge_pages.into();
+    let began = shared.ready()?;
+    let until = job.for_ns.map_or(Until::Done, |length| Until::Time(began + length));
+    let chunk = Points::room(job.shape.chunk, job.shape.dimension, huge)?;
+    let rounds = rounds(&mut Bench { job, chunk, until, talk })?;
+    if let Some(clustered) = &rounds.last {
+        check::centers(&clustered.centers, clustered.points)?;
+        talk.say(&format!("{} centres, checked", clustered.centers.len()));
+        if let Some(path) = &job.centers_to {
+            centers::write(path, &clustered.centers)?;
+        }
+    }
+    let backing = rounds.backing.clone().unwrap_or_else(|| Backing::read(&Root::real()));
+    Ok(Finished { report: report(job, &rounds), backing })
+}
+
+/// Round after round, each the same to the bit.
+fn rounds(bench: &mut Bench<'_>) -> Result<Rounds, Failure> {
+    let mut rounds = Rounds::default();
+    loop {
+        let (distances, seconds) = match cluster(bench, &mut rounds.backing)? {
+            Ended::Left(distances, seconds) => (distances, seconds),
+            Ended::Done(clustered) => {
+                rounds.done += 1;
+                rounds.seconds += clustered.seconds;
+                let (distances, seconds) = (clustered.distances, clustered.seconds);
+                rounds.last = Some(clustered);
+                (distances, seconds)
+            }
+        };
+        rounds.distances += distances;
+        rounds.all_seconds += seconds;
+        let is_enough = match bench.until {
+            Until::Done => rounds.done >= bench.job.rounds,
+            Until::Time(_) => bench.until.is_over(),
+        };
+        if is_enough {
+            return Ok(rounds);
+        }
+    }
 }
 
 /// Clusters the stream. The time of the checks is not counted.
-fn cluster(job: &Job, huge: HugePages, talk: &dyn Talk) -> Result<Clustered, Failure> {
+fn cluster(bench: &mut Bench<'_>, backing: &mut Option<Backing>) -> Result<Ended, Failure> {
+    let (job, until) = (bench.job, bench.until);
     let (shape, team) = (job.shape, Team::of(job.threads));
     let mut random = Lrand48::seeded(job.seed);
     let mut stream = job.source.open()?;
-    let mut chunk = Points::room(shape.chunk, shape.dimension, huge)?;
+    let chunk = &mut bench.chunk;
     let mut kept: Vec<Center> = Vec::new();
-    let (mut points, mut seconds) = (0, 0.0);
+    let (mut points, mut seconds, mut distances) = (0, 0.0, 0);
     let mut order = Vec::new();
     loop {
         let began = clock::monotonic_ns();
-        stream.read(&mut chunk, shape.chunk, &mut random)?;
-        talk.say(&format!("read {} points", chunk.len()));
+        stream.read(chunk, shape.chunk, &mut random)?;
+        bench.talk.say(&format!("read {} points", chunk.len()));
         // The original never undoes a shuffle: a chunk begins in the order in which the one before
         // ended. A last chunk that is shorter would then contain points of the one before, and
         // begins in its own order here.
         if order.len() != chunk.len() {
             order = (0..chunk.len() as u32).collect();
         }
-        let found = search(team, &chunk, order, &shape, &mut random);
-        let new = merged(&chunk, &found, |place| points + place as u64);
+        let found = search(team, chunk, order, &shape, &mut random, until);
+        distances += found.sweeps * chunk.len() as u64;
+        if found.is_left {
+            backing.get_or_insert_with(|| Backing::read(&Root::real()));
+            return Ok(Ended::Left(distances, seconds + since(began)));
+        }
+        let new = merged(chunk, &found, |place| points + place as u64);
         seconds += since(began);
-        check::search(&chunk, &found)?;
+        check::search(chunk, &found)?;
         if kept.len() + new.len() > shape.kept {
             return Err(Failure::Ended {
                 what: "oops! no more space for centers".to_owned(),
@@ -76,17 +146,18 @@ fn cluster(job: &Job, huge: HugePages, talk: &dyn Talk) -> Result<Clustered, Fai
             break;
         }
     }
-    let backing = Some(Backing::read(&Root::real()));
+    backing.get_or_insert_with(|| Backing::read(&Root::real()));
     let began = clock::monotonic_ns();
     let (last, found) = again(team, job, &kept, &mut random)?;
     // The names of centres do not move with them when the last search shuffles: the original's.
     let centers = merged(&last, &found, |place| kept[place].id);
     seconds += since(began);
+    distances += found.sweeps * last.len() as u64;
     check::search(&last, &found)?;
-    Ok(Clustered { centers, points, seconds, backing })
+    Ok(Ended::Done(Clustered { centers, points, seconds, distances }))
 }
 
-/// The same search among the centres.
+/// The same search among the centres: too short to be left.
 fn again(
     team: Team,
     job: &Job,
@@ -96,7 +167,7 @@ fn again(
     let mut points = Points::room(kept.len(), job.shape.dimension, HugePages::System)?;
     kept.iter().for_each(|center| points.push(&center.row, center.weight));
     let order = (0..kept.len() as u32).collect();
-    let found = search(team, &points, order, &job.shape, random);
+    let found = search(team, &points, order, &job.shape, random, Until::Done);
     Ok((points, found))
 }
 
@@ -104,43 +175,92 @@ fn since(began: u64) -> f64 {
     (clock::monotonic_ns() - began) as f64 * 1e-9
 }
 
-fn report(job: &Job, clustered: &Clustered) -> Report {
-    let (centers, seconds) = (clustered.centers.len(), clustered.seconds);
+fn report(job: &Job, rounds: &Rounds) -> Report {
     let shape = job.shape;
-    Report {
-        text: format!("{BANNER}\ntime = {seconds:.6}\ncenters = {centers}\n"),
-        json: json!({
-            "points": clustered.points,
-            "dimension": shape.dimension,
-            "chunk": shape.chunk,
-            "threads": job.threads,
-            "centers": clustered.centers.iter().map(|center| json!({
-                "id": center.id,
-                "weight": center.weight,
-            })).collect::<Vec<_>>(),
-            "as_many_as_wanted": (shape.fewest..=shape.most).contains(&centers),
-            "roi_s": seconds,
-            "metrics": {
-                "roi_s": seconds,
-                "points_per_s": clustered.points as f64 / seconds,
-                "centers": centers,
-            },
-        }),
+    let swept = rounds.distances as f64 / rounds.all_seconds.max(1e-9);
+    let mut json = json!({
+        "dimension": shape.dimension,
+        "chunk": shape.chunk,
+        "threads": job.threads,
+        "rounds": rounds.done,
+        "metrics": { "distances_per_s": swept, "rounds": rounds.done },
+    });
+    if let Some(signal) = job.for_ns.and_then(|_| signal::interrupted_by()) {
+        json["ended_by"] = signal.into();
     }
+    let Some(clustered) = &rounds.last else {
+        let why = json!({ "not_available": "no round was done in the time" });
+        for name in ["roi_s", "points_per_s", "centers"] {
+            json["metrics"][name] = why.clone();
+        }
+        let text = format!("{BANNER}\nno round was done: {swept:.0} distances/s\n");
+        return Report { text, json };
+    };
+    let (centers, seconds) = (clustered.centers.len(), rounds.seconds);
+    json["points"] = clustered.points.into();
+    json["centers"] = clustered
+        .centers
+        .iter()
+        .map(|center| json!({ "id": center.id, "weight": center.weight }))
+        .collect();
+    json["as_many_as_wanted"] = (shape.fewest..=shape.most).contains(&centers).into();
+    json["roi_s"] = seconds.into();
+    let points = clustered.points as f64 * f64::from(rounds.done);
+    json["metrics"]["roi_s"] = seconds.into();
+    json["metrics"]["points_per_s"] = (points / seconds).into();
+    json["metrics"]["centers"] = centers.into();
+    Report { text: format!("{BANNER}\ntime = {seconds:.6}\ncenters = {centers}\n"), json }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parsec::streamcluster::shape::of_name;
+    use crate::parsec::streamcluster::shape::{Shape, of_name};
     use crate::parsec::streamcluster::stream::Source;
     use crate::talk::Silence;
 
+    fn job(shape: Shape, points: u64, threads: usize, seed: u64) -> Job {
+        let source = Source::Drawn { points };
+        Job { shape, source, threads, seed, centers_to: None, rounds: 1, for_ns: None }
+    }
+
+    fn all(job: &Job, until: Until) -> Result<Rounds, Failure> {
+        let chunk = Points::room(job.shape.chunk, job.shape.dimension, HugePages::System)?;
+        rounds(&mut Bench { job, chunk, until, talk: &Silence })
+    }
+
+    fn once(job: &Job) -> Result<Clustered, Failure> {
+        all(job, Until::Done).map(|rounds| rounds.last.unwrap())
+    }
+
     fn of(name: &str, threads: usize) -> Clustered {
         let (shape, points) = of_name(name).unwrap();
-        let source = Source::Drawn { points };
-        let job = Job { shape, source, threads, seed: 1, centers_to: None };
-        cluster(&job, HugePages::System, &Silence).unwrap()
+        once(&job(shape, points, threads, 1)).unwrap()
+    }
+
+    #[test]
+    fn every_round_gives_the_same_and_counts() {
+        let (shape, points) = of_name("simdev").unwrap();
+        let thrice = Job { rounds: 3, ..job(shape, points, 2, 1) };
+        let rounds = all(&thrice, Until::Done).unwrap();
+        let last = rounds.last.as_ref().unwrap();
+        assert_eq!(ids(last), [4, 9, 12]);
+        assert_eq!((rounds.done, rounds.distances), (3, 3 * last.distances));
+        let report = report(&thrice, &rounds);
+        assert_eq!(report.json["metrics"]["rounds"], 3);
+    }
+
+    #[test]
+    fn a_time_that_is_over_ends_all_threads_in_the_middle_of_a_round() {
+        let (shape, points) = of_name("simsmall").unwrap();
+        for threads in [1, 3] {
+            let job = Job { for_ns: Some(1), ..job(shape, points, threads, 1) };
+            let rounds = all(&job, Until::Time(1)).unwrap();
+            assert!(rounds.last.is_none() && rounds.distances > 0, "{rounds:?}");
+            let metrics = &report(&job, &rounds).json["metrics"];
+            assert!(metrics["distances_per_s"].as_f64().unwrap() > 0.0, "{metrics}");
+            assert!(metrics["points_per_s"]["not_available"].is_string(), "{metrics}");
+        }
     }
 
     fn ids(clustered: &Clustered) -> Vec<u64> {
@@ -155,6 +275,7 @@ mod tests {
         let expected = [25, 336, 603, 613, 797, 831, 1090, 1186, 1897, 2177, 2516, 2897, 3093];
         assert_eq!(ids(&small), expected);
         assert_eq!(small.centers[0].weight, 357.0);
+        assert!(small.distances > 4096 * 179, "{}", small.distances);
         assert_eq!(format!("{:.6}", small.centers[0].row[0]), "0.523592");
     }
 
@@ -162,21 +283,16 @@ mod tests {
     fn nothing_depends_on_the_number_of_threads() {
         let alone = of("simsmall", 1);
         for threads in [2, 3, 5] {
-            assert_eq!(of("simsmall", threads).centers, alone.centers, "{threads} threads");
+            let others = of("simsmall", threads);
+            assert_eq!(others.centers, alone.centers, "{threads} threads");
+            assert_eq!(others.distances, alone.distances, "{threads} threads");
         }
     }
 
     #[test]
     fn a_stream_of_several_chunks_loses_no_weight() {
         let (shape, _) = of_name("simdev").unwrap();
-        let job = Job {
-            shape: super::super::shape::Shape { kept: 200, ..shape },
-            source: Source::Drawn { points: 100 },
-            threads: 2,
-            seed: 5,
-            centers_to: None,
-        };
-        let clustered = cluster(&job, HugePages::System, &Silence).unwrap();
+        let clustered = once(&job(Shape { kept: 200, ..shape }, 100, 2, 5)).unwrap();
         check::centers(&clustered.centers, 100).unwrap();
         assert_eq!(clustered.points, 100);
     }
@@ -184,14 +300,7 @@ mod tests {
     #[test]
     fn too_little_room_for_centres_ends_as_in_the_original() {
         let (shape, _) = of_name("simdev").unwrap();
-        let job = Job {
-            shape: super::super::shape::Shape { kept: 5, ..shape },
-            source: Source::Drawn { points: 1000 },
-            threads: 1,
-            seed: 1,
-            centers_to: None,
-        };
-        let failure = cluster(&job, HugePages::System, &Silence).unwrap_err();
+        let failure = once(&job(Shape { kept: 5, ..shape }, 1000, 1, 1)).unwrap_err();
         assert!(failure.to_string().contains("no more space for centers"), "{failure}");
         assert_eq!(failure.exit_code(), 5);
     }

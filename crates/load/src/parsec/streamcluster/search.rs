@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::gain::{Board, Sums};
+use super::gain::{Board, Sums, Until};
 use super::points::{LANES, Points};
 use super::shape::Shape;
 use crate::parsec::lrand48::Lrand48;
@@ -36,6 +36,10 @@ pub(super) struct Found {
     pub(super) price: f64,
     /// Price of all centres and cost of all points, as the search kept account.
     pub(super) cost: f64,
+    /// How often all points were asked for their distance to one of them.
+    pub(super) sweeps: u64,
+    /// Whether it was left before it was done: then the rest of this means nothing.
+    pub(super) is_left: bool,
 }
 
 /// Searches, and goes on with the random numbers. `order` names the points in the order in which
@@ -46,6 +50,7 @@ pub(super) fn search(
     order: Vec<u32>,
     shape: &Shape,
     random: &mut Lrand48,
+    until: Until,
 ) -> Found {
     let count = points.len();
     if count <= shape.most {
@@ -56,9 +61,11 @@ pub(super) fn search(
             centers: count,
             price: 0.0,
             cost: 0.0,
+            sweeps: 0,
+            is_left: until.is_over(),
         };
     }
-    let board = Board::new(count);
+    let board = Board::new(count, until);
     let mut parts = team.run(|worker| {
         let mut part = Part::new(points, &board, worker, order.clone(), random.clone());
         let (price, cost) = part.k_median(shape);
@@ -96,6 +103,9 @@ pub(super) struct Part<'s> {
     row: Vec<f32>,
     /// Which of the two sets of sums is used.
     pub(super) turn: usize,
+    sweeps: u64,
+    /// Whether the search is left; the same in all threads after each meeting.
+    pub(super) is_left: bool,
 }
 
 impl<'s> Part<'s> {
@@ -124,6 +134,8 @@ impl<'s> Part<'s> {
             offers: vec![0.0; tiles.len() * LANES],
             row: vec![0.0; points.dimension()],
             turn: 0,
+            sweeps: 0,
+            is_left: false,
         }
     }
 
@@ -135,6 +147,8 @@ impl<'s> Part<'s> {
             centers: self.open.len(),
             price,
             cost,
+            sweeps: self.sweeps,
+            is_left: self.is_left,
         };
         (found, self.random)
     }
@@ -148,11 +162,11 @@ impl<'s> Part<'s> {
         self.shuffle();
         let mut cost = self.speedy(price);
         let mut tries = 0;
-        while self.open.len() < fewest && tries < TRIES {
+        while self.open.len() < fewest && tries < TRIES && !self.is_left {
             cost = self.speedy(price);
             tries += 1;
         }
-        while self.open.len() < fewest {
+        while self.open.len() < fewest && !self.is_left {
             if tries >= TRIES {
                 high = price;
                 price = f64::midpoint(high, low);
@@ -162,11 +176,17 @@ impl<'s> Part<'s> {
             cost = self.speedy(price);
             tries += 1;
         }
+        if self.is_left {
+            return (price, cost);
+        }
         let mut feasible = self.feasible(fewest);
         self.only_used_centers();
         let rounds = (ROUNDS * most as f64 * (most as f64).ln()) as usize;
         loop {
             cost = self.facility_location(&mut feasible, price, cost, rounds, 0.1);
+            if self.is_left {
+                return (price, cost);
+            }
             let k = self.open.len();
             let is_near = (k as f64) <= 1.1 * most as f64 && (k as f64) >= 0.9 * fewest as f64;
             if is_near || (k <= most + 2 && k + 2 >= fewest) {
@@ -224,9 +244,12 @@ impl<'s> Part<'s> {
             let chance = self.random.unit();
             if f64::from(chance) < f64::from(self.board.cost(point)) / price {
                 // Everybody has read this cost before anybody changes it.
-                self.worker.wait();
+                self.meet();
                 self.switch_those_nearer(point);
                 self.worker.wait();
+            }
+            if self.is_left {
+                break;
             }
         }
         let sums = self.over_blocks(|part, own| Sums {
@@ -288,7 +311,7 @@ impl<'s> Part<'s> {
         enough: f64,
     ) -> f64 {
         let mut change = cost;
-        while change / cost > enough {
+        while change / cost > enough && !self.is_left {
             for at in 0..feasible.len() {
                 let other = at + self.random.below(feasible.len() - at);
                 feasible.swap(at, other);
@@ -302,6 +325,7 @@ impl<'s> Part<'s> {
 
     /// Computes `offers`: what each own point would cost with `point` as its centre.
     pub(super) fn offer(&mut self, point: u32) {
+        self.sweeps += 1;
         self.points.row(point as usize, &mut self.row);
         let tiles = self.board.tiles(self.blocks.clone());
         self.points.distances(tiles, &self.row, &mut self.offers);

@@ -1,0 +1,61 @@
+//! Ten faults put into real runs: how many are named first.
+
+use std::path::Path;
+
+use assay_kernel::signal;
+use assay_testbed::{Fault, Named};
+
+use crate::figure::Figure;
+use crate::quiet;
+use crate::say;
+use crate::statistics::Reached;
+use crate::trouble::Trouble;
+
+/// Of ten.
+const WANTED: usize = 9;
+
+/// Runs every fault once, on a host that is as quiet as it gets.
+pub(crate) fn measure(assay: &Path, place: &Path) -> Result<Figure, Trouble> {
+    let stop = || signal::interrupted_by().is_some();
+    let assay = assay
+        .canonicalize()
+        .map_err(|cause| Trouble::Failed(format!("cannot run {}: {cause}", assay.display())))?;
+    let faults = Fault::all().map_err(Trouble::Failed)?;
+    let (mut first, mut busy, mut busiest) = (0, 0, 0.0_f64);
+    let mut remarks = Vec::new();
+    for fault in &faults {
+        busiest = busiest.max(quiet::wait()?);
+        let run = fault.inject(&assay, place, &stop).map_err(Trouble::Failed)?;
+        let outcome = fault.outcome(&assay, &run, &stop).map_err(Trouble::Failed)?;
+        let named = fault.named(&outcome);
+        first += usize::from(named == Named::First);
+        busy += usize::from(named == Named::TooBusy);
+        let says = match named {
+            Named::First => "named first",
+            Named::No => "not named first",
+            Named::TooBusy => "the host was too busy",
+        };
+        let mut line =
+            format!("{}: {says}; {}, {}", fault.what, outcome.verdict, outcome.causes.join(" "));
+        if !outcome.explained.is_empty() {
+            line.push_str(&format!("; explained: {}", outcome.explained.join(" ")));
+        }
+        say(&line);
+        remarks.push(line);
+        // What is left is small, but nobody needs it any more.
+        let _ = std::fs::remove_dir_all(run);
+    }
+    remarks.extend(quiet::remark(busiest));
+    Ok(Figure {
+        name: "injected faults named first".to_owned(),
+        measured: format!("{first} of {}", faults.len()),
+        target: format!("at least {WANTED} of {}", faults.len()),
+        of_target: None,
+        reached: match () {
+            () if first >= WANTED => Reached::Yes,
+            () if first + busy >= WANTED => Reached::Undecided,
+            () => Reached::No,
+        },
+        remarks,
+    })
+}

@@ -1,0 +1,48 @@
+//! Ten faults put into real runs of a few seconds: each must be named first among the causes, by a
+//! gate, by suspicion, or after `assay explain`.
+//!
+//! A busy host may void a run before its fault can tell; such a case is counted as skipped and not
+//! as passed. `crates/judge/tests/judge/recorded.rs` judges a recorded run of each fault, on any
+//! host. `ASSAY_RECORD_FAULTS=1` replaces those recordings by what was seen here.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::bench::Bench;
+use assay_testbed::{Fault, Named, keep, skip};
+
+/// Of ten.
+const WANTED: usize = 9;
+
+#[test]
+fn ten_injected_faults_are_named_first() {
+    let Some(bench) = Bench::on_host("ten injected faults") else { return };
+    let assay = Path::new(env!("CARGO_BIN_EXE_assay"));
+    let never = || false;
+    let mut table = String::new();
+    let (mut first, mut busy) = (0, 0);
+    let faults = Fault::all().unwrap();
+    for fault in &faults {
+        let run = fault.inject(assay, bench.folder(), &never).unwrap();
+        let outcome = fault.outcome(assay, &run, &never).unwrap();
+        let named = fault.named(&outcome);
+        writeln!(table, "{:<40} {named:?}: {outcome:?}", fault.what).unwrap();
+        match named {
+            Named::First => first += 1,
+            Named::TooBusy => {
+                busy += 1;
+                skip(&format!("injected: {}", fault.what), "the host was too busy for a verdict");
+            }
+            Named::No => {}
+        }
+        if std::env::var_os("ASSAY_RECORD_FAULTS").is_some() && named == Named::First {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testbed/faults");
+            keep(&run, &folder.join(fault.name)).unwrap();
+        }
+        std::fs::remove_dir_all(&run).unwrap();
+    }
+    bench.assert_host_is_as_before("after ten faults");
+    println!("{table}");
+    assert_eq!(faults.len(), 10);
+    assert!(first + busy >= WANTED, "{first} of 10 named first, {busy} too busy to tell:\n{table}");
+}

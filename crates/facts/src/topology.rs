@@ -1,0 +1,103 @@
+//! How CPUs, caches and memory hang together, put in order for those who show it.
+
+use assay_units::CpuSet;
+
+use crate::{Cache, HostFacts, Node};
+
+/// A node with what is inside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeParts<'f> {
+    /// The node.
+    pub node: &'f Node,
+    /// Its cores by the last cache that they share, in the order of their CPUs.
+    pub clusters: Vec<Cluster<'f>>,
+}
+
+/// Cores that share a last cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cluster<'f> {
+    /// The cache; `None` where the kernel names none for these cores.
+    pub cache: Option<&'f Cache>,
+    /// The cores, each with its CPUs: several are SMT siblings.
+    pub cores: Vec<&'f CpuSet>,
+}
+
+/// The nodes of a host, each with its clusters.
+#[must_use]
+pub fn topology(host: &HostFacts) -> Vec<NodeParts<'_>> {
+    let last = host.caches.iter().map(|cache| cache.level).max();
+    let last: Vec<&Cache> = host
+        .caches
+        .iter()
+        .filter(|cache| Some(cache.level) == last && cache.kind != "Instruction")
+        .collect();
+    let parts = |node| NodeParts { node, clusters: clusters(host, node, &last) };
+    host.nodes.iter().map(parts).collect()
+}
+
+fn clusters<'f>(host: &'f HostFacts, node: &Node, last: &[&'f Cache]) -> Vec<Cluster<'f>> {
+    let mut clusters: Vec<Cluster<'f>> = Vec::new();
+    for core in &host.cpus.cores {
+        let Some(first) = core.iter().find(|cpu| node.cpus.contains(*cpu)) else { continue };
+        let cache = last.iter().copied().find(|cache| cache.shared_by.contains(first));
+        match clusters.iter_mut().find(|cluster| cluster.cache == cache) {
+            Some(cluster) => cluster.cores.push(core),
+            None => clusters.push(Cluster { cache, cores: vec![core] }),
+        }
+    }
+    clusters
+}
+
+/// What the firmware says of a node's memory, in words; `None` where it says nothing.
+#[must_use]
+pub fn memory_access(node: &Node) -> Option<String> {
+    let texts = node.access.iter().map(|access| {
+        let number = |what: &str, value: Option<u64>, unit: &str| {
+            value.map(|value| format!("{what} {value} {unit}"))
+        };
+        let numbers = [
+            number("reads", access.read_bandwidth, "MB/s"),
+            number("writes", access.write_bandwidth, "MB/s"),
+            number("a read takes", access.read_latency, "ns"),
+            number("a write", access.write_latency, "ns"),
+        ];
+        let numbers: Vec<String> = numbers.into_iter().flatten().collect();
+        format!(
+            "from node {} (access{}): {}",
+            access.initiators,
+            access.class,
+            if numbers.is_empty() { "no numbers".to_owned() } else { numbers.join(", ") }
+        )
+    });
+    let texts: Vec<String> = texts.collect();
+    (!texts.is_empty()).then(|| texts.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NodeAccess;
+    use assay_units::Bytes;
+
+    #[test]
+    fn what_the_firmware_says_is_put_into_words_and_silence_is_none() {
+        let mut node = Node {
+            id: 1,
+            cpus: "2-3".parse().unwrap(),
+            memory: Bytes::mebi(1024),
+            distances: vec![20, 10],
+            access: Vec::new(),
+        };
+        assert_eq!(memory_access(&node), None);
+        node.access.push(NodeAccess {
+            class: 0,
+            initiators: "1".parse().unwrap(),
+            read_bandwidth: Some(12_000),
+            write_bandwidth: None,
+            read_latency: Some(90),
+            write_latency: None,
+        });
+        let said = memory_access(&node).unwrap();
+        assert_eq!(said, "from node 1 (access0): reads 12000 MB/s, a read takes 90 ns");
+    }
+}

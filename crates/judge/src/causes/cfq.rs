@@ -1,0 +1,125 @@
+//! What CFQ has by construction (block/cfq-iosched.c, until 4.20). Nothing that is sampled tells
+//! these apart, so that each is suspected on such kernels only, with the figure that arithmetic
+//! gives where there is one.
+
+use super::{Strength, Suspicion};
+use crate::judgement::Cause;
+use crate::kernel_version;
+use crate::promise::{Numbers, Subject};
+use crate::queue::Queue;
+use crate::wording::percent;
+
+/// A round of all groups, seconds (`target_latency`, 300 ms).
+const ROUND_S: f64 = 0.3;
+
+/// The shortest slice of a group: twice `slice_idle` of 8 ms.
+const FLOOR_S: f64 = 0.016;
+
+/// Bits of the fraction of the whole that a group's weight becomes (`vfraction`).
+const PARTS: f64 = 4096.0;
+
+/// All that CFQ may have done; nothing under another scheduler.
+pub(super) fn suspect(
+    subject: &Subject<'_>,
+    queue: &Queue,
+    numbers: &Numbers,
+    within: f64,
+) -> Vec<Suspicion> {
+    if queue.scheduler.as_deref() != Some("cfq") {
+        return Vec::new();
+    }
+    let shares: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
+    let mut found = vec![fits(
+        "C-CFQ-REENTRY",
+        "suspected: under CFQ a group whose queue ran empty loses what it was owed",
+        format!("the scheduler of {} is cfq", queue.device),
+        Strength::Weak,
+    )];
+    found.push(floor(&shares));
+    found.push(truncated(&shares, within));
+    found.extend(delay(&subject.host.kernel));
+    found
+}
+
+fn fits(code: &str, summary: &str, evidence: String, strength: Strength) -> Suspicion {
+    let cause =
+        Cause { code: code.to_owned(), summary: summary.to_owned(), evidence: vec![evidence] };
+    Suspicion::Fits(cause, strength)
+}
+
+/// The lightest group's part of a round, beside the shortest slice.
+fn floor(shares: &[f64]) -> Suspicion {
+    let code = "C-CFQ-SLICE-FLOOR";
+    let least = shares.iter().copied().fold(1.0, f64::min);
+    let slice = ROUND_S * least;
+    let text = format!(
+        "the lightest group's part of a round of {:.0} ms is {:.1} ms, and no slice is shorter than \
+         {:.0} ms",
+        1e3 * ROUND_S,
+        1e3 * slice,
+        1e3 * FLOOR_S
+    );
+    if slice >= FLOOR_S {
+        return Suspicion::RuledOut(format!("{code}: {text}"));
+    }
+    let summary = "suspected: under CFQ the lightest groups get the shortest slice, and not theirs";
+    fits(code, summary, text, Strength::Fair)
+}
+
+/// What twelve bits leave of the lightest share.
+fn truncated(shares: &[f64], within: f64) -> Suspicion {
+    let code = "C-CFQ-VFRACTION";
+    let error = |share: f64| (share * PARTS).floor() / PARTS / share - 1.0;
+    let worst = shares.iter().map(|share| error(*share)).fold(0.0, f64::min);
+    let text = format!("cutting shares to 12 bits moves the most affected by {}", percent(worst));
+    if worst.abs() < 0.5 * within {
+        return Suspicion::RuledOut(format!("{code}: {text}"));
+    }
+    fits(code, "suspected: under CFQ a share is cut to 12 bits", text, Strength::Weak)
+}
+
+/// The delay of re-added groups that 5be6b75610 took out in 4.12.
+fn delay(release: &str) -> Option<Suspicion> {
+    let code = "C-CFQ-DELAY";
+    let text = format!("the kernel is {release}");
+    match kernel_version::parse(release) {
+        None => Some(Suspicion::NotSeen(format!("{code}: {text}, which is no version"))),
+        Some(version) if !((4, 8)..(4, 12)).contains(&version) => {
+            Some(Suspicion::RuledOut(format!("{code}: {text}")))
+        }
+        Some(_) => {
+            let summary = "suspected: CFQ of 4.8 to 4.11 puts a group that comes back far behind";
+            Some(fits(code, summary, text, Strength::Fair))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shares(groups: usize) -> Vec<f64> {
+        let weights: Vec<f64> = [1.0, 2.0, 4.0, 8.0].into_iter().cycle().take(groups).collect();
+        let all: f64 = weights.iter().sum();
+        weights.iter().map(|weight| weight / all).collect()
+    }
+
+    fn fits(found: &Suspicion) -> bool {
+        matches!(found, Suspicion::Fits(..))
+    }
+
+    #[test]
+    fn slices_are_too_long_from_eight_groups_on_and_bits_too_few_from_a_hundred() {
+        assert!(!fits(&floor(&shares(4))) && fits(&floor(&shares(8))));
+        assert!(!fits(&truncated(&shares(64), 0.1)) && fits(&truncated(&shares(128), 0.1)));
+    }
+
+    #[test]
+    fn the_delay_is_one_of_four_kernels() {
+        for (release, expected) in
+            [("4.7.10", false), ("4.8", true), ("4.11.2", true), ("4.15", false)]
+        {
+            assert_eq!(delay(release).is_some_and(|found| fits(&found)), expected, "{release}");
+        }
+    }
+}

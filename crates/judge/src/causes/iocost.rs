@@ -1,0 +1,78 @@
+//! What iocost may do to weights: a model of the disk that is not the disk, and, before 5.10, light
+//! groups that could not hand on what they did not use (f1de2439ec43).
+
+use super::{Strength, Suspicion};
+use crate::judgement::Cause;
+use crate::kernel_version;
+use crate::promise::{Numbers, Subject};
+use crate::queue::Queue;
+use crate::repeat::Repeat;
+use crate::series::growth;
+use crate::wording::percent;
+
+/// A group below this share could not donate before 5.10.
+const DONATES: f64 = 0.05;
+
+/// Suspicions about iocost; nothing where it does not divide the disk.
+pub(super) fn suspect(
+    subject: &Subject<'_>,
+    queue: &Queue,
+    repeat: &Repeat<'_>,
+    numbers: &Numbers,
+) -> Vec<Suspicion> {
+    let knobs = subject.trial.groups.iter().flat_map(|group| &group.knobs);
+    let divides = knobs.into_iter().any(|knob| knob.obeyed_by.as_deref() == Some("iocost"));
+    if !divides {
+        return Vec::new();
+    }
+    vec![model(subject, queue, repeat), donation(subject, numbers)]
+}
+
+fn model(subject: &Subject<'_>, queue: &Queue, repeat: &Repeat<'_>) -> Suspicion {
+    let done = repeat.table("io").ok().and_then(|table| {
+        let each = subject.groups.iter().map(|group| {
+            let series = table.sum(group, &["read_ios", "write_ios"]).ok()?;
+            growth(&series, repeat.start_ns, repeat.end_ns).map(|(grown, seconds)| grown / seconds)
+        });
+        each.sum::<Option<f64>>()
+    });
+    let done = done.map_or_else(|| "?".to_owned(), |rate| format!("{rate:.0}"));
+    let told = match subject.told_iops {
+        Some(told) => format!("was told {told:.0} random reads a second"),
+        None => "was not told by this run what the disk does".to_owned(),
+    };
+    Suspicion::Fits(
+        Cause {
+            code: "C-IOCOST-MODEL".to_owned(),
+            summary: "suspected: iocost's model of the disk is not what the disk does".to_owned(),
+            evidence: vec![format!(
+                "iocost divides {} and {told}; {done} requests a second were done",
+                queue.device
+            )],
+        },
+        Strength::Fair,
+    )
+}
+
+fn donation(subject: &Subject<'_>, numbers: &Numbers) -> Suspicion {
+    let code = "C-IOCOST-DONATION";
+    let release = &subject.host.kernel;
+    let least = numbers.expected.iter().map(|expected| expected.share).fold(1.0, f64::min);
+    let text = format!("the lightest share is {} on {release}", percent(least));
+    match kernel_version::parse(release) {
+        None => Suspicion::NotSeen(format!("{code}: {text}, which is no version")),
+        Some(version) if version >= (5, 10) || least >= DONATES => {
+            Suspicion::RuledOut(format!("{code}: {text}"))
+        }
+        Some(_) => Suspicion::Fits(
+            Cause {
+                code: code.to_owned(),
+                summary: "suspected: before 5.10 iocost lets no light group hand on what it does \
+                          not use"
+                    .to_owned(),
+                evidence: vec![text],
+            },
+            Strength::Fair,
+        ),
+    }
+}

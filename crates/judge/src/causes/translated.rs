@@ -1,0 +1,48 @@
+//! C-WEIGHT-TRANSLATED: what stands in the kernel's file is in another proportion than what was
+//! asked for. systemd writes 100, 109, 127 and 163 for 100, 200, 400 and 800 (systemd#27622).
+
+use std::collections::BTreeMap;
+
+use assay_record::{PromiseRecord, RelationRecord};
+
+use super::{Strength, Suspicion};
+use crate::judgement::Cause;
+use crate::promise::Subject;
+use crate::wording::some_of;
+
+const CODE: &str = "C-WEIGHT-TRANSLATED";
+
+/// Proportions closer than this are the same: files hold whole numbers.
+const SAME: f64 = 0.02;
+
+/// Compares asked and written values of the knob that shares follow; nothing where it has none.
+pub(super) fn suspect(subject: &Subject<'_>, promise: &PromiseRecord) -> Option<Suspicion> {
+    let RelationRecord::Proportional(knob) = &promise.is else { return None };
+    let mut factors: BTreeMap<String, (f64, String)> = BTreeMap::new();
+    for group in &subject.trial.groups {
+        for set in group.knobs.iter().filter(|set| set.knob == *knob) {
+            let asked: f64 = set.asked.trim().parse().ok()?;
+            let written: f64 = set.written.split_whitespace().last()?.parse().ok()?;
+            let text = format!("{} became {} in `{}`", set.asked, set.written, set.file);
+            factors.insert(set.asked.clone(), (written / asked, text));
+        }
+    }
+    let all = || factors.values().map(|(factor, _)| *factor);
+    let (least, most) = (all().reduce(f64::min)?, all().reduce(f64::max)?);
+    let texts: Vec<String> = factors.values().map(|(_, text)| text.clone()).collect();
+    let text = some_of(&texts, ", ");
+    if most / least - 1.0 <= SAME {
+        return Some(Suspicion::RuledOut(format!("{CODE}: {text}")));
+    }
+    Some(Suspicion::Fits(
+        Cause {
+            code: CODE.to_owned(),
+            summary:
+                "suspected: the values that were written are in another proportion than those \
+                      that were asked for"
+                    .to_owned(),
+            evidence: vec![text],
+        },
+        Strength::Fair,
+    ))
+}

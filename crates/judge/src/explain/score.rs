@@ -1,0 +1,71 @@
+//! Predictions beside what became of the error.
+
+use serde::{Deserialize, Serialize};
+
+use super::law::Prediction;
+use crate::judgement::Interval;
+use crate::wording::percent;
+
+/// One prediction after the change was tried.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scored {
+    /// The code of the cause.
+    pub cause: String,
+    /// Why it says so.
+    pub law: String,
+    /// What it says, in words.
+    pub says: String,
+    /// The least error that it allows.
+    pub low: f64,
+    /// The largest error that it allows.
+    pub high: f64,
+    /// Whether it was right; `None` where the measured interval leaves it open.
+    pub right: Option<bool>,
+}
+
+impl Scored {
+    /// Holds a prediction against the error with the change. `base` is the error without it.
+    pub(super) fn of(
+        prediction: &Prediction,
+        base: f64,
+        within: f64,
+        measured: Option<Interval>,
+    ) -> Self {
+        let (low, high) = prediction.expect.range(base, within);
+        let right = measured.and_then(|seen| {
+            let inside = (low..=high).contains(&seen.value);
+            let apart = seen.low > high || seen.high < low;
+            // A value inside with an interval that reaches far out says as little as one outside.
+            match (inside, apart) {
+                (true, _) => Some(true),
+                (false, true) => Some(false),
+                (false, false) => None,
+            }
+        });
+        Self {
+            cause: prediction.cause.clone(),
+            law: prediction.law.clone(),
+            says: prediction.expect.says(within),
+            low,
+            high,
+            right,
+        }
+    }
+
+    /// One line for people.
+    pub(super) fn line(&self, measured: Option<Interval>) -> String {
+        let measured = measured.map_or_else(|| "?".to_owned(), |seen| percent(seen.value));
+        let right = match self.right {
+            Some(true) => "right",
+            Some(false) => "wrong",
+            None => "open",
+        };
+        format!(
+            "predicted {} ({}): {} to {}, measured {measured}: {right}",
+            self.says,
+            self.law,
+            percent(self.low),
+            percent(self.high)
+        )
+    }
+}
