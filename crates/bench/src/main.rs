@@ -13,6 +13,7 @@ mod groups;
 mod help_time;
 mod multichase;
 mod observer;
+mod pages;
 mod parsec;
 mod peers;
 mod predict;
@@ -241,6 +242,7 @@ fn all(
     if wanted(Part::Sampling) {
         say(&format!("sampler, {} rounds", extent.rounds));
         figures.extend(sampling::measure(place, extent.rounds)?);
+        figures.extend(pages::measure(place, extent.rounds)?);
     }
     if wanted(Part::Groups) {
         say(&format!("{} groups made and removed, {} rounds", extent.made, extent.rounds));

@@ -63,12 +63,14 @@ pub(crate) enum Command {
     Groups(crate::command::groups::GroupsArguments),
     /// Undo what a killed run left behind
     Restore(crate::command::restore::RestoreArguments),
+    /// What will hold and where it breaks, before measuring
+    Predict(crate::command::predict::PredictArguments),
+    /// Run a study on many hosts through Slurm, and merge what they found
+    #[command(subcommand)]
+    Fleet(crate::command::fleet::FleetCommand),
     /// Run studies and commands in a virtual machine
     ///
     /// Other kernels, layouts of control groups, NUMA nodes and disks, without a change of this host.
-    /// What will hold and where it breaks, before measuring
-    Predict(crate::command::predict::PredictArguments),
-    /// Run studies and commands in a virtual machine: other kernels, layouts, nodes and disks
     #[command(subcommand)]
     Lab(crate::command::lab::LabCommand),
     /// Print the JSON schema of study files, for editors
@@ -134,6 +136,10 @@ pub(crate) struct RunArguments {
     /// Write samples and events as JSON lines to this file while it runs; `-` for stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) live_jsonl: Option<PathBuf>,
+    /// Only a part of the trials, as `2/4` for the second of four; promises across trials are then
+    /// left out
+    #[arg(long, value_name = "K/N")]
+    pub(crate) slice: Option<assay_plan::Slice>,
 }
 
 #[derive(Debug, Args)]

@@ -40,6 +40,7 @@ fn main() -> std::process::ExitCode {
         Command::Groups(arguments) => command::groups::run(&arguments),
         Command::Predict(arguments) => command::predict::run(&arguments),
         Command::Restore(arguments) => command::restore::run(&arguments),
+        Command::Fleet(command) => return command::fleet::run(&command),
         Command::Lab(command) => return command::lab::run(&command),
         Command::Schema => command::schema::run(),
         Command::Conform(arguments) => command::conform::run(&arguments),

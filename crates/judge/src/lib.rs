@@ -22,6 +22,7 @@ mod expected_gain;
 mod explain;
 mod feasible;
 mod figures;
+mod fleet;
 mod gates;
 mod grid;
 mod judgement;
@@ -54,8 +55,8 @@ use comparison::Given;
 use wanted::Found;
 
 pub use against::{
-    ComparedRun, Difference, Estimated, Likeness, MeasureComparison, PromiseChange, PromiseState,
-    RunComparison, Side, Terms, TrialComparison, compare_levels, compare_runs,
+    ComparedRun, Estimated, Likeness, MeasureComparison, PromiseChange, PromiseState,
+    RunComparison, RunDifference, Side, Terms, TrialComparison, compare_levels, compare_runs,
 };
 pub use catalogue::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
 pub use compared::{
@@ -64,6 +65,11 @@ pub use compared::{
 pub use explain::{
     Arm, ArmResult, Effect, Expect, Explained, Explanation, Finding, Prediction, Question, Scored,
     excluded, explain, predict,
+};
+pub use fleet::{
+    Difference, Differs, Extreme, FleetComparison, FleetGroup, FleetHost, FleetJudgement,
+    FleetMerge, FleetPromise, FleetTrial, HostState, HostVerdict, PromiseOnHost, Spread, conclude,
+    differences, traits,
 };
 pub use judgement::{
     Cause, Check, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement,

@@ -12,6 +12,7 @@ mod root;
 mod walker;
 
 pub mod affinity;
+pub mod allocations;
 pub mod block;
 pub mod child;
 pub mod class_program;

@@ -67,6 +67,11 @@ impl BatchWriter {
         Ok(writer)
     }
 
+    /// Bytes of what stands between the prefix and the rows, the same in every batch.
+    pub(crate) const fn description(&self) -> usize {
+        self.body - PREFIX
+    }
+
     /// The whole message of these rows. It allocates only where no batch was as large before.
     pub(crate) fn encode(&mut self, rows: &RowBuffer) -> &[u8] {
         self.message.truncate(self.body);

@@ -4,10 +4,9 @@
 //! most the batch it was writing.
 
 use std::fs::{self, File};
-use std::io::{BufReader, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, SchemaRef};
 use parquet::arrow::ArrowWriter;
@@ -18,6 +17,7 @@ use parquet::file::properties::WriterProperties;
 use crate::arrow::{Assembler, schema, to_batch};
 use crate::error::Error;
 use crate::ipc::BatchWriter;
+use crate::recover;
 use crate::rows::RowBuffer;
 use crate::table::Table;
 
@@ -93,13 +93,10 @@ pub fn read_growing(folder: &Path, source: &str) -> Result<Option<Table>, Error>
 }
 
 fn read_stream(path: &Path) -> Result<Table, Error> {
-    let file = File::open(path).map_err(|cause| Error::io("read", path, &cause))?;
+    let bytes = fs::read(path).map_err(|cause| Error::io("read", path, &cause))?;
     let mut assembler = Assembler::new(&source_of(path));
-    // A stream cut before the end of its schema holds no samples.
-    if let Ok(reader) = StreamReader::try_new(BufReader::new(file), None) {
-        for batch in reader.map_while(Result::ok) {
-            assembler.append(&batch).map_err(|cause| Error::new("read", path, &cause))?;
-        }
+    for batch in recover::batches(&bytes) {
+        assembler.append(&batch).map_err(|cause| Error::new("read", path, &cause))?;
     }
     Ok(assembler.finish())
 }
@@ -220,5 +217,69 @@ mod tests {
             rows_seen.insert(tables[0].time_ns.len());
         }
         assert_eq!(rows_seen.into_iter().collect::<Vec<_>>(), [0, 3, 6]);
+    }
+
+    /// Whatever byte is damaged, and however: the batch that it is not in is there as it was, and
+    /// a damage before the first batch costs the samples only where it hides what they are.
+    #[test]
+    fn a_byte_that_is_damaged_costs_one_batch_at_the_most() {
+        let place = tempfile::tempdir().unwrap();
+        let path = stream(place.path());
+        let whole = fs::read(&path).unwrap();
+        let sound = read_stream(&path).unwrap();
+        let second = whole.len() - 8 - (whole.len() - 8 - schema_ends(&whole)) / 2;
+        for at in 0..whole.len() {
+            for damage in [0x00, 0xff, whole[at] ^ 0x01, whole[at] ^ 0x80] {
+                let mut bytes = whole.clone();
+                bytes[at] = damage;
+                fs::write(&path, &bytes).unwrap();
+                let found = read_stream(&path).unwrap();
+                let has = |time_ns: u64| {
+                    let row = found.time_ns.iter().position(|found| *found == time_ns);
+                    let old = sound.time_ns.iter().position(|sound| *sound == time_ns);
+                    row.zip(old).is_some_and(|(row, old)| {
+                        found.columns[0].values[row] == sound.columns[0].values[old]
+                    })
+                };
+                let first = [1, 2, 3].into_iter().all(has);
+                let last = [4, 5, 6].into_iter().all(has);
+                match at {
+                    _ if damage == whole[at] => assert!(first && last),
+                    _ if at < schema_ends(&whole) => {}
+                    _ if at < second => assert!(last, "byte {at} as {damage:#x}: {found:?}"),
+                    _ => assert!(first, "byte {at} as {damage:#x}: {found:?}"),
+                }
+            }
+        }
+    }
+
+    /// Where the message of the schema ends.
+    fn schema_ends(bytes: &[u8]) -> usize {
+        8 + u32::from_le_bytes(bytes[4..8].try_into().unwrap()) as usize
+    }
+
+    /// The Arrow library reads what is written here, and what it writes is read here.
+    #[test]
+    fn the_stream_is_one_to_the_arrow_library() {
+        let place = tempfile::tempdir().unwrap();
+        let path = stream(place.path());
+        let file = File::open(&path).unwrap();
+        let reader = arrow_ipc::reader::StreamReader::try_new(file, None).unwrap();
+        let mut assembler = Assembler::new("io");
+        for batch in reader {
+            assembler.append(&batch.unwrap()).unwrap();
+        }
+        assert_eq!(assembler.finish(), read_stream(&path).unwrap());
+
+        let names = ["read_bytes".to_owned()];
+        let theirs = place.path().join("theirs.arrows");
+        let mut writer =
+            StreamWriter::try_new(File::create(&theirs).unwrap(), &schema(&names)).unwrap();
+        for from in [1, 4] {
+            writer.write(&to_batch(&table(from), schema(&names)).unwrap()).unwrap();
+        }
+        writer.finish().unwrap();
+        let found = read_stream(&theirs).unwrap();
+        assert_eq!(Table { source: "io".to_owned(), ..found }, read_stream(&path).unwrap());
     }
 }

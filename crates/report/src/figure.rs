@@ -61,6 +61,16 @@ struct Drawing {
 }
 
 impl Figure {
+    /// A figure over the full width, of a spec that is complete, or of the reason why there is none.
+    pub(crate) fn of_spec(
+        id: String,
+        title: String,
+        reading: String,
+        spec: Result<Value, String>,
+    ) -> Result<Self, Error> {
+        Self::new(id, Drawing { part: "", title, reading, wide: true, spec }, false)
+    }
+
     fn new(id: String, drawing: Drawing, greyed: bool) -> Result<Self, Error> {
         let (spec, not_available) = match drawing.spec {
             Ok(spec) => (Some(for_script_element(&id, &spec)?), None),

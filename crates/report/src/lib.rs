@@ -11,6 +11,7 @@ mod ascii;
 mod counters;
 mod error;
 mod figure;
+mod fleet;
 mod index;
 mod live;
 mod number;
@@ -115,6 +116,23 @@ pub fn index_html(entries: &[IndexEntry]) -> Result<String, Error> {
 #[must_use]
 pub fn explanation_text(explanation: &assay_judge::Explanation, width: usize) -> String {
     text::explanation::render(explanation, width)
+}
+
+/// The page of a fleet: what each host found, the spread between them, and in what they differ.
+pub fn fleet_html(judgement: &assay_judge::FleetJudgement) -> Result<String, Error> {
+    fleet::html(judgement)
+}
+
+/// The same for a terminal of `width` columns, with ANSI colours if `color`.
+#[must_use]
+pub fn fleet_text(judgement: &assay_judge::FleetJudgement, width: usize, color: bool) -> String {
+    text::fleet::render(judgement, width, color)
+}
+
+/// Where the tasks of a fleet are, for a terminal of `width` columns.
+#[must_use]
+pub fn fleet_hosts_text(hosts: &[assay_judge::FleetHost], width: usize, color: bool) -> String {
+    text::fleet::hosts_text(hosts, width, color)
 }
 
 /// What a search for the best setting came to, for a terminal of `width` columns.

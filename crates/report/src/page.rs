@@ -132,6 +132,7 @@ pub(crate) fn environment() -> Result<Environment<'static>, minijinja::Error> {
         ("shares.html", include_str!("templates/shares.html")),
         ("details.html", include_str!("templates/details.html")),
         ("host.html", include_str!("templates/host.html")),
+        ("fleet.html", include_str!("templates/fleet.html")),
         ("recording.html", include_str!("templates/recording.html")),
     ] {
         environment.add_template(name, text)?;

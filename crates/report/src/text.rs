@@ -3,6 +3,7 @@
 mod across;
 pub(crate) mod against;
 pub(crate) mod explanation;
+pub(crate) mod fleet;
 mod groups;
 mod layout;
 pub(crate) mod paint;

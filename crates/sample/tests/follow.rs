@@ -153,7 +153,7 @@ fn ten_thousand_threads_are_followed() {
 #[test]
 fn threads_of_a_real_child_and_of_what_it_forks_are_followed() {
     let root = Root::real();
-    let script = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; sleep 30";
+    let script = "i=0; while [ $i -lt 2000000 ]; do i=$((i+1)); done; sleep 30";
     let mut child = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
     let of = Processes::Tree { pid: child.id(), itself: true };
     let processes = Ok(vec![ProcessTarget { name: "tree".to_owned(), of }]);

@@ -7,6 +7,7 @@ pub(crate) mod conform;
 pub(crate) mod exec;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod fleet;
 pub(crate) mod groups;
 pub(crate) mod host;
 pub(crate) mod index;

@@ -48,6 +48,10 @@ pub(crate) fn prepare_study(
     change(&mut loaded.study);
     let facts = facts_for(&loaded.study).map_err(|error| refuse(&error))?;
     let plan = plan_for(&loaded.study, &facts, arguments.study.seed);
+    let plan = match arguments.slice {
+        Some(slice) => plan.slice(slice),
+        None => plan,
+    };
     if !plan.refusals.is_empty() {
         for refusal in &plan.refusals {
             talk::error(refusal);

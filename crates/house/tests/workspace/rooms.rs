@@ -28,6 +28,7 @@ const FLOORS: [&str; 24] = [
     "report",
     "share",
     "lab",
+    "fleet",
     "cli",
     "bench",
 ];
@@ -47,8 +48,8 @@ const PURE: [&str; 10] = [
 ];
 
 /// Rooms that touch the host.
-const TOUCHES_THE_HOST: [&str; 9] =
-    ["kernel", "host", "testbed", "cgroup", "exec", "conform", "sample", "engine", "lab"];
+const TOUCHES_THE_HOST: [&str; 10] =
+    ["kernel", "host", "testbed", "cgroup", "exec", "conform", "sample", "engine", "lab", "fleet"];
 
 /// Own dependencies of each room, those for tests left out.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {

@@ -17,6 +17,7 @@ const PERIOD: Duration = Duration::from_millis(500);
 /// CPU time of each CPU.
 pub(super) struct Cpus {
     file: KeptFile,
+    /// What each line begins with, the blank behind it included.
     labels: Vec<String>,
     columns: Vec<String>,
     buffer: Vec<u8>,
@@ -32,7 +33,7 @@ impl Cpus {
             .lines()
             .filter_map(|line| line.split(' ').next())
             .filter(|label| label.starts_with("cpu") && label.len() > 3)
-            .map(str::to_owned)
+            .map(|label| format!("{label} "))
             .collect();
         if labels.is_empty() {
             return Err("/proc/stat has no line for a single CPU".to_owned());
@@ -51,7 +52,7 @@ impl Source for Cpus {
     }
 
     fn subjects(&self) -> Vec<String> {
-        self.labels.clone()
+        self.labels.iter().map(|label| label.trim_end().to_owned()).collect()
     }
 
     fn files(&self) -> usize {
@@ -65,7 +66,7 @@ impl Source for Cpus {
     fn read(&mut self, rows: &mut Rows, _: Depth) {
         let Ok(text) = self.file.read_record(&mut self.buffer) else { return };
         for (index, label) in self.labels.iter().enumerate() {
-            let ticks = fields::<8>(text, &format!("{label} "));
+            let ticks = fields::<8>(text, label);
             let values =
                 ticks.map_or([None; 8], |ticks| ticks.map(|ticks| ticks.checked_mul(TICK_NS)));
             rows.add(index, &values);

@@ -3,7 +3,8 @@
 //! Exact, by kind and by policy, from /proc/PID/numa_maps (numa(7)): of small processes each time, of
 //! others now and then, of very large ones never, since the kernel walks all their page tables for
 //! it, 11 ms a GiB. Otherwise every second by asking for the nodes of pages drawn at random (move_pages(2)): 2400 of them give each node's
-//! share within 2 points at 95 %, whatever the size of the process (`science.md` section 4).
+//! share within 2 points at 95 %, whatever the size of the process (`science.md` section 4); fewer do
+//! where most are on one node.
 
 mod draw;
 
@@ -13,7 +14,8 @@ use std::time::Duration;
 use assay_kernel::pages::page_size;
 use assay_kernel::parse::maps;
 use assay_kernel::parse::numa_maps::{Policy, areas};
-use assay_kernel::{KeptFile, Root, page_nodes, task};
+use assay_kernel::task_iterator::TaskIterator;
+use assay_kernel::{Error, KeptFile, Root, page_nodes, task};
 
 use super::{Depth, Rows, SECOND, Source};
 use crate::members::Members;
@@ -42,6 +44,9 @@ const MOST: usize = 64;
 
 /// Mappings are read again this often, and when the size of the address space has changed.
 const MAPS_NS: u64 = 5_000_000_000;
+
+/// What /proc gives in ticks, it gives in those of 10 ms (USER_HZ).
+const TICK_NS: u64 = 10_000_000;
 
 /// Columns that do not depend on the nodes. The policies are exact readings only.
 pub(crate) const FIXED: [&str; 7] = [
@@ -96,6 +101,8 @@ fn bytes_of(pages: u64) -> u64 {
 pub(super) struct Pages {
     root: Root,
     members: Members,
+    /// Shows all processes at once; `threads.iterator` says why there is none.
+    iterator: Option<TaskIterator>,
     nodes: Nodes,
     known: HashMap<u32, Process>,
     columns: Vec<String>,
@@ -121,6 +128,7 @@ impl Pages {
         Ok(Self {
             root: root.clone(),
             members: Members::new(root, processes),
+            iterator: if root.is_real() { TaskIterator::open(root).ok() } else { None },
             nodes,
             known: HashMap::new(),
             columns,
@@ -130,25 +138,51 @@ impl Pages {
         })
     }
 
+    /// Finds who is to be followed in one read of all threads.
+    fn by_iterator(&mut self, rows: &mut Rows, iterator: &mut TaskIterator) -> Result<(), Error> {
+        self.members.begin();
+        self.members.look_at_groups();
+        for task in iterator.read()?.filter(|task| task.tid == task.pid) {
+            if let Some(target) = self.members.whose(task.pid, task.parent) {
+                let started = task.started_ns / TICK_NS;
+                self.follow(rows, (task.pid, target), started, task.name());
+            }
+        }
+        self.members.end();
+        Ok(())
+    }
+
+    /// The same by looking through /proc.
+    fn by_proc(&mut self, rows: &mut Rows) {
+        for (pid, target) in self.members.by_proc() {
+            let Ok(text) = self.root.read(format!("/proc/{pid}/stat")) else { continue };
+            let Some(stat) = task::stat(text.as_bytes()) else { continue };
+            self.follow(rows, (pid, target), stat.started, stat.name);
+        }
+    }
+
     /// Opens a process that is new, and one whose id was given out again.
-    fn follow(&mut self, rows: &mut Rows, pid: u32, target: usize) -> Option<()> {
-        let stat = self.root.keep(format!("/proc/{pid}/stat")).ok()?;
-        let text = stat.read_record(&mut self.buffer).ok()?;
-        let stat = task::stat(text)?;
-        let name = String::from_utf8_lossy(stat.name).into_owned();
+    fn follow(
+        &mut self,
+        rows: &mut Rows,
+        (pid, target): (u32, usize),
+        started: u64,
+        name: &[u8],
+    ) -> Option<()> {
         if let Some(known) = self.known.get_mut(&pid)
-            && known.started == stat.started
+            && known.started == started
         {
             known.seen = true;
             return Some(());
         }
+        let name = String::from_utf8_lossy(name);
         let mut title = format!("{}:{name}:{pid}", self.members.name(target));
         if self.known.contains_key(&pid) {
             // The id was given out again, and the time of its start tells the two apart.
-            title.push_str(&format!("#{}", stat.started));
+            title.push_str(&format!("#{started}"));
         }
         let process = Process {
-            started: stat.started,
+            started,
             subject: rows.subject(&title),
             statm: self.root.keep(format!("/proc/{pid}/statm")).ok()?,
             mapped_pages: 0,
@@ -299,8 +333,11 @@ impl Source for Pages {
         for process in self.known.values_mut() {
             process.seen = false;
         }
-        for (pid, target) in self.members.by_proc() {
-            self.follow(rows, pid, target);
+        let mut iterator = self.iterator.take();
+        let shown = iterator.as_mut().map(|iterator| self.by_iterator(rows, iterator));
+        match shown {
+            Some(Ok(())) => self.iterator = iterator,
+            _ => self.by_proc(rows),
         }
         self.known.retain(|_, process| process.seen);
         let sizes = self.sizes();

@@ -1,0 +1,231 @@
+//! What a host may lack or do while it is sampled: files that are not there, a disk that is full,
+//! processes that come and go, a clock that is set.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed set-up fails the test")]
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use assay_kernel::{Root, clock};
+use assay_record::{Table, read_tables};
+use assay_sample::about::SOURCES;
+use assay_sample::{
+    Choice, CpuFile, DiskTarget, GroupTarget, IoFiles, MemoryFiles, ProcessTarget, Processes,
+    Sampler, Seat, Targets, ThrottleTarget, prepare_chosen,
+};
+use assay_testbed::{Picture, turn};
+
+fn put(tree: &Path, path: &str, text: &str) {
+    let path = tree.join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+const FREE: &str = "Node 0, zone Normal 0 0 0 0 0 0 0 0 0 0 1\n";
+const TYPE: &str = "Node 0, zone Normal, type Movable 0 0 0 0 0 0 0 0 0 0 1\n";
+
+/// Every file of a host, with what it says and which sources go with it.
+const FILES: [(&str, &str, &[&str]); 17] = [
+    ("cg/a/io.stat", "8:0 rbytes=1 wbytes=2 rios=3 wios=4\n", &["io"]),
+    ("cg/a/cpuacct.usage", "1\n", &["cpu"]),
+    ("cg/a/cpuacct.usage_percpu", "1\n", &["cpu_split"]),
+    ("cg/a/cpu.stat", "nr_periods 1\nnr_throttled 0\n", &["throttle"]),
+    ("cg/a/memory.current", "1\n", &["memory"]),
+    ("cg/a/memory.stat", "anon 1\n", &["memory"]),
+    ("cg/a/memory.events", "low 1\n", &["memory"]),
+    ("cg/a/memory.numa_stat", "anon N0=1\n", &["group_nodes"]),
+    ("sys/block/sda/stat", "1 1 1 1 1 1 1 1 1 1 1\n", &["disk"]),
+    ("sys/devices/system/node/node0/meminfo", "Node 0 MemTotal: 1 kB\n", &["nodes"]),
+    ("sys/devices/system/node/node0/cpulist", "0\n", &[]),
+    ("proc/stat", "cpu  1 2 3 4 5 6 7 8\ncpu0 1 2 3 4 5 6 7 8\n", &["host_cpu", "cpus"]),
+    ("proc/vmstat", "nr_dirty 1\npgpgin 1\n", &["vmstat", "dirty"]),
+    ("proc/meminfo", "MemTotal: 1 kB\n", &["meminfo"]),
+    ("proc/buddyinfo", FREE, &["buddyinfo"]),
+    ("proc/pagetypeinfo", TYPE, &["pagetypeinfo"]),
+    ("proc/pressure/io", "some total=1\nfull total=1\n", &["pressure"]),
+];
+
+fn tree() -> tempfile::TempDir {
+    let tree = tempfile::tempdir().unwrap();
+    for (path, text, _) in FILES {
+        put(tree.path(), path, text);
+    }
+    for resource in ["cpu", "memory"] {
+        put(tree.path(), &format!("proc/pressure/{resource}"), "some total=1\nfull total=1\n");
+    }
+    put(tree.path(), "sys/devices/system/node/node0/numastat", "numa_hit 1\n");
+    put(tree.path(), "proc/self/numa_maps", "");
+    tree
+}
+
+fn targets() -> Targets {
+    let place = Path::new("/cg/a");
+    Targets {
+        groups: vec![GroupTarget {
+            name: "a".to_owned(),
+            io: Ok((IoFiles::IoStat(place.join("io.stat")), "8:0".to_owned())),
+            cpu: Ok(CpuFile::Cpuacct(place.join("cpuacct.usage"))),
+            pressure: None,
+            memory: Ok(MemoryFiles { directory: place.to_owned(), is_v2: true }),
+        }],
+        disks: vec![DiskTarget { device: "sda".to_owned() }],
+        throttles: Ok(vec![ThrottleTarget { name: "a".to_owned(), path: place.join("cpu.stat") }]),
+        processes: Ok(vec![ProcessTarget {
+            name: "a".to_owned(),
+            of: Processes::Group(vec![place.to_owned()]),
+        }]),
+    }
+}
+
+/// Samples for three rounds; returns the sources that have rows, and what is not available.
+fn sampled(tree: &Path) -> (BTreeSet<String>, Vec<(String, String)>) {
+    let all = SOURCES.iter().map(|source| source.name.to_owned()).collect();
+    let prepared = prepare_chosen(&Root::at(tree), &targets(), &Choice::Most(all));
+    let lacking: Vec<_> = prepared.not_available.clone().into_iter().collect();
+    let folder = tempfile::tempdir().unwrap();
+    let interval = Duration::from_millis(5);
+    let sampler =
+        Sampler::start(prepared, folder.path(), interval, Seat::anywhere("a test")).unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    let outcome = sampler.stop();
+    assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
+    let tables = read_tables(folder.path()).unwrap();
+    let with_rows = tables.into_iter().filter(|table| !table.time_ns.is_empty());
+    (with_rows.map(|table| table.source).collect(), lacking)
+}
+
+#[test]
+fn a_kernel_that_lacks_a_file_is_sampled_without_it_and_says_why() {
+    let (whole, _) = sampled(tree().path());
+    assert!(whole.len() >= 12, "{whole:?}");
+    for (path, _, sources) in FILES {
+        let tree = tree();
+        std::fs::remove_file(tree.path().join(path)).unwrap();
+        let (found, lacking) = sampled(tree.path());
+        let lost: BTreeSet<&str> = whole.difference(&found).map(String::as_str).collect();
+        let wanted: BTreeSet<&str> =
+            sources.iter().copied().filter(|source| whole.contains(*source)).collect();
+        assert_eq!(lost, wanted, "without {path}");
+        for source in sources {
+            let reason = lacking.iter().find(|(name, _)| name == source);
+            let reason =
+                &reason.unwrap_or_else(|| panic!("{source} without {path}: {lacking:?}")).1;
+            assert!(reason.contains(path), "{source} without {path}: {reason}");
+        }
+    }
+}
+
+/// A file system in memory, of our own, that is almost full.
+struct Full(tempfile::TempDir);
+
+impl Full {
+    fn mount() -> Self {
+        let place = tempfile::Builder::new().prefix("assay-test-full-").tempdir().unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=256k", "assay-test"])
+            .arg(place.path())
+            .status();
+        assert!(mounted.unwrap().success());
+        let full = Self(place);
+        std::fs::write(full.0.path().join("ballast"), vec![1; 100 << 10]).unwrap();
+        full
+    }
+}
+
+impl Drop for Full {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_disk_full_of_samples_ends_the_samples_and_not_the_trial() {
+    const NAME: &str = "a_disk_full_of_samples_ends_the_samples_and_not_the_trial";
+    let Some(_turn) = turn(NAME, &[]) else { return };
+    let before = Picture::take();
+    let full = Full::mount();
+    let tree = tree();
+    let prepared = prepare_chosen(&Root::at(tree.path()), &targets(), &Choice::Usual);
+    let place = full.0.path();
+    let interval = Duration::from_millis(1);
+    let sampler = Sampler::start(prepared, place, interval, Seat::anywhere("a test")).unwrap();
+    std::thread::sleep(Duration::from_millis(2500));
+    let outcome = sampler.stop();
+    let failure = outcome.failure.unwrap().to_string();
+    assert!(failure.contains("No space left on device"), "{failure}");
+    assert!(outcome.cost.rounds > 5, "sampling went on");
+    // What was written before is there, and says for how many rows it is.
+    let tables = read_tables(place).unwrap();
+    let rows: u64 = tables.iter().map(|table| table.time_ns.len() as u64).sum();
+    let written: u64 = outcome.cost.sources.values().map(|source| source.rows).sum();
+    assert_eq!(rows, written);
+    drop(full);
+    Picture::assert_same(&before, "after the disk was full");
+}
+
+fn grows(table: &Table, subject: &str, column: &str) -> bool {
+    let values: Vec<u64> = table.series(subject, column).map(|(_, value)| value).collect();
+    values.is_sorted()
+}
+
+#[test]
+fn threads_and_processes_that_come_and_go_are_followed_without_a_failure() {
+    let of = Processes::Tree { pid: std::process::id(), itself: false };
+    let targets = Targets {
+        processes: Ok(vec![ProcessTarget { name: "churn".to_owned(), of }]),
+        ..Targets::default()
+    };
+    let choice = Choice::Also(vec!["threads".to_owned(), "pages".to_owned()]);
+    let prepared = prepare_chosen(&Root::real(), &targets, &choice);
+    let folder = tempfile::tempdir().unwrap();
+    let interval = Duration::from_millis(10);
+    let seat = Seat::anywhere("a test");
+    let sampler = Sampler::start(prepared, folder.path(), interval, seat).unwrap();
+    let script = "i=0; while [ $i -lt 150 ]; do (sleep 0.02; true) & i=$((i+1)); done; wait";
+    let began = Instant::now();
+    let mut churn = Command::new("sh").args(["-c", script]).stdin(Stdio::null()).spawn().unwrap();
+    assert!(churn.wait().unwrap().success());
+    let outcome = sampler.stop();
+    assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
+    let tables = read_tables(folder.path()).unwrap();
+    let threads = tables.iter().find(|table| table.source == "threads").unwrap();
+    assert!(threads.subjects.len() > 5, "{:?} in {:?}", threads.subjects, began.elapsed());
+    for subject in &threads.subjects {
+        assert!(grows(threads, subject, "run_ns"), "{subject}");
+        // It has ended, and that is the last that is said of it.
+        let last = threads.series(subject, "state").last().map(|(_, state)| state);
+        assert_eq!(last, Some(u64::from(b'X')), "{subject}");
+    }
+}
+
+#[test]
+fn times_are_of_a_clock_that_nobody_can_set() {
+    let tree = tree();
+    let prepared = prepare_chosen(&Root::at(tree.path()), &targets(), &Choice::Usual);
+    let folder = tempfile::tempdir().unwrap();
+    let before = clock::monotonic_ns();
+    let seat = Seat::anywhere("a test");
+    let sampler = Sampler::start(prepared, folder.path(), Duration::from_millis(5), seat).unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    assert!(sampler.stop().failure.is_none());
+    let after = clock::monotonic_ns();
+    for table in read_tables(folder.path()).unwrap() {
+        assert!(table.time_ns.is_sorted(), "{}", table.source);
+        assert!(table.time_ns.iter().all(|time| (before..=after).contains(time)));
+    }
+    // Nor does the sampler ask any other: a step of the wall clock cannot reach it.
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let text = std::fs::read_to_string(&path).unwrap();
+                assert!(!text.contains("SystemTime"), "{}", path.display());
+                assert!(!text.contains("CLOCK_REALTIME"), "{}", path.display());
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The loop of the sampler allocates nothing: once every buffer has been as large as it gets, a
+//! round asks for no memory, and neither does a batch on its way to the disk.
+
+#![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use assay_kernel::allocations::{Counting, made};
+use assay_kernel::{Root, clock};
+use assay_record::SampleStream;
+use assay_sample::{
+    Choice, CpuFile, Depth, DiskTarget, GroupTarget, IoFiles, MemoryFiles, ProcessTarget,
+    Processes, Rows, Targets, ThrottleTarget, prepare_chosen,
+};
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+fn put(tree: &Path, path: &str, text: &str) {
+    let path = tree.join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+/// Sources that look for what is new as they read, which takes memory: threads where there is no
+/// iterator, and pages.
+const LOOK: [&str; 1] = ["pages"];
+
+/// Reads every source so often that each buffer has been filled, and then counts what one more
+/// second of rounds and batches asks for, by source.
+fn asked_for(root: &Root, targets: &Targets, choice: &Choice) -> Vec<(&'static str, u64)> {
+    let folder = tempfile::tempdir().unwrap();
+    let prepared = prepare_chosen(root, targets, choice);
+    let mut found = Vec::new();
+    for mut source in prepared.sources {
+        let reads_files = source.reasons().iter().any(|(name, _)| name == "threads.iterator");
+        if LOOK.contains(&source.name()) || reads_files {
+            continue;
+        }
+        let mut rows = Rows::new(source.as_ref(), clock::monotonic_ns);
+        let mut stream =
+            SampleStream::create(folder.path(), source.name(), source.columns()).unwrap();
+        let mut second = || {
+            for round in 0..10 {
+                let depth = if round == 9 { Depth::Full } else { Depth::Whole };
+                source.read(&mut rows, depth);
+            }
+            stream.append_rows(rows.waiting()).unwrap();
+            rows.clear();
+        };
+        (0..3).for_each(|_| second());
+        let before = made();
+        second();
+        let made = made() - before;
+        found.push((source.name(), made));
+    }
+    found
+}
+
+/// One after the other: what a test beside it starts is a thread of this process too.
+#[test]
+fn a_round_asks_for_no_memory() {
+    a_round_over_groups_and_disks();
+    a_round_over_this_host_and_its_threads();
+}
+
+fn a_round_over_groups_and_disks() {
+    let tree = tempfile::tempdir().unwrap();
+    let free = "0 0 0 0 0 0 0 0 0 0 1";
+    for (path, text) in [
+        ("cg/a/io.stat", "8:0 rbytes=1 wbytes=2 rios=3 wios=4\n".to_owned()),
+        ("cg/a/cpuacct.usage", "1\n".to_owned()),
+        ("cg/a/cpuacct.usage_percpu", "1\n".to_owned()),
+        ("cg/a/cpu.stat", "nr_periods 1\nnr_throttled 1\nthrottled_usec 5\n".to_owned()),
+        ("cg/a/memory.current", "1\n".to_owned()),
+        ("cg/a/memory.stat", "anon 1\nfile 2\npgfault 7\n".to_owned()),
+        ("cg/a/memory.events", "low 1\nhigh 2\n".to_owned()),
+        ("cg/a/memory.numa_stat", "anon N0=1\nfile N0=1\n".to_owned()),
+        ("sys/block/sda/stat", "1 1 1 1 1 1 1 1 1 1 1\n".to_owned()),
+        ("sys/devices/system/node/node0/cpulist", "0\n".to_owned()),
+        ("sys/devices/system/node/node0/meminfo", "Node 0 MemTotal: 1 kB\n".to_owned()),
+        ("sys/devices/system/node/node0/numastat", "numa_hit 1\n".to_owned()),
+        ("proc/stat", "cpu  1 2 3 4 5 6 7 8\ncpu0 1 2 3 4 5 6 7 8\n".to_owned()),
+        ("proc/vmstat", "nr_dirty 1\npgpgin 1\n".to_owned()),
+        ("proc/meminfo", "MemTotal: 1 kB\n".to_owned()),
+        ("proc/buddyinfo", format!("Node 0, zone Normal {free}\n")),
+        ("proc/pressure/cpu", "some total=1\nfull total=1\n".to_owned()),
+        ("proc/pressure/io", "some total=1\nfull total=1\n".to_owned()),
+        ("proc/pressure/memory", "some total=1\nfull total=1\n".to_owned()),
+    ] {
+        put(tree.path(), path, &text);
+    }
+    let place = Path::new("/cg/a");
+    let targets = Targets {
+        groups: vec![GroupTarget {
+            name: "a".to_owned(),
+            io: Ok((IoFiles::IoStat(place.join("io.stat")), "8:0".to_owned())),
+            cpu: Ok(CpuFile::Cpuacct(place.join("cpuacct.usage"))),
+            pressure: None,
+            memory: Ok(MemoryFiles { directory: place.to_owned(), is_v2: true }),
+        }],
+        disks: vec![DiskTarget { device: "sda".to_owned() }],
+        throttles: Ok(vec![ThrottleTarget { name: "a".to_owned(), path: place.join("cpu.stat") }]),
+        ..Targets::default()
+    };
+    let choice = Choice::Most(Vec::new());
+    let found = asked_for(&Root::at(tree.path()), &targets, &choice);
+    let some: Vec<_> = found.iter().filter(|(_, made)| *made > 0).collect();
+    assert!(found.len() >= 12, "{found:?}");
+    assert!(some.is_empty(), "{some:?}");
+}
+
+fn a_round_over_this_host_and_its_threads() {
+    let stop = Arc::new(AtomicBool::new(false));
+    let crowd: Vec<_> = (0..50)
+        .map(|_| {
+            let stop = Arc::clone(&stop);
+            std::thread::spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+            })
+        })
+        .collect();
+    let of = Processes::Tree { pid: std::process::id(), itself: true };
+    let targets = Targets {
+        processes: Ok(vec![ProcessTarget { name: "crowd".to_owned(), of }]),
+        ..Targets::default()
+    };
+    let found = asked_for(&Root::real(), &targets, &Choice::Most(Vec::new()));
+    stop.store(true, Ordering::Relaxed);
+    crowd.into_iter().for_each(|thread| thread.join().unwrap());
+    let some: Vec<_> = found.iter().filter(|(_, made)| *made > 0).collect();
+    assert!(found.len() >= 4, "{found:?}");
+    assert!(some.is_empty(), "{some:?}");
+}
