@@ -27,8 +27,8 @@ use matching::Match;
 use numbers::Quantity;
 
 pub use document::{
-    ComparedRun, Difference, Estimated, Likeness, MeasureComparison, PromiseChange, PromiseState,
-    RunComparison, TrialComparison,
+    ComparedRun, Estimated, Likeness, MeasureComparison, PromiseChange, PromiseState,
+    RunComparison, RunDifference, TrialComparison,
 };
 pub use levels::compare_levels;
 

@@ -55,8 +55,8 @@ use comparison::Given;
 use wanted::Found;
 
 pub use against::{
-    ComparedRun, Difference, Estimated, Likeness, MeasureComparison, PromiseChange, PromiseState,
-    RunComparison, Side, Terms, TrialComparison, compare_levels, compare_runs,
+    ComparedRun, Estimated, Likeness, MeasureComparison, PromiseChange, PromiseState,
+    RunComparison, RunDifference, Side, Terms, TrialComparison, compare_levels, compare_runs,
 };
 pub use catalogue::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
 pub use compared::{

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::tree::root;
 
 /// The rooms from the ground up. A room may use those above it in this list and no others.
-const FLOORS: [&str; 24] = [
+const FLOORS: [&str; 25] = [
     "units",
     "diagnostic",
     "facts",

@@ -3,13 +3,13 @@
 
 use assay_record::{Manifest, TrialRecord, WarmUpRecord};
 
-use super::document::Difference;
+use super::document::RunDifference;
 
 /// More values than this are cut: 128 weights fill no line.
 const SHOWN: usize = 6;
 
 /// What the runs as wholes do not agree on.
-pub(super) fn of_runs(a: &Manifest, b: &Manifest) -> Vec<Difference> {
+pub(super) fn of_runs(a: &Manifest, b: &Manifest) -> Vec<RunDifference> {
     let mut found = Vec::new();
     let mut add = |what: &str, of: &dyn Fn(&Manifest) -> String| {
         push(&mut found, what, of(a), of(b));
@@ -40,7 +40,7 @@ pub(super) fn of_runs(a: &Manifest, b: &Manifest) -> Vec<Difference> {
 }
 
 /// What a pair of trials does not agree on; what is already known is not said again.
-pub(super) fn of_trials(a: &TrialRecord, b: &TrialRecord, found: &mut Vec<Difference>) {
+pub(super) fn of_trials(a: &TrialRecord, b: &TrialRecord, found: &mut Vec<RunDifference>) {
     let mut add = |what: &str, of: &dyn Fn(&TrialRecord) -> String| {
         push(found, what, of(a), of(b));
     };
@@ -87,8 +87,8 @@ fn knobs(a: &TrialRecord, b: &TrialRecord) -> Vec<String> {
     names
 }
 
-fn push(found: &mut Vec<Difference>, what: &str, a: String, b: String) {
-    let difference = Difference { what: what.to_owned(), a, b };
+fn push(found: &mut Vec<RunDifference>, what: &str, a: String, b: String) {
+    let difference = RunDifference { what: what.to_owned(), a, b };
     if difference.a != difference.b && !found.contains(&difference) {
         found.push(difference);
     }

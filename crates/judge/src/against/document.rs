@@ -47,7 +47,7 @@ pub struct RunComparison {
     /// Whether repeats are compared in pairs that ran next to each other.
     pub paired: bool,
     /// What is not the same on both sides, apart from what was measured.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<RunDifference>,
     /// What a reader must know of this comparison.
     pub notes: Vec<String>,
     /// Trials that both runs have.
@@ -79,7 +79,7 @@ pub struct ComparedRun {
 
 /// Something that both runs say and do not agree on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Difference {
+pub struct RunDifference {
     /// What, `kernel`, `knob io.weight`.
     pub what: String,
     /// In A.

@@ -23,7 +23,7 @@ struct Page<'a> {
     design: &'static str,
     within: String,
     sides: [SideView; 2],
-    differences: &'a [assay_judge::Difference],
+    differences: &'a [assay_judge::RunDifference],
     notes: &'a [String],
     trials: Vec<TrialView>,
     alone: Vec<String>,
