@@ -45,12 +45,16 @@ pub(crate) enum Command {
     Host(HostArguments),
     /// Judge a recorded run again, or numbers from elsewhere
     Judge(crate::command::judge::JudgeArguments),
+    /// Compare two runs, two levels, or a run with a baseline
+    Compare(crate::command::compare::CompareArguments),
     /// Find out by intervention why a run's promise was broken
     Explain(crate::command::explain::ExplainArguments),
-    /// Search the setting that keeps a study's promise at the highest throughput
+    /// Search the setting that keeps a promise at the most throughput
     Tune(crate::command::tune::TuneArguments),
-    /// Write the report of a recorded run again
+    /// Write the report of a run again, or the list of all runs
     Report(ReportArguments),
+    /// Write runs as Parquet, CSV, JSON lines, OpenMetrics, or as other tools do
+    Export(crate::command::export::ExportArguments),
     /// Run any command under limits, and say which of them bound
     Exec(crate::command::exec::ExecArguments),
     /// Record what a command, process or group does, without a study
@@ -59,12 +63,14 @@ pub(crate) enum Command {
     Groups(crate::command::groups::GroupsArguments),
     /// Undo what a killed run left behind
     Restore(crate::command::restore::RestoreArguments),
+    /// What will hold and where it breaks, before measuring
+    Predict(crate::command::predict::PredictArguments),
+    /// Run a study on many hosts through Slurm, and merge the runs
+    #[command(subcommand)]
+    Fleet(crate::command::fleet::FleetCommand),
     /// Run studies and commands in a virtual machine
     ///
     /// Other kernels, layouts of control groups, NUMA nodes and disks, without a change of this host.
-    /// What will hold and where it breaks, before measuring
-    Predict(crate::command::predict::PredictArguments),
-    /// Run studies and commands in a virtual machine: other kernels, layouts, nodes and disks
     #[command(subcommand)]
     Lab(crate::command::lab::LabCommand),
     /// Print the JSON schema of study files, for editors
@@ -124,6 +130,16 @@ pub(crate) struct RunArguments {
     /// Print the plan and stop there, as `assay check` does
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Only a part of the trials, as `2/4` for the second of four; promises across trials are then
+    /// left out
+    #[arg(long, value_name = "K/N")]
+    pub(crate) slice: Option<assay_plan::Slice>,
+    /// Compare with this run afterwards; exit code 1 also when something became worse
+    #[arg(long, value_name = "RUN")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Write samples and events as JSON lines to this file while it runs; `-` for stdout
+    #[arg(long, value_name = "FILE")]
+    pub(crate) live_jsonl: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -154,7 +170,11 @@ pub(crate) struct HostArguments {
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
     /// The folder of a run
-    pub(crate) run: PathBuf,
+    #[arg(required_unless_present = "index")]
+    pub(crate) run: Option<PathBuf>,
+    /// Write the list of all runs in this folder (index.html) instead
+    #[arg(long, value_name = "RUNS", conflicts_with = "run")]
+    pub(crate) index: Option<PathBuf>,
 }
 
 fn stop(text: &str) -> Result<Stop, String> {

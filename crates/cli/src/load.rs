@@ -1,5 +1,6 @@
 //! From a name on the command line to a study without mistakes.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use assay_diagnostic::{Diagnostic, Severity, closest, render, to_json};
@@ -16,6 +17,8 @@ use crate::talk;
 pub(crate) struct Loaded {
     pub(crate) study: Study,
     pub(crate) text: String,
+    /// Files that the study names, by the names it uses, with their texts; none for a shipped one.
+    pub(crate) beside: Vec<(String, String)>,
 }
 
 /// A study's text and its surroundings.
@@ -31,7 +34,14 @@ struct Source {
 /// printed, all of them; `as_json` prints them to stdout for programs.
 pub(crate) fn load(arguments: &StudyArguments, as_json: bool) -> Result<Loaded, Code> {
     let source = find(&arguments.study)?;
-    let beside = |path: &str| read_beside(&source, path);
+    let read = RefCell::new(Vec::new());
+    let beside = |path: &str| {
+        let text = read_beside(&source, path)?;
+        if source.folder.is_some() {
+            read.borrow_mut().push((path.to_owned(), text.clone()));
+        }
+        Ok(text)
+    };
     let (study, mut findings) = parse(&source.name, &source.text, &beside);
     let study = study.map(|study| Study { folder: folder(&source), ..study });
     let study = study.and_then(|mut study| match change(&mut study, arguments) {
@@ -43,7 +53,7 @@ pub(crate) fn load(arguments: &StudyArguments, as_json: bool) -> Result<Loaded, 
     });
     show(&source, &findings, as_json && study.is_none());
     match study {
-        Some(study) => Ok(Loaded { study, text: source.text }),
+        Some(study) => Ok(Loaded { study, text: source.text, beside: read.into_inner() }),
         None => {
             let count =
                 findings.iter().filter(|finding| finding.severity == Severity::Error).count();

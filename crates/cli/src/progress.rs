@@ -1,6 +1,7 @@
 //! Progress on stderr: on a terminal a picture of the run that is drawn anew in place, elsewhere
 //! a line a phase and a trial.
 
+mod line;
 mod pace;
 mod screen;
 
@@ -17,7 +18,9 @@ use assay_report::{Clock, Live, Place, Seen, trial_line};
 
 use crate::talk;
 use pace::Pace;
-pub(crate) use screen::Screen;
+use screen::Screen;
+
+pub(crate) use line::{Line, bar};
 
 /// A picture is drawn this often at most: often enough for a clock of seconds.
 const BETWEEN: Duration = Duration::from_millis(200);

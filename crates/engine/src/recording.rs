@@ -6,14 +6,13 @@ use assay_facts::Available;
 use assay_host::Ledger;
 use assay_host::scratch::ScratchDisk;
 use assay_plan::{AfterPlan, GroupPlan, ToolPlan, Trial};
-use assay_record::{Change, DiskRecord, Event, GroupRecord, Manifest, TrialRecord, WorkloadRecord};
+use assay_record::{
+    Change, DiskRecord, Event, GroupRecord, Manifest, SCHEMA, TrialRecord, WorkloadRecord,
+};
 use assay_study::DiskSource;
 use assay_units::format_duration;
 
 use crate::run::{Context, Request};
-
-/// Version of the manifest's format.
-pub(crate) const SCHEMA: u32 = 1;
 
 pub(crate) fn manifest(request: &Request) -> Manifest {
     Manifest {

@@ -11,13 +11,12 @@ use assay_facts::HostFacts;
 use assay_kernel::clock::monotonic_ns;
 use assay_kernel::{Root, signal};
 use assay_record::{
-    Event, EventLog, GroupRecord, Manifest, Recording, RepeatRecord, RunFolder, TrialRecord,
-    WarmUpRecord, to_parquet,
+    Event, EventLog, GroupRecord, Manifest, Recording, RepeatRecord, RunFolder, SCHEMA,
+    TrialRecord, WarmUpRecord, to_parquet,
 };
 use assay_sample::{Choice, Outcome, Sampler, Seat, prepare_chosen};
 
 use crate::failure::Failure;
-use crate::recording::SCHEMA;
 use followed::Followed;
 pub use whom::Whom;
 

@@ -139,6 +139,12 @@ impl Grid {
         sums.windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
 
+    /// All groups together as one.
+    pub(crate) fn together(&self) -> Self {
+        let sums = (0..=self.steps).map(|row| self.row(row).iter().sum()).collect();
+        Self { width: 1, sums, ..*self }
+    }
+
     /// The largest amount that any group got in one step: how coarsely the resource is handed
     /// out, as far as the samples show it.
     pub(crate) fn largest_increment(&self) -> f64 {

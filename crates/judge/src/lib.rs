@@ -10,6 +10,7 @@
 //!                                     validity gates, causes  ---------->  verdict
 //! ```
 
+mod against;
 mod caps;
 mod catalogue;
 mod causes;
@@ -21,6 +22,7 @@ mod expected_gain;
 mod explain;
 mod feasible;
 mod figures;
+mod fleet;
 mod gates;
 mod grid;
 mod judgement;
@@ -52,6 +54,10 @@ use assay_record::{Manifest, Table};
 use comparison::Given;
 use wanted::Found;
 
+pub use against::{
+    ComparedRun, Estimated, Likeness, MeasureComparison, PromiseChange, PromiseState,
+    RunComparison, RunDifference, Side, Terms, TrialComparison, compare_levels, compare_runs,
+};
 pub use catalogue::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
 pub use compared::{
     ComparisonJudgement, ExpectedGain, LevelJudgement, PairJudgement, ReferenceJudgement,
@@ -59,6 +65,11 @@ pub use compared::{
 pub use explain::{
     Arm, ArmResult, Effect, Expect, Explained, Explanation, Finding, Prediction, Question, Scored,
     excluded, explain, predict,
+};
+pub use fleet::{
+    Differs, Extreme, FleetComparison, FleetGroup, FleetHost, FleetJudgement, FleetMerge,
+    FleetPromise, FleetTrial, HostDifference, HostState, HostVerdict, PromiseOnHost, Spread,
+    conclude, differences, traits,
 };
 pub use judgement::{
     Cause, Check, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement,

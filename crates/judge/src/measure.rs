@@ -31,6 +31,18 @@ impl Measure {
         }
     }
 
+    /// Its name in a study.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::IoBytes => "io.bytes",
+            Self::IoIos => "io.ios",
+            Self::CpuTime => "cpu.time",
+            Self::MemoryCurrent => "memory.current",
+            Self::MemoryDirty => "memory.dirty",
+            Self::MemoryRefaults => "memory.refaults",
+        }
+    }
+
     /// The table that holds its counters.
     pub(crate) const fn source(self) -> &'static str {
         match self {

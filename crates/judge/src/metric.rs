@@ -140,6 +140,34 @@ fn of_result(result: &WorkloadResult, name: &str) -> Option<f64> {
     })
 }
 
+/// The numbers of a trial's workloads that are worth comparing between runs, as
+/// `WORKLOAD.METRIC`: all metrics, and of latencies mean, median and the 99th percentile.
+pub(crate) fn comparable(trial: &TrialRecord) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for group in &trial.groups {
+        for workload in &group.workloads {
+            let own = own_name(group, workload);
+            let results = trial.repeats.iter().flat_map(|repeat| &repeat.workloads);
+            let results = results
+                .filter(|result| result.workload == workload.name && result.group == group.name);
+            for name in results.flat_map(names).filter(|name| is_worth_comparing(name)) {
+                let measure = format!("{own}.{name}");
+                if !found.contains(&measure) {
+                    found.push(measure);
+                }
+            }
+        }
+    }
+    found
+}
+
+fn is_worth_comparing(name: &str) -> bool {
+    let percentile = name.strip_suffix("_ns").and_then(|name| name.rsplit_once("_p"));
+    percentile.is_none_or(|(_, percentile)| {
+        matches!(percentile, "50" | "99") || percentile.parse::<f64>().is_err()
+    })
+}
+
 fn names(result: &WorkloadResult) -> Vec<String> {
     let latencies = result.latency.iter().flat_map(|(direction, latency)| {
         let percentiles =

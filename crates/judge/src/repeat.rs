@@ -62,6 +62,14 @@ impl<'r> Repeat<'r> {
         )
     }
 
+    /// A measure that nothing is promised about, on the same window as those that are.
+    pub(crate) fn resampled(&self, measure: Measure, groups: &[&str]) -> Result<Grid, String> {
+        match self.grids.iter().find(|(known, _)| *known == measure) {
+            Some((_, grid)) => grid.clone(),
+            None => resample(self.record, self.tables, measure, groups, self.start_ns, self.end_ns),
+        }
+    }
+
     /// Seconds of the judged window that samples cover.
     pub(crate) fn window_s(&self) -> f64 {
         let covered =

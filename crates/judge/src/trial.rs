@@ -3,7 +3,7 @@
 use assay_record::{Manifest, RelationRecord, RepeatRecord, Table, TrialRecord};
 
 use crate::figures;
-use crate::gates::{self, Evidence, Selection};
+use crate::gates::{self, Evidence, Gate, Selection};
 use crate::judgement::{TrialJudgement, Verdict};
 use crate::looks;
 use crate::measure::Measure;
@@ -26,6 +26,66 @@ fn told_iops(manifest: &Manifest) -> Option<f64> {
     told.first().copied().filter(|first| told.iter().all(|other| other == first))
 }
 
+/// A trial with its repeats on their windows and everything checked: what numbers are taken from.
+pub(crate) struct Prepared<'r> {
+    manifest: &'r Manifest,
+    number: usize,
+    trial: &'r TrialRecord,
+    groups: Vec<&'r str>,
+    counted: usize,
+    repeats: Vec<Repeat<'r>>,
+    gates: Vec<Gate>,
+}
+
+impl<'r> Prepared<'r> {
+    /// Sorts the repeats out, finds their windows and passes them through the gates, for the
+    /// promises of the trial and for what is wanted besides.
+    pub(crate) fn new(
+        manifest: &'r Manifest,
+        number: usize,
+        trial: &'r TrialRecord,
+        samples: &'r [Vec<Table>],
+        wanted: &[Wanted<'_>],
+    ) -> Self {
+        let measured = trial.groups.iter().filter(|group| is_measured(group));
+        let groups: Vec<&str> = measured.map(|group| group.name.as_str()).collect();
+        let mut promises: Vec<(Measure, &RelationRecord)> = trial
+            .promises
+            .iter()
+            .filter_map(|promise| Some((Measure::parse(&promise.measure)?, &promise.is)))
+            .collect();
+        promises.extend(wanted.iter().filter_map(|wanted| Some((wanted.sampled()?, &PLAIN))));
+        let selection = Selection::new(trial, samples);
+        let repeats = prepare(trial, &selection, &groups, &promises);
+        let evidence = Evidence {
+            host: &manifest.host,
+            trial,
+            told_iops: told_iops(manifest),
+            groups: &groups,
+            promises: &promises,
+            repeats: &repeats,
+        };
+        let gates = gates::all(&evidence, &selection);
+        Self { manifest, number, trial, groups, counted: selection.counted, repeats, gates }
+    }
+
+    /// What all promises of the trial are judged from.
+    pub(crate) fn subject(&self) -> Subject<'_> {
+        Subject {
+            seed: self.manifest.seed,
+            number: self.number as u64,
+            host: &self.manifest.host,
+            told_iops: told_iops(self.manifest),
+            trial: self.trial,
+            groups: &self.groups,
+            repeats: &self.repeats,
+            gates: &self.gates,
+            part: looks::part_of(self.trial),
+            draws: DRAWS,
+        }
+    }
+}
+
 /// Judges one combination of factors, and finds what comparisons with other trials want of it.
 pub(crate) fn judge_trial(
     manifest: &Manifest,
@@ -34,41 +94,9 @@ pub(crate) fn judge_trial(
     samples: &[Vec<Table>],
     wanted: &[Wanted<'_>],
 ) -> (TrialJudgement, Vec<Found>) {
-    let groups: Vec<&str> = trial
-        .groups
-        .iter()
-        .filter(|group| is_measured(group))
-        .map(|group| group.name.as_str())
-        .collect();
-    let mut promises: Vec<(Measure, &RelationRecord)> = trial
-        .promises
-        .iter()
-        .filter_map(|promise| Some((Measure::parse(&promise.measure)?, &promise.is)))
-        .collect();
-    promises.extend(wanted.iter().filter_map(|wanted| Some((wanted.sampled()?, &PLAIN))));
-    let selection = Selection::new(trial, samples);
-    let repeats = prepare(trial, &selection, &groups, &promises);
-    let evidence = Evidence {
-        host: &manifest.host,
-        trial,
-        told_iops: told_iops(manifest),
-        groups: &groups,
-        promises: &promises,
-        repeats: &repeats,
-    };
-    let gates = gates::all(&evidence, &selection);
-    let subject = Subject {
-        seed: manifest.seed,
-        number: number as u64,
-        host: &manifest.host,
-        told_iops: evidence.told_iops,
-        trial,
-        groups: &groups,
-        repeats: &repeats,
-        gates: &gates,
-        part: looks::part_of(trial),
-        draws: DRAWS,
-    };
+    let prepared = Prepared::new(manifest, number, trial, samples, wanted);
+    let subject = prepared.subject();
+    let repeats = &prepared.repeats;
     let records: Vec<_> = repeats.iter().map(|repeat| repeat.record).collect();
     let judged: Vec<_> =
         trial.promises.iter().map(|promise| promise::judge_promise(&subject, promise)).collect();
@@ -76,13 +104,13 @@ pub(crate) fn judge_trial(
     let judgement = TrialJudgement {
         factors: trial.factors.clone(),
         verdict: Verdict::worst(judged.iter().map(|promise| promise.verdict)),
-        repeats: selection.counted,
+        repeats: prepared.counted,
         promises: judged,
         window_s: repeats.iter().map(Repeat::window_s).sum(),
         warm_up_s: repeats.iter().map(|repeat| repeat.warm_up_s).fold(0.0, f64::max),
-        observer_cpu: observer_cpu(&repeats),
+        observer_cpu: observer_cpu(repeats),
         workloads: figures::figures(trial, &records),
-        validity: gates.iter().map(|gate| gate.check.clone()).collect(),
+        validity: prepared.gates.iter().map(|gate| gate.check.clone()).collect(),
     };
     (judgement, found)
 }

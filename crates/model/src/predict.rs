@@ -18,8 +18,8 @@ use crate::predict::disk::Answer;
 mod cpu;
 mod disk;
 
-/// How many groups are tried in search of the number from which on a promise breaks.
-const SEARCHED_TO: usize = 256;
+/// How many groups are tried at least in search of the number from which on a promise breaks.
+const SEARCHED_TO: usize = 64;
 
 /// Predicts every trial of a plan. `costs` are those of the calibration that `basis` names; kinds
 /// of requests that are not in it are assumed, and the trial says so.
@@ -34,6 +34,7 @@ pub fn predict(
 ) -> Prediction {
     let trials: Vec<TrialPrediction> =
         plan.trials.iter().map(|trial| of_trial(trial, facts, costs, seed)).collect();
+    let knees = knees(plan, &trials, facts, costs, seed);
     let verdicts: Vec<Verdict> =
         trials.iter().flat_map(|trial| &trial.promises).filter_map(|one| one.verdict).collect();
     let length = |slot: &assay_plan::Slot| {
@@ -47,7 +48,7 @@ pub fn predict(
         calibration: basis,
         verdict: (!verdicts.is_empty()).then(|| Verdict::worst(verdicts)),
         trials,
-        knees: knees(plan, facts, costs, seed),
+        knees,
         run_s: plan.slots.iter().map(length).sum(),
     }
 }
@@ -101,34 +102,55 @@ fn not_available(promise: &PromiseRecord, why: String) -> PromisePrediction {
 }
 
 /// One search for each promise on a disk's shares and each combination of the factors that do not
-/// count groups.
-fn knees(plan: &Plan, facts: &HostFacts, costs: &Costs, seed: u64) -> Vec<KneePrediction> {
-    let mut largest: Vec<(BTreeMap<String, Value>, usize)> = Vec::new();
+/// count groups. Numbers of groups that are trials of the study are not simulated again.
+fn knees(
+    plan: &Plan,
+    trials: &[TrialPrediction],
+    facts: &HostFacts,
+    costs: &Costs,
+    seed: u64,
+) -> Vec<KneePrediction> {
+    let mut families: Vec<(BTreeMap<String, Value>, Vec<usize>)> = Vec::new();
     for (number, trial) in plan.trials.iter().enumerate() {
         let held = held(trial, plan);
-        match largest.iter_mut().find(|(known, _)| *known == held) {
-            Some((_, best)) if trial.groups.len() > plan.trials[*best].groups.len() => {
-                *best = number;
-            }
-            Some(_) => {}
-            None => largest.push((held, number)),
+        match families.iter_mut().find(|(known, _)| *known == held) {
+            Some((_, numbers)) => numbers.push(number),
+            None => families.push((held, vec![number])),
         }
     }
     let mut found = Vec::new();
-    for (held, number) in largest {
-        let trial = &plan.trials[number];
-        let Ok(asked) = asked(trial, facts, costs) else { continue };
-        for promise in trial.promises.iter().filter(|promise| is_proportional(promise)) {
+    for (held, numbers) in families {
+        let size = |number: &usize| plan.trials[*number].groups.len();
+        let Some(largest) = numbers.iter().copied().max_by_key(size) else { continue };
+        let Ok(asked) = asked(&plan.trials[largest], facts, costs) else { continue };
+        let to = (2 * size(&largest)).next_power_of_two().max(SEARCHED_TO);
+        for (index, promise) in plan.trials[largest].promises.iter().enumerate() {
+            if !is_proportional(promise) {
+                continue;
+            }
+            let known = |count: usize| {
+                let number = numbers.iter().find(|number| size(number) == count)?;
+                trials.get(*number)?.promises.get(index)?.worst_error
+            };
+            let breaks_at = powers(to).find(|count| {
+                let error = known(*count).or_else(|| error_at(&asked, promise, *count, seed));
+                error.is_some_and(|error| error > promise.within)
+            });
             found.push(KneePrediction {
                 held: held.clone(),
                 measure: promise.measure.clone(),
                 within: promise.within,
-                breaks_at: breaks_at(&asked, promise, seed),
-                searched_to: SEARCHED_TO,
+                breaks_at,
+                searched_to: to,
             });
         }
     }
     found
+}
+
+/// 2, 4, 8, .. up to a number.
+fn powers(to: usize) -> impl Iterator<Item = usize> {
+    (1..usize::BITS).map(|power| 1_usize << power).take_while(move |count| *count <= to)
 }
 
 fn is_proportional(promise: &PromiseRecord) -> bool {
@@ -146,16 +168,10 @@ fn held(trial: &Trial, plan: &Plan) -> BTreeMap<String, Value> {
     factors(trial).into_iter().filter(|(name, _)| !counts(name)).collect()
 }
 
-fn breaks_at(asked: &Asked, promise: &PromiseRecord, seed: u64) -> Option<usize> {
-    let ladder = (1..).map(|power| 1_usize << power).take_while(|count| *count <= SEARCHED_TO);
-    for count in ladder {
-        let names = (0..count).map(|index| format!("group{}", index + 1)).collect();
-        let question = asked.question.with_groups(count);
-        let more = Asked { question, names, ..asked.clone() };
-        let found = Answer::of(&more, seed).promise(&more, promise);
-        if found.worst_error.is_some_and(|error| error > promise.within) {
-            return Some(count);
-        }
-    }
-    None
+/// The largest error of any of so many groups.
+fn error_at(asked: &Asked, promise: &PromiseRecord, count: usize, seed: u64) -> Option<f64> {
+    let names = (0..count).map(|index| format!("group{}", index + 1)).collect();
+    let question = asked.question.with_groups(count);
+    let more = Asked { question, names, ..asked.clone() };
+    Answer::of(&more, seed).promise(&more, promise).worst_error
 }

@@ -34,7 +34,7 @@ pub struct TrialScore {
 pub struct PromiseScore {
     /// What was measured.
     pub measure: String,
-    /// Mean over groups of `|predicted / found - 1|`.
+    /// Mean over groups of `|predicted / found - 1|`; 1 for a group that got nothing.
     pub mean_error: f64,
     /// The largest of them.
     pub worst_error: f64,
@@ -95,12 +95,17 @@ fn of_promise(
             let other = found.groups.iter().find(|one| one.name == group.name)?;
             // Where a quota is promised the judgement has rates, and the shares follow from them.
             let all: f64 = found.groups.iter().map(|one| one.rate).sum();
-            (other.rate > 0.0).then(|| (group.share, other.rate / all))
+            (all > 0.0).then(|| (group.share, other.rate / all))
         })
         .collect();
     let pairs = pairs.filter(|pairs| !pairs.is_empty())?;
     let count = pairs.len() as f64;
-    let errors = || pairs.iter().map(|(predicted, found)| (predicted / found - 1.0).abs());
+    // A group that got nothing where something was expected is off by all of it.
+    let error = |(predicted, found): &(f64, f64)| match *found > 0.0 {
+        true => (predicted / found - 1.0).abs(),
+        false => f64::from(u8::from(*predicted > 0.0)),
+    };
+    let errors = || pairs.iter().map(error);
     Some(PromiseScore {
         measure: found.measure.clone(),
         mean_error: errors().sum::<f64>() / count,

@@ -15,6 +15,7 @@ mod program;
 mod refusal;
 mod rights;
 mod setting;
+mod slice;
 mod step;
 mod trial;
 mod turns;
@@ -28,6 +29,7 @@ pub use place::PlacementPlan;
 pub use program::{Wanted, programs};
 pub use refusal::Refusal;
 pub use setting::SettingPlan;
+pub use slice::Slice;
 pub use step::{Step, steps};
 pub use trial::{
     AfterPlan, DiskPlan, GroupPlan, KnobPlan, Part, PlacePlan, Plan, ToolPlan, Trial, WorkloadPlan,

@@ -12,15 +12,19 @@ pub struct Slot {
 }
 
 /// Every repeat of every trial. A random order shuffles trials within each round of repeats, so
-/// that a host that drifts does so across all trials alike.
+/// that a host that drifts does so across all trials alike. An interleaved one goes forwards in one
+/// round and backwards in the next: over two rounds every trial runs at the same time on average,
+/// so that an even drift cancels to the last digit instead of on average over many rounds.
 #[must_use]
 pub fn order(trials: usize, repeats: u32, order: Order, seed: u64) -> Vec<Slot> {
     let mut state = seed;
     let mut slots = Vec::with_capacity(trials * repeats as usize);
     for repeat in 0..repeats {
         let mut round: Vec<usize> = (0..trials).collect();
-        if order == Order::Random {
-            shuffle(&mut round, &mut state);
+        match order {
+            Order::Random => shuffle(&mut round, &mut state),
+            Order::Interleaved if repeat % 2 == 1 => round.reverse(),
+            Order::Interleaved | Order::Given => {}
         }
         slots.extend(round.into_iter().map(|trial| Slot { trial, repeat }));
     }
@@ -51,7 +55,7 @@ mod tests {
 
     #[test]
     fn every_repeat_of_every_trial_runs_once_in_rounds() {
-        for kind in [Order::Random, Order::Given] {
+        for kind in [Order::Random, Order::Given, Order::Interleaved] {
             let slots = order(6, 3, kind, 7);
             for (round, chunk) in slots.chunks(6).enumerate() {
                 let mut trials: Vec<usize> = chunk.iter().map(|slot| slot.trial).collect();
@@ -68,6 +72,16 @@ mod tests {
         assert_ne!(order(6, 2, Order::Random, 7), order(6, 2, Order::Random, 8));
         let given: Vec<usize> = order(3, 1, Order::Given, 7).iter().map(|s| s.trial).collect();
         assert_eq!(given, [0, 1, 2]);
+    }
+
+    #[test]
+    fn interleaved_trials_run_at_the_same_time_on_average() {
+        let slots = order(2, 4, Order::Interleaved, 7);
+        let turns: Vec<usize> = slots.iter().map(|slot| slot.trial).collect();
+        assert_eq!(turns, [0, 1, 1, 0, 0, 1, 1, 0]);
+        let when =
+            |trial| -> usize { (0..turns.len()).filter(|place| turns[*place] == trial).sum() };
+        assert_eq!(when(0), when(1));
     }
 
     #[test]

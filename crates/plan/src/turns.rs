@@ -1,8 +1,8 @@
 //! Several plans as one, whose repeats take turns: what is compared must share the host's weather.
 
-use assay_study::Scalar;
+use assay_study::{Order, Scalar};
 
-use crate::order::Slot;
+use crate::order::order;
 use crate::trial::{Plan, Trial};
 
 /// The factor by which the trials of such a plan are told apart.
@@ -18,14 +18,8 @@ pub fn take_turns(arms: Vec<(String, Trial)>, rounds: u32) -> Plan {
         trial
     });
     let trials = named.collect();
-    let mut slots = Vec::with_capacity(count * rounds as usize);
-    for repeat in 0..rounds {
-        let round = (0..count).map(|trial| Slot { trial, repeat });
-        match repeat % 2 {
-            0 => slots.extend(round),
-            _ => slots.extend(round.rev()),
-        }
-    }
+    // Nothing is drawn in this order, so that it needs no seed.
+    let slots = order(count, rounds, Order::Interleaved, 0);
     Plan { trials, slots, comparisons: Vec::new(), references: Vec::new(), refusals: Vec::new() }
 }
 
@@ -61,8 +55,8 @@ mod tests {
     fn rounds_go_forwards_and_backwards_in_turn() {
         let arms = ["unchanged", "requests", "strict"].map(|name| (name.to_owned(), trial()));
         let plan = take_turns(arms.to_vec(), 2);
-        let order: Vec<usize> = plan.slots.iter().map(|slot| slot.trial).collect();
-        assert_eq!(order, [0, 1, 2, 2, 1, 0]);
+        let turns: Vec<usize> = plan.slots.iter().map(|slot| slot.trial).collect();
+        assert_eq!(turns, [0, 1, 2, 2, 1, 0]);
         assert_eq!(plan.trials[2].factors[CHANGED], Scalar::Text("strict".to_owned()));
     }
 }

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::Error;
 use crate::manifest::Manifest;
+use crate::schema;
 
 /// A run folder that is being written or read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +66,13 @@ impl RunFolder {
 
     /// Reads `manifest.json`.
     pub fn read_manifest(&self) -> Result<Manifest, Error> {
-        self.read_json("manifest.json")
+        let path = self.file("manifest.json");
+        let text = fs::read_to_string(&path).map_err(|cause| match cause.kind() {
+            std::io::ErrorKind::InvalidData => Error::new("read", &path, &"it is not text")
+                .with_hint("a copy or a disk damaged it; copy the run folder again"),
+            _ => Error::io("read", &path, &cause),
+        })?;
+        schema::parse(&text, &path)
     }
 
     /// Replaces a JSON document.

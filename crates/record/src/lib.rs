@@ -17,6 +17,8 @@ mod curve;
 mod error;
 mod event;
 mod folder;
+mod gather;
+mod glance;
 mod guest;
 mod ipc;
 mod manifest;
@@ -24,20 +26,27 @@ mod placement;
 mod recover;
 mod rows;
 mod run;
+mod schema;
 mod setting;
+mod shelf;
 mod stream;
 mod table;
+mod tail;
 
 pub use comparison::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, ReferenceRecord};
 pub use curve::{Curve, Mark};
 pub use error::Error;
 pub use event::{Event, EventLog, read_events};
 pub use folder::RunFolder;
+pub use gather::{Gathered, gather};
+pub use glance::{Glance, Stamp, State, glance, stamp};
 pub use guest::Guest;
 pub use placement::{Counted, NodeCounts, PlacementReading, PlacementRecord};
 pub use rows::RowBuffer;
 pub use run::Run;
+pub use schema::SCHEMA;
 pub use setting::{Dropped, SettingReading, SettingRecord};
+pub use shelf::{Shelf, runs};
 pub use stream::{SampleStream, read_growing, read_tables, to_parquet};
 
 pub use manifest::{
@@ -47,3 +56,4 @@ pub use manifest::{
     WorkloadRecord, WorkloadResult,
 };
 pub use table::{Column, Table};
+pub use tail::{SampleFile, Tail, sample_files};

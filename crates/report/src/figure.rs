@@ -12,6 +12,7 @@ mod memory_management;
 mod over_time;
 mod overview;
 mod page_nodes;
+mod ratios;
 mod series;
 mod spec;
 mod threads;
@@ -29,6 +30,7 @@ pub(crate) use frontier::frontier;
 pub(crate) use levels::levels;
 pub(crate) use overview::overview;
 pub(crate) use page_nodes::node_columns;
+pub(crate) use ratios::ratios;
 pub(crate) use threads::short;
 
 /// One figure of the page, or its empty place with the reason.
@@ -59,6 +61,16 @@ struct Drawing {
 }
 
 impl Figure {
+    /// A figure over the full width, of a spec that is complete, or of the reason why there is none.
+    pub(crate) fn of_spec(
+        id: String,
+        title: String,
+        reading: String,
+        spec: Result<Value, String>,
+    ) -> Result<Self, Error> {
+        Self::new(id, Drawing { part: "", title, reading, wide: true, spec }, false)
+    }
+
     fn new(id: String, drawing: Drawing, greyed: bool) -> Result<Self, Error> {
         let (spec, not_available) = match drawing.spec {
             Ok(spec) => (Some(for_script_element(&id, &spec)?), None),

@@ -6,10 +6,13 @@
 //! (`vendor/README.md`), so that a report opens from a memory stick in ten years.
 
 mod across;
+mod against;
 mod ascii;
 mod counters;
 mod error;
 mod figure;
+mod fleet;
+mod index;
 mod live;
 mod number;
 mod page;
@@ -28,6 +31,7 @@ use assay_record::{Manifest, Table};
 
 pub use ascii::ascii;
 pub use error::Error;
+pub use index::{IndexEntry, known as index_entries};
 pub use live::{Clock, Live, Place, Seen, Style, trial_line};
 
 /// The samples of a run: `[trial][repeat]` -> tables, trials in the order of the manifest.
@@ -88,10 +92,47 @@ pub fn judgement_text(title: &str, judgement: &Judgement, width: usize, color: b
     text::of_judgement(title, judgement, width, color)
 }
 
+/// The page of a comparison of two runs.
+pub fn comparison_html(comparison: &assay_judge::RunComparison) -> Result<String, Error> {
+    page::comparison(comparison)
+}
+
+/// A comparison of two runs for a terminal of `width` columns, with ANSI colours if `color`.
+#[must_use]
+pub fn comparison_text(
+    comparison: &assay_judge::RunComparison,
+    width: usize,
+    color: bool,
+) -> String {
+    text::against::render(comparison, width, color)
+}
+
+/// The page that lists runs, `runs/index.html`.
+pub fn index_html(entries: &[IndexEntry]) -> Result<String, Error> {
+    index::render(entries)
+}
+
 /// What interventions came to, for a terminal of `width` columns.
 #[must_use]
 pub fn explanation_text(explanation: &assay_judge::Explanation, width: usize) -> String {
     text::explanation::render(explanation, width)
+}
+
+/// The page of a fleet: what each host found, the spread between them, and in what they differ.
+pub fn fleet_html(judgement: &assay_judge::FleetJudgement) -> Result<String, Error> {
+    fleet::html(judgement)
+}
+
+/// The same for a terminal of `width` columns, with ANSI colours if `color`.
+#[must_use]
+pub fn fleet_text(judgement: &assay_judge::FleetJudgement, width: usize, color: bool) -> String {
+    text::fleet::render(judgement, width, color)
+}
+
+/// Where the tasks of a fleet are, for a terminal of `width` columns.
+#[must_use]
+pub fn fleet_hosts_text(hosts: &[assay_judge::FleetHost], width: usize, color: bool) -> String {
+    text::fleet::hosts_text(hosts, width, color)
 }
 
 /// What a search for the best setting came to, for a terminal of `width` columns.

@@ -1,6 +1,7 @@
 //! The HTML page: everything that templates need as plain data, and the rendering itself.
 
 mod across;
+mod against;
 mod changes;
 mod cost;
 mod headline;
@@ -25,6 +26,7 @@ use crate::figure::{self, Figure};
 use crate::vendor::{self, Library};
 use crate::{Samples, trial as trials_of_run};
 
+pub(crate) use against::render as comparison;
 pub(crate) use cost::Cost;
 pub(crate) use host::Host;
 
@@ -122,12 +124,15 @@ pub(crate) fn environment() -> Result<Environment<'static>, minijinja::Error> {
     for (name, text) in [
         ("report.html", include_str!("templates/report.html")),
         ("macros.html", include_str!("templates/macros.html")),
+        ("against.html", include_str!("templates/against.html")),
+        ("index.html", include_str!("templates/index.html")),
         ("across.html", include_str!("templates/across.html")),
         ("tuning.html", include_str!("templates/tuning.html")),
         ("trial.html", include_str!("templates/trial.html")),
         ("shares.html", include_str!("templates/shares.html")),
         ("details.html", include_str!("templates/details.html")),
         ("host.html", include_str!("templates/host.html")),
+        ("fleet.html", include_str!("templates/fleet.html")),
         ("recording.html", include_str!("templates/recording.html")),
     ] {
         environment.add_template(name, text)?;

@@ -1,7 +1,9 @@
 //! The judgement for a terminal.
 
 mod across;
+pub(crate) mod against;
 pub(crate) mod explanation;
+pub(crate) mod fleet;
 mod groups;
 mod layout;
 pub(crate) mod paint;

@@ -63,7 +63,7 @@ pub(crate) enum Shape {
     HugePages,
 }
 
-pub(crate) const ORDERS: &[&str] = &["random", "given"];
+pub(crate) const ORDERS: &[&str] = &["random", "given", "interleaved"];
 pub(crate) const STOPS: &[&str] = &["at_most", "decided"];
 pub(crate) const DISK_SOURCES: &[&str] = &["loop", "block", "directory", "null_blk"];
 pub(crate) const FORMATS: &[&str] = &["none", "ext4", "xfs"];

@@ -98,6 +98,9 @@ pub enum Order {
     Random,
     /// As written.
     Given,
+    /// As written in one round of repeats and backwards in the next (A B B A), so that a host that
+    /// drifts evenly moves all trials alike.
+    Interleaved,
 }
 
 /// How the beginning of a trial is left out.

@@ -63,7 +63,11 @@ fn carry_out(arguments: &ExplainArguments) -> Result<Code, Code> {
     let arms::Chosen { arms, trials } = tried;
     let plan = take_turns(trials, arguments.rounds);
     let name = format!("{}-explain", target.study.name);
-    let loaded = Loaded { study: target.study.clone(), text: recorded.manifest.study_text.clone() };
+    let loaded = Loaded {
+        study: target.study.clone(),
+        text: recorded.manifest.study_text.clone(),
+        beside: Vec::new(),
+    };
     let out = arguments.out.clone();
     let request = request(loaded, plan, facts, out, &name, recorded.manifest.seed)?;
     // What the laws say is written down before anything runs.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::command::index;
 use crate::command::run::{judge_run, open_run, show};
 use crate::command::sample::refuse_to_judge;
 use crate::exit::Code;
@@ -39,6 +40,7 @@ pub(crate) fn run(arguments: &JudgeArguments) -> Code {
     }
     match judge_run(&folder, &run) {
         Ok(judgement) => {
+            index::update_beside(&folder);
             show(&folder, &run.manifest, &judgement, arguments.json);
             Code::of_verdict(judgement.verdict)
         }

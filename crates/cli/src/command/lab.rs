@@ -1,7 +1,7 @@
 //! `assay lab`
 
 mod options;
-mod study;
+pub(crate) mod study;
 
 use std::io::Write;
 use std::process::ExitCode;

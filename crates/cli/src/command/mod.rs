@@ -1,12 +1,16 @@
 //! One file a command.
 
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod conform;
 pub(crate) mod exec;
 pub(crate) mod explain;
+pub(crate) mod export;
+pub(crate) mod fleet;
 pub(crate) mod groups;
 pub(crate) mod host;
+pub(crate) mod index;
 pub(crate) mod judge;
 pub(crate) mod lab;
 pub(crate) mod man;

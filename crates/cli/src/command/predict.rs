@@ -62,15 +62,21 @@ fn carry_out(arguments: &PredictArguments) -> Result<Code, Code> {
         talk::data(&text);
     } else {
         talk::data(&assay_report::prediction_text(&prediction, talk::width()));
-        talk::say(&format!(
-            "predicted in {:.3} s, {:.0} times faster than running it ({:.0} s)",
-            took.as_secs_f64(),
-            prediction.run_s / took.as_secs_f64().max(1e-6),
-            prediction.run_s
-        ));
+        if prediction.verdict.is_some() {
+            tell_time(&prediction, took);
+        }
     }
     let known = prediction.verdict.map(Code::of_verdict);
     Ok(known.unwrap_or(Code::Undecided))
+}
+
+fn tell_time(prediction: &Prediction, took: Duration) {
+    talk::say(&format!(
+        "predicted in {:.3} s, {:.0} times faster than running it ({:.0} s)",
+        took.as_secs_f64(),
+        prediction.run_s / took.as_secs_f64().max(1e-6),
+        prediction.run_s
+    ));
 }
 
 /// The prediction of a plan with what is known of this host's disk, and how long it took to make.

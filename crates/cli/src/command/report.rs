@@ -1,6 +1,9 @@
 //! `assay report`
 
+use std::path::Path;
+
 use crate::args::ReportArguments;
+use crate::command::index;
 use crate::command::run::{judge_run, open_run};
 use crate::command::sample;
 use crate::exit::Code;
@@ -8,7 +11,11 @@ use crate::talk;
 
 /// Writes the report of a recorded run again.
 pub(crate) fn run(arguments: &ReportArguments) -> Code {
-    let (folder, run) = match open_run(&arguments.run) {
+    let Some(run) = &arguments.run else {
+        let runs = arguments.index.as_deref().unwrap_or(Path::new("runs"));
+        return index::write(runs);
+    };
+    let (folder, run) = match open_run(run) {
         Ok(opened) => opened,
         Err(code) => return code,
     };
@@ -19,6 +26,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Code {
     };
     match written {
         Ok(()) => {
+            index::update_beside(&folder);
             talk::data(&folder.file("report.html").display().to_string());
             Code::Kept
         }

@@ -14,7 +14,9 @@ use jiff::Timestamp;
 
 use crate::args::RunArguments;
 use crate::command::check::check;
+use crate::command::export::Beside;
 use crate::command::predict;
+use crate::command::{compare, index};
 use crate::exit::Code;
 use crate::load::{Loaded, load};
 use crate::progress::Progress;
@@ -27,16 +29,29 @@ pub(crate) fn run(arguments: &RunArguments) -> Code {
         return check(&arguments.study, arguments.json);
     }
     match prepare(arguments) {
-        Ok(request) => carry_out(&request, arguments.json),
+        Ok(request) => carry_out(&request, arguments),
         Err(code) => code,
     }
 }
 
 /// Everything up to the first change of the host.
 fn prepare(arguments: &RunArguments) -> Result<Request, Code> {
-    let loaded = load(&arguments.study, arguments.json)?;
+    prepare_study(arguments, &|_| ())
+}
+
+/// The same of a study that is changed in a way that has no option.
+pub(crate) fn prepare_study(
+    arguments: &RunArguments,
+    change: &dyn Fn(&mut Study),
+) -> Result<Request, Code> {
+    let mut loaded = load(&arguments.study, arguments.json)?;
+    change(&mut loaded.study);
     let facts = facts_for(&loaded.study).map_err(|error| refuse(&error))?;
     let plan = plan_for(&loaded.study, &facts, arguments.study.seed);
+    let plan = match arguments.slice {
+        Some(slice) => plan.slice(slice),
+        None => plan,
+    };
     if !plan.refusals.is_empty() {
         for refusal in &plan.refusals {
             talk::error(refusal);
@@ -127,13 +142,39 @@ fn refuse_over_unfinished() -> Result<(), Code> {
     Err(Code::Host)
 }
 
-fn carry_out(request: &Request, as_json: bool) -> Code {
-    let finished = match execute(request) {
+fn carry_out(request: &Request, arguments: &RunArguments) -> Code {
+    let live = arguments.live_jsonl.as_deref();
+    let beside = match live.map(|out| Beside::start(request.folder.path(), out)).transpose() {
+        Ok(beside) => beside,
+        Err(code) => return code,
+    };
+    let finished = execute(request);
+    if let Some(beside) = beside {
+        beside.finish();
+    }
+    let finished = match finished {
         Ok(finished) => finished,
         Err(code) => return code,
     };
-    let verdict = conclude(request, &finished, as_json);
-    code(&finished, verdict)
+    let verdict = conclude(request, &finished, arguments.json);
+    index::update_beside(&request.folder);
+    let code = code(&finished, verdict);
+    match (&arguments.baseline, code) {
+        (Some(baseline), Code::Kept | Code::Broken | Code::Undecided) => {
+            compare::after_run(baseline, request.folder.path(), code)
+        }
+        _ => code,
+    }
+}
+
+/// Runs a request, writes its verdict and report and shows neither: the code that the run alone
+/// would end with.
+pub(crate) fn execute_study(request: &Request) -> Result<Code, Code> {
+    let finished = execute(request)?;
+    let judged = judge_finished(request, &finished);
+    let verdict = judged.map(|judgement| judgement.verdict).map_err(|error| talk::error(&error));
+    index::update_beside(&request.folder);
+    Ok(code(&finished, verdict.ok()))
 }
 
 /// Runs a request with progress on stderr, looking at the data where trials stop once decided.

@@ -138,6 +138,7 @@ fn conclude(request: &SampleRequest, sampled: &Sampled, as_json: bool) -> Code {
     if let Err(error) = &shown {
         talk::error(error);
     }
+    crate::command::index::update_beside(&request.folder);
     match sampled.exit_code {
         _ if sampled.interrupted.is_some() => Code::Interrupted,
         _ if sampled.failure.is_some() || shown.is_err() => Code::Host,

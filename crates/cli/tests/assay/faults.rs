@@ -83,6 +83,9 @@ fn the_page_cache_instead_of_the_disk_is_named_first_and_explained() {
     assert_eq!(found["causes"][0]["code"], "C-PAGE-CACHE", "{found:#}");
     assert_eq!(found["causes"][0]["finding"], "proven", "{found:#}");
     assert_eq!(found["arms"][0]["name"], "direct", "{found:#}");
+    let said = json(&out.join("predictions.json"));
+    assert_eq!(said[0]["cause"], "C-PAGE-CACHE", "{said:#}");
+    assert_eq!(said[0]["expect"], "vanishes", "{said:#}");
     let sentence = found["sentence"].as_str().unwrap();
     assert!(sentence.contains("direct = 1"), "{sentence}");
     // With direct I/O the disk moves what the workloads report, whatever else fails.

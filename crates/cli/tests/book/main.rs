@@ -6,6 +6,7 @@
 mod commands;
 mod extract;
 mod help;
+mod package;
 mod pages;
 mod program;
 mod shell;

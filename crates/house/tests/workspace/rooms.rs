@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::tree::root;
 
 /// The rooms from the ground up. A room may use those above it in this list and no others.
-const FLOORS: [&str; 23] = [
+const FLOORS: [&str; 25] = [
     "units",
     "diagnostic",
     "facts",
@@ -26,7 +26,9 @@ const FLOORS: [&str; 23] = [
     "judge",
     "model",
     "report",
+    "share",
     "lab",
+    "fleet",
     "cli",
     "bench",
 ];
@@ -46,8 +48,8 @@ const PURE: [&str; 10] = [
 ];
 
 /// Rooms that touch the host.
-const TOUCHES_THE_HOST: [&str; 9] =
-    ["kernel", "host", "testbed", "cgroup", "exec", "conform", "sample", "engine", "lab"];
+const TOUCHES_THE_HOST: [&str; 10] =
+    ["kernel", "host", "testbed", "cgroup", "exec", "conform", "sample", "engine", "lab", "fleet"];
 
 /// Own dependencies of each room, those for tests left out.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod across;
 #[cfg(test)]
+mod against;
+#[cfg(test)]
 mod causes;
 #[cfg(test)]
 mod coverage;

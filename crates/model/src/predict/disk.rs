@@ -24,7 +24,7 @@ impl Answer {
     pub(super) fn of(asked: &Asked, seed: u64) -> Self {
         match asked.obeyed_by.as_deref() {
             Some("iocost") => Self(by_model(asked)),
-            _ => Self(simulate(&asked.question, Effort::of(asked.question.members.len()), seed)),
+            _ => Self(simulate(&asked.question, Effort::of(&asked.question), seed)),
         }
     }
 

@@ -8,13 +8,14 @@
 
 use super::inject::Injection;
 use super::{Index, Sim};
-use crate::question::{Bfq, Member, Question};
+use crate::question::{Bfq, Member, Question, Scheduler};
 
 /// Sectors of 512 bytes.
 const SECTOR: f64 = 512.0;
 
-/// `bfq_default_max_budget`: what a turn has until the device's rate is known.
-const DEFAULT_BUDGET: f64 = 16.0 * 1024.0;
+/// Requests of a turn where BFQ finds the budget itself. It adapts to what each queue uses and to the
+/// rate of the device; shares hardly depend on it.
+const ADAPTED: f64 = 64.0;
 
 /// `BFQ_MIN_TT`: the least that a turn on a disk that does not turn is charged, seconds.
 const LEAST_TIME: f64 = 0.002;
@@ -29,6 +30,15 @@ const CAPPED: [f64; 2] = [0.57, 0.80];
 /// Where all together ask for more than the pool holds it is worth less: to this power of the part
 /// that the pool holds. Fitted as well.
 const SHORT: f64 = 0.4;
+
+/// Requests of a member that a turn has room for.
+pub(super) fn requests_of_a_turn(member: &Member, question: &Question) -> f64 {
+    let sectors = member.bytes as f64 / SECTOR;
+    match &question.scheduler {
+        Scheduler::Fifo => 1.0,
+        Scheduler::Bfq(bfq) => bfq.budget.map_or(ADAPTED, |budget| (budget / sectors).max(1.0)),
+    }
+}
 
 /// 1, or less for a member that the caps of the pool hold back.
 fn worth(member: &Member, question: &Question) -> f64 {
@@ -69,6 +79,8 @@ struct Turn {
 #[derive(Debug)]
 pub(super) struct Queues {
     bfq: Bfq,
+    /// Sectors of a turn.
+    budget: f64,
     entities: Vec<Entity>,
     /// Members with requests, in the order in which they came.
     active: Vec<Index>,
@@ -81,7 +93,8 @@ pub(super) struct Queues {
 
 impl Queues {
     pub(super) fn new(bfq: Bfq, question: &Question) -> Self {
-        let budget = bfq.budget.unwrap_or(DEFAULT_BUDGET);
+        let sectors = question.members.iter().map(|member| member.bytes as f64 / SECTOR);
+        let budget = bfq.budget.unwrap_or(ADAPTED * sectors.fold(1.0, f64::max));
         let entities = question
             .members
             .iter()
@@ -98,12 +111,22 @@ impl Queues {
             .collect();
         let injection = Injection::new(question.members.len());
         let active = Vec::new();
-        Self { bfq, entities, active, clock: 0.0, weights: 0.0, turn: None, waits: 0, injection }
+        Self {
+            bfq,
+            budget,
+            entities,
+            active,
+            clock: 0.0,
+            weights: 0.0,
+            turn: None,
+            waits: 0,
+            injection,
+        }
     }
 
     /// A member has a request that it may not have had before.
     pub(super) fn has_request(&mut self, index: Index, is_first: bool, now: f64, in_driver: u32) {
-        let budget = self.budget();
+        let budget = self.budget;
         let entity = &mut self.entities[index];
         if let Some(turn) = self.turn.as_mut().filter(|turn| turn.member == index) {
             turn.waiting = None;
@@ -124,10 +147,6 @@ impl Queues {
         self.active.push(index);
     }
 
-    fn budget(&self) -> f64 {
-        self.bfq.budget.unwrap_or(DEFAULT_BUDGET)
-    }
-
     /// The disk was held long enough: the turn ends, if it is still this wait.
     pub(super) fn gave_up_waiting(&mut self, number: u64, now: f64) -> bool {
         match self.turn {
@@ -144,7 +163,7 @@ impl Queues {
     fn end_turn(&mut self, now: f64, has_more: bool, by_time: bool) {
         let Some(turn) = self.turn.take() else { return };
         self.injection.over();
-        let whole = self.budget();
+        let whole = self.budget;
         let charge = self.charge(turn, now, by_time, whole);
         let weights = self.weights.max(1e-9);
         let entity = &mut self.entities[turn.member];

@@ -9,7 +9,7 @@ use crate::question::{Bfq, Member, Question, Scheduler};
 /// (BLK_DEF_MAX_SECTORS, include/linux/blkdev.h).
 const LARGEST: u64 = 1280 * 1024;
 
-/// Of the pool, the part that writers may fill under BFQ (`bfq_update_depths`).
+/// Of the pool, the part that writers may fill under BFQ (`bfq_limit_depth`).
 const FOR_WRITERS: f64 = 0.75;
 
 /// A member's state.

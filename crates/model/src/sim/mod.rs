@@ -43,11 +43,23 @@ impl Default for Effort {
     }
 }
 
+/// Least and most requests that a prediction simulates.
+const REQUESTS: std::ops::RangeInclusive<f64> = 12_000.0..=90_000.0;
+
+/// Turns that the group with the least weight should have.
+const TURNS: f64 = 5.0;
+
 impl Effort {
-    /// More for many groups: the lightest of them must have its turn often enough.
+    /// As many as it takes for the lightest group to have some turns: many for many groups, and for
+    /// turns of many requests.
     #[must_use]
-    pub fn of(groups: usize) -> Self {
-        let requests = 30_000 + 600 * groups.min(256) as u64;
+    pub fn of(question: &Question) -> Self {
+        let members = &question.members;
+        let weights = || members.iter().map(|member| member.weight);
+        let lightest = weights().fold(f64::INFINITY, f64::min);
+        let turn = members.iter().map(|member| bfq::requests_of_a_turn(member, question));
+        let needed = TURNS * turn.fold(1.0, f64::max) * weights().sum::<f64>() / lightest.max(1e-9);
+        let requests = needed.clamp(*REQUESTS.start(), *REQUESTS.end()) as u64;
         Self { requests, ..Self::default() }
     }
 }

@@ -165,7 +165,7 @@ struct Renewal {
 }
 
 /// Fewer turns than this say little.
-const FEW: usize = 4;
+const FEW: usize = 3;
 
 impl Renewal {
     fn of(turns: &[(f64, f64)], from: f64, run_s: f64) -> Option<Self> {

@@ -52,6 +52,10 @@ fn of_trial(trial: &TrialPrediction, width: usize) -> Vec<String> {
             "    ",
         ));
     }
+    if trial.promises.is_empty() {
+        let says = "  not available: it promises nothing by itself, and promises across trials are not in the model";
+        lines.extend(wrap(says, width, "    "));
+    }
     for promise in &trial.promises {
         lines.extend(of_promise(promise, width));
     }

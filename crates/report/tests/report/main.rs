@@ -5,7 +5,11 @@ mod browser;
 mod cases;
 mod fixture;
 #[cfg(test)]
+mod index;
+#[cfg(test)]
 mod live;
+#[cfg(test)]
+mod nodes;
 #[cfg(test)]
 mod page;
 #[cfg(test)]

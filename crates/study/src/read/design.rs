@@ -34,9 +34,11 @@ pub(crate) fn read(reader: &mut Reader<'_>, at: Option<&At<'_>>) -> Design {
     if let Some(repeats) = repeats(reader, &section) {
         design.repeats = repeats;
     }
-    if section.word(reader, "order", key::ORDERS) == Some("given") {
-        design.order = Order::Given;
-    }
+    design.order = match section.word(reader, "order", key::ORDERS) {
+        Some("given") => Order::Given,
+        Some("interleaved") => Order::Interleaved,
+        _ => Order::Random,
+    };
     design.ends = match section.word(reader, "ends", key::ENDS) {
         Some("all") => Ends::All,
         Some("time") => Ends::Time,

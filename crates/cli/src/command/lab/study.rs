@@ -130,7 +130,7 @@ fn study_in_guest(study: &str) -> (String, Option<Shown>) {
 }
 
 /// The arguments of `assay run` that say the same as these.
-fn words(arguments: &StudyArguments) -> Vec<Word> {
+pub(crate) fn words(arguments: &StudyArguments) -> Vec<Word> {
     // Every field is named, so that a new one is not forgotten here.
     let StudyArguments { study, set, repeats, at_most, stop, disk, scheduler, seed } = arguments;
     let mut words = vec![study.clone()];

@@ -45,7 +45,7 @@ pub(super) fn measure(
         return Err(Code::Host);
     }
     keep_points(&mut measured);
-    let loaded = Loaded { study, text: STUDY.to_owned() };
+    let loaded = Loaded { study, text: STUDY.to_owned(), beside: Vec::new() };
     let request = request(loaded, measured, facts.clone(), out, "calibration", 1)?;
     let finished = execute(&request)?;
     match code(&finished, Some(assay_judge::Verdict::Kept)) {

@@ -7,16 +7,11 @@ use assay_plan::Slot;
 use assay_record::{Manifest, RunFolder};
 
 use super::tour::Shown;
-use crate::progress::Screen;
-use crate::talk;
-
-/// Cells of the bar.
-const BAR: usize = 24;
+use crate::progress::{Line, bar};
 
 /// Shows what is being tried.
 pub(super) struct Progress {
-    /// `None` where stderr is no terminal that a line can be drawn on.
-    screen: Option<Screen>,
+    line: Line,
     shown: Shown,
     said: String,
     phase: String,
@@ -27,7 +22,7 @@ pub(super) struct Progress {
 impl Progress {
     pub(super) fn new(shown: Shown, length: Duration) -> Self {
         Self {
-            screen: talk::can_draw().then(Screen::default),
+            line: Line::new(),
             shown,
             said: String::new(),
             phase: String::new(),
@@ -38,27 +33,15 @@ impl Progress {
 
     /// Clears the moving line.
     pub(super) fn finish(&mut self) {
-        if let Some(screen) = &mut self.screen {
-            screen.clear(talk::size().columns);
-        }
+        self.line.finish();
     }
 
     fn draw(&mut self) {
-        let Some(screen) = &mut self.screen else { return };
         let gone = self.began.elapsed();
-        let part = (gone.as_secs_f64() / self.length.as_secs_f64()).clamp(0.0, 1.0);
-        let full = "=".repeat((part * BAR as f64) as usize);
+        let done = gone.as_secs_f64() / self.length.as_secs_f64();
         let left = self.length.saturating_sub(gone).as_secs();
-        let (name, columns) = (self.shown.borrow(), talk::size().columns);
-        let line = format!("[{full:<BAR$}] about {left} s left  {name}: {}", self.phase);
-        // What does not fit is what is said last.
-        screen.draw(vec![line.chars().take(columns.saturating_sub(1)).collect()], columns);
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.finish();
+        let name = self.shown.borrow().clone();
+        self.line.draw(&format!("{} about {left} s left  {name}: {}", bar(done, 24), self.phase));
     }
 }
 
@@ -66,8 +49,8 @@ impl Observer for Progress {
     fn phase(&mut self, _: Slot, text: &str) {
         text.clone_into(&mut self.phase);
         let name = self.shown.borrow().clone();
-        if self.screen.is_none() && self.said != name {
-            talk::say(&format!("{:4.0} s: {name}", self.began.elapsed().as_secs_f64()));
+        if !self.line.moves() && self.said != name {
+            self.line.say(&format!("{:4.0} s: {name}", self.began.elapsed().as_secs_f64()));
             self.said = name;
         }
         self.draw();
@@ -82,10 +65,7 @@ impl Observer for Progress {
     }
 
     fn remark(&mut self, text: &str) {
-        match &mut self.screen {
-            Some(screen) => screen.above(text, talk::size().columns),
-            None => talk::say(text),
-        }
+        self.line.say(text);
     }
 
     fn ended(&mut self, _: Slot, _: &Manifest, _: &RunFolder) {}

@@ -1,0 +1,272 @@
+//! `assay fleet`
+
+mod show;
+mod submit;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use assay_fleet::{
+    Fleet, FleetFolder, Limit, Slurm, TaskState, cancel, carry_out, collect, states, wait, write,
+};
+use assay_judge::{FleetJudgement, HostState, Verdict};
+use assay_kernel::signal;
+use clap::{Args, Subcommand};
+
+use crate::args::StudyArguments;
+use crate::exit::Code;
+use crate::talk;
+use show::Lines;
+
+/// What can be done with many hosts.
+#[derive(Debug, Subcommand)]
+pub(crate) enum FleetCommand {
+    /// Submit a study to Slurm, one run a host; wait, collect, report
+    Run(Box<FleetRunArguments>),
+    /// Submit again what failed or was lost of a fleet; wait, collect, report
+    Resume(FleetResumeArguments),
+    /// Where the tasks of a fleet are
+    Status(FleetArguments),
+    /// Merge what the hosts have brought so far into one report
+    Collect(FleetArguments),
+    /// Cancel a fleet; every host is put back first
+    Cancel(FleetCancelArguments),
+    /// Carry out one task on this host; the job script calls it
+    Task(FleetTaskArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FleetRunArguments {
+    #[command(flatten)]
+    study: StudyArguments,
+    /// These nodes, as Slurm writes lists of them: `node1,node[3-5]`
+    #[arg(long, value_name = "LIST", conflicts_with = "nodes", help_heading = "Fleet")]
+    hosts: Option<String>,
+    /// So many nodes, idle ones first; every node by default
+    #[arg(long, value_name = "N", help_heading = "Fleet",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    nodes: Option<u32>,
+    /// The nodes of this partition; Slurm's default by default
+    #[arg(long, value_name = "NAME", help_heading = "Fleet")]
+    partition: Option<String>,
+    /// Divide the trials into this many parts, and the hosts among them, instead of running all
+    /// trials on every host; as many parts as hosts by default
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "0",
+          help_heading = "Fleet")]
+    slices: Option<usize>,
+    /// A folder that all hosts share under the same path; fleets are made in it
+    #[arg(long, value_name = "DIR", default_value = "runs", help_heading = "Fleet")]
+    shared: PathBuf,
+    /// The fleet's own folder; `SHARED/<time>-<study>-fleet` by default
+    #[arg(long, value_name = "DIR", help_heading = "Fleet")]
+    out: Option<PathBuf>,
+    /// How long the run of a host may take, where the plan cannot tell (a long preparation)
+    #[arg(long, value_name = "DURATION", value_parser = crate::args::duration,
+          help_heading = "Fleet")]
+    time_limit: Option<Duration>,
+    /// The program on the hosts; this one's path by default
+    #[arg(long, value_name = "PATH", help_heading = "Fleet")]
+    program: Option<PathBuf>,
+    /// Submit and leave; `assay fleet status` and `collect` do the rest
+    #[arg(long, help_heading = "Fleet")]
+    detach: bool,
+    /// Print fleet-verdict.json instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FleetResumeArguments {
+    /// The folder of a fleet
+    fleet: PathBuf,
+    /// Submit and leave
+    #[arg(long)]
+    detach: bool,
+    /// Print fleet-verdict.json instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FleetArguments {
+    /// The folder of a fleet
+    fleet: PathBuf,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FleetCancelArguments {
+    /// The folder of a fleet
+    fleet: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FleetTaskArguments {
+    /// The folder of the fleet
+    fleet: PathBuf,
+    /// The number of the task, $SLURM_ARRAY_TASK_ID
+    task: usize,
+    /// The job that it belongs to, $SLURM_ARRAY_JOB_ID
+    #[arg(long, value_name = "N")]
+    job: u64,
+}
+
+/// Carries out one of them.
+pub(crate) fn run(command: &FleetCommand) -> ExitCode {
+    let done = match command {
+        FleetCommand::Run(arguments) => submit::run(arguments),
+        FleetCommand::Resume(arguments) => submit::resume(arguments),
+        FleetCommand::Status(arguments) => status(arguments),
+        FleetCommand::Collect(arguments) => gather(arguments),
+        FleetCommand::Cancel(arguments) => end(arguments),
+        FleetCommand::Task(arguments) => return task(arguments),
+    };
+    done.unwrap_or_else(|code| code).into()
+}
+
+/// Opens a fleet and finds a Slurm that answers.
+fn open(path: &std::path::Path) -> Result<(FleetFolder, Fleet, Slurm), Code> {
+    let (folder, fleet) = read(path)?;
+    Ok((folder, fleet, Slurm::find().map_err(|error| refuse(&error))?))
+}
+
+/// Opens a fleet.
+fn read(path: &std::path::Path) -> Result<(FleetFolder, Fleet), Code> {
+    let opened = FleetFolder::open(path).and_then(|folder| {
+        let fleet = folder.read_fleet()?;
+        Ok((folder, fleet))
+    });
+    opened.map_err(|error| {
+        talk::error(&error);
+        Code::Usage
+    })
+}
+
+fn refuse(error: &dyn std::fmt::Display) -> Code {
+    talk::error(error);
+    Code::Host
+}
+
+fn status(arguments: &FleetArguments) -> Result<Code, Code> {
+    let (folder, fleet) = read(&arguments.fleet)?;
+    let slurm = Slurm::of(&fleet);
+    let found = states(&folder, &fleet, &slurm);
+    let judgement = collect(&folder, &fleet, &found, &slurm);
+    if arguments.json {
+        let text =
+            serde_json::to_string_pretty(&judgement.hosts).map_err(|error| refuse(&error))?;
+        talk::data(&text);
+    } else {
+        talk::data(&assay_report::fleet_hosts_text(
+            &judgement.hosts,
+            talk::width(),
+            talk::colors_data(),
+        ));
+    }
+    Ok(Code::Kept)
+}
+
+fn gather(arguments: &FleetArguments) -> Result<Code, Code> {
+    let (folder, fleet) = read(&arguments.fleet)?;
+    let slurm = Slurm::of(&fleet);
+    let found = states(&folder, &fleet, &slurm);
+    conclude(&folder, &fleet, &slurm, &found, arguments.json)
+}
+
+fn end(arguments: &FleetCancelArguments) -> Result<Code, Code> {
+    let (folder, fleet, slurm) = open(&arguments.fleet)?;
+    signal::note_interruptions();
+    cancel(&fleet, &slurm).map_err(|error| refuse(&error))?;
+    talk::say("the jobs are cancelled; waiting until every host is put back");
+    let mut lines = Lines::new();
+    let interrupted = wait(&folder, &fleet, &slurm, &mut lines).map_err(|error| refuse(&error))?;
+    lines.finish();
+    if interrupted.is_some() {
+        return Ok(Code::Interrupted);
+    }
+    talk::data("every task has ended");
+    Ok(Code::Kept)
+}
+
+fn task(arguments: &FleetTaskArguments) -> ExitCode {
+    let ended = FleetFolder::open(&arguments.fleet)
+        .and_then(|folder| carry_out(&folder, arguments.task, arguments.job));
+    match ended {
+        Ok(end) => {
+            if let Some(why) = &end.why {
+                talk::error(why);
+            }
+            let code = end.code.and_then(|code| u8::try_from(code).ok());
+            code.map_or(Code::Host.into(), ExitCode::from)
+        }
+        Err(error) => refuse(&error).into(),
+    }
+}
+
+/// Waits for a fleet that was just submitted, then collects it.
+fn wait_and_conclude(
+    folder: &FleetFolder,
+    fleet: &Fleet,
+    slurm: &Slurm,
+    as_json: bool,
+) -> Result<Code, Code> {
+    let mut lines = Lines::new();
+    let interrupted = wait(folder, fleet, slurm, &mut lines).map_err(|error| refuse(&error))?;
+    lines.finish();
+    let found = states(folder, fleet, slurm);
+    let code = conclude(folder, fleet, slurm, &found, as_json)?;
+    Ok(match (interrupted, code) {
+        (Some(_), Code::RestoreIncomplete) | (None, _) => code,
+        (Some(_), _) => Code::Interrupted,
+    })
+}
+
+/// Merges what there is, writes it and shows it.
+fn conclude(
+    folder: &FleetFolder,
+    fleet: &Fleet,
+    slurm: &Slurm,
+    found: &[TaskState],
+    as_json: bool,
+) -> Result<Code, Code> {
+    let judgement = collect(folder, fleet, found, slurm);
+    for (path, why) in write(folder, &judgement).map_err(|error| refuse(&error))? {
+        talk::say(&format!("samples left out: {}: {why}", path.display()));
+    }
+    if as_json {
+        let path = folder.file("fleet-verdict.json");
+        talk::data(&std::fs::read_to_string(&path).map_err(|error| refuse(&error))?);
+    } else {
+        talk::data(&assay_report::fleet_text(&judgement, talk::width(), talk::colors_data()));
+        talk::data(&format!("report: {}", folder.file("report.html").display()));
+    }
+    Ok(code(&judgement))
+}
+
+/// The exit code of docs/cli.md for what the hosts found.
+fn code(judgement: &FleetJudgement) -> Code {
+    let has = |code: Code| judgement.hosts.iter().any(|host| host.code == Some(code as i32));
+    let none = judgement.hosts.iter().all(|host| host.verdict.is_none());
+    let in_progress = |state| matches!(state, HostState::Waiting | HostState::Running);
+    if judgement.restored == Some(false) || has(Code::RestoreIncomplete) {
+        return Code::RestoreIncomplete;
+    }
+    if has(Code::Workload) {
+        return Code::Workload;
+    }
+    if none && !judgement.hosts.iter().any(|host| in_progress(host.state)) {
+        return Code::Host;
+    }
+    match judgement.verdict {
+        Verdict::Void if none => Code::Undecided,
+        verdict => Code::of_verdict(verdict),
+    }
+}
+
+/// The limit of a study's tasks.
+fn limit(asked: Option<Duration>, windows: Duration, repeats: usize, turns: usize) -> Limit {
+    asked.map_or_else(|| assay_fleet::limit(windows, repeats, turns), Limit::asked)
+}

@@ -1,0 +1,50 @@
+//! No Slurm, a Slurm without configuration, and folders that are no fleet.
+
+use crate::bench::Bench;
+
+#[test]
+fn without_slurm_a_fleet_is_refused_with_the_remedy_and_nothing_is_made() {
+    let bench = Bench::aside();
+    let mut command = bench.program();
+    // fio is not looked for either, which is no reason: hosts of the fleet must have it.
+    command.args(["fleet", "run", "cpu-weight"]).env("PATH", bench.folder());
+    let ended = bench.finish(command);
+    ended.assert_code(4);
+    ended.assert_says(&["Slurm is not installed here", "slurm-client"]);
+    assert!(!bench.path("runs").exists());
+}
+
+#[test]
+fn a_slurm_without_configuration_is_named_with_what_to_set() {
+    if super::Cluster::why_not().is_some() {
+        assay_testbed::skip("a Slurm without configuration", "Slurm is not installed");
+        return;
+    }
+    let bench = Bench::aside();
+    let mut command = bench.program();
+    command.args(["fleet", "run", "cpu-weight"]).env("SLURM_CONF", bench.path("none.conf"));
+    let ended = bench.finish(command);
+    ended.assert_code(4);
+    ended.assert_says(&["SLURM_CONF"]);
+    assert!(!bench.path("runs").exists());
+}
+
+#[test]
+fn a_study_with_a_mistake_is_found_before_slurm_is_asked() {
+    let bench = Bench::aside();
+    let mut command = bench.program();
+    command.args(["fleet", "run", "cpu-weight", "--set", "gruops=4"]).env("PATH", bench.folder());
+    let ended = bench.finish(command);
+    ended.assert_code(2);
+    ended.assert_says(&["groups"]);
+}
+
+#[test]
+fn a_folder_that_is_no_fleet_is_said_to_be_none() {
+    let bench = Bench::aside();
+    for command in ["status", "collect", "cancel", "resume"] {
+        let ended = bench.assay(["fleet", command, "."]);
+        ended.assert_code(2);
+        ended.assert_says(&["fleet.json"]);
+    }
+}

@@ -1,0 +1,265 @@
+//! A Slurm of four nodes on one host, as Debian packages it: munged, slurmctld and four slurmd on
+//! ports of their own, with keys, configuration and state below a temporary folder.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::kill;
+
+/// How many nodes there are.
+const NODES: usize = 4;
+
+const PROGRAMS: [&str; 5] = ["munged", "slurmctld", "slurmd", "sbatch", "squeue"];
+
+/// A cluster that runs. When it goes away, so do its processes and its files.
+pub(crate) struct Cluster {
+    place: TempDir,
+    munge: Child,
+    controller: Option<Child>,
+    nodes: Vec<Option<Child>>,
+}
+
+impl Cluster {
+    /// Why there can be none here.
+    pub(crate) fn why_not() -> Option<String> {
+        let missing = PROGRAMS.into_iter().find(|program| find(program).is_none())?;
+        Some(format!("{missing} is not installed (scripts/setup does it)"))
+    }
+
+    /// Starts it and waits until every node is idle.
+    pub(crate) fn start() -> Self {
+        let place = tempfile::Builder::new().prefix("assay-slurm-").tempdir().unwrap();
+        let root = place.path();
+        fs::set_permissions(root, fs::Permissions::from_mode(0o755)).unwrap();
+        for part in ["state", "spool", "log", "munge", "run"] {
+            fs::create_dir(root.join(part)).unwrap();
+        }
+        let munge = start_munge(root);
+        fs::write(root.join("slurm.conf"), configuration(root)).unwrap();
+        let mut cluster =
+            Self { place, munge, controller: None, nodes: (0..NODES).map(|_| None).collect() };
+        let controller = cluster.daemon("slurmctld", &["-c"], "slurmctld");
+        cluster.controller = Some(controller);
+        for node in 0..NODES {
+            cluster.start_node(node);
+        }
+        cluster.wait_until_idle();
+        cluster
+    }
+
+    /// What SLURM_CONF must name.
+    pub(crate) fn configuration(&self) -> PathBuf {
+        self.place.path().join("slurm.conf")
+    }
+
+    fn daemon(&self, program: &str, more: &[&str], log: &str) -> Child {
+        let log = File::create(self.place.path().join("log").join(log)).unwrap();
+        Command::new(find(program).unwrap())
+            .args(more)
+            .arg("-D")
+            .arg("-f")
+            .arg(self.configuration())
+            .env("SLURM_CONF", self.configuration())
+            .current_dir(self.place.path())
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .spawn()
+            .unwrap()
+    }
+
+    /// Starts the daemon of a node, counted from 0.
+    pub(crate) fn start_node(&mut self, node: usize) {
+        let name = format!("assay{}", node + 1);
+        self.nodes[node] = Some(self.daemon("slurmd", &["-N", &name], &name));
+    }
+
+    /// What a power cut does: the node's daemon, the step that minds the task, the task, its run
+    /// and all workloads are gone at once, and nobody has put anything back.
+    pub(crate) fn kill_node(&mut self, node: usize, task: &Value) {
+        let task = u32::try_from(task["pid"].as_u64().unwrap()).unwrap();
+        if let Some(mut daemon) = self.nodes[node].take() {
+            daemon.kill().unwrap();
+            daemon.wait().unwrap();
+        }
+        kill(parent(task));
+        let name = format!("SLURMD_NODENAME=assay{}", node + 1);
+        let conf = self.configuration().display().to_string();
+        // Workloads may be started while this goes on, so it is done until nobody is left.
+        for _ in 0..50 {
+            let there = processes_with(&[&name, &conf]);
+            if there.is_empty() {
+                return;
+            }
+            there.into_iter().for_each(kill);
+            sleep(Duration::from_millis(20));
+        }
+        panic!("processes of the node are left");
+    }
+
+    /// Waits until Slurm would give every node a job.
+    pub(crate) fn wait_until_idle(&self) {
+        let deadline = Instant::now() + Duration::from_secs(120);
+        loop {
+            let states = self.ask("sinfo", &["--noheader", "--Node", "--format=%T"]);
+            if states.lines().count() == NODES && states.lines().all(|state| state == "idle") {
+                return;
+            }
+            assert!(Instant::now() < deadline, "nodes are {states:?}\n{}", self.logs());
+            sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// Jobs that wait or run, one a line.
+    pub(crate) fn queued(&self) -> String {
+        self.ask("squeue", &["--noheader"])
+    }
+
+    fn ask(&self, program: &str, words: &[&str]) -> String {
+        let output = Command::new(find(program).unwrap())
+            .args(words)
+            .env("SLURM_CONF", self.configuration())
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn logs(&self) -> String {
+        let logs = assay_testbed::entries(&self.place.path().join("log"));
+        let tail = |path: &PathBuf| {
+            let text = fs::read(path).unwrap_or_default();
+            let text = String::from_utf8_lossy(&text).into_owned();
+            let lines: Vec<&str> = text.lines().collect();
+            format!("{}:\n{}\n", path.display(), lines[lines.len().saturating_sub(8)..].join("\n"))
+        };
+        logs.iter().map(tail).collect()
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let nodes = self.nodes.iter_mut().filter_map(Option::take);
+        for mut daemon in nodes.chain(self.controller.take()) {
+            let _ = daemon.kill();
+            let _ = daemon.wait();
+        }
+        // Steps and jobs that a failed test has left: no other process knows this folder.
+        let place = self.place.path().display().to_string();
+        processes_with(&[&place]).into_iter().filter(|id| *id != std::process::id()).for_each(kill);
+        let _ = self.munge.kill();
+        let _ = self.munge.wait();
+    }
+}
+
+/// munged with a key and a socket of this cluster's own.
+fn start_munge(root: &Path) -> Child {
+    let folder = root.join("munge");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    let mut key = [0; 128];
+    File::open("/dev/urandom").unwrap().read_exact(&mut key).unwrap();
+    fs::write(folder.join("key"), key).unwrap();
+    fs::set_permissions(folder.join("key"), fs::Permissions::from_mode(0o400)).unwrap();
+    let option = |name: &str, path: PathBuf| format!("--{name}={}", path.display());
+    let child = Command::new(find("munged").unwrap())
+        .arg("--foreground")
+        .arg(option("key-file", folder.join("key")))
+        .arg(option("socket", root.join("run/munge.socket")))
+        .arg(option("pid-file", folder.join("pid")))
+        .arg(option("log-file", folder.join("log")))
+        .arg(option("seed-file", folder.join("seed")))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !root.join("run/munge.socket").exists() {
+        assert!(Instant::now() < deadline, "munged does not answer");
+        sleep(Duration::from_millis(20));
+    }
+    child
+}
+
+/// slurm.conf(5). Nodes that do not answer are down after ten seconds instead of five minutes.
+fn configuration(root: &Path) -> String {
+    let root = root.display();
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let host = host.trim();
+    // Held together, so that no two are the same.
+    let sockets: Vec<TcpListener> =
+        (0..=NODES).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    let ports: Vec<u16> =
+        sockets.iter().map(|socket| socket.local_addr().unwrap().port()).collect();
+    let nodes: String = (0..NODES)
+        .map(|node| {
+            format!(
+                "NodeName=assay{} NodeHostname={host} NodeAddr=127.0.0.1 Port={} CPUs=1\n",
+                node + 1,
+                ports[node + 1]
+            )
+        })
+        .collect();
+    format!(
+        "ClusterName=assaytest\n\
+         SlurmctldHost={host}(127.0.0.1)\n\
+         SlurmctldPort={}\n\
+         AuthType=auth/munge\n\
+         AuthInfo=socket={root}/run/munge.socket\n\
+         CredType=cred/munge\n\
+         SlurmUser=root\n\
+         SlurmdUser=root\n\
+         StateSaveLocation={root}/state\n\
+         SlurmdSpoolDir={root}/spool/%n\n\
+         SlurmctldPidFile={root}/slurmctld.pid\n\
+         SlurmdPidFile={root}/slurmd-%n.pid\n\
+         ProctrackType=proctrack/pgid\n\
+         TaskPlugin=task/none\n\
+         JobAcctGatherType=jobacct_gather/none\n\
+         AccountingStorageType=accounting_storage/none\n\
+         SelectType=select/cons_tres\n\
+         SelectTypeParameters=CR_CPU\n\
+         SwitchType=switch/none\n\
+         MpiDefault=none\n\
+         ReturnToService=2\n\
+         SlurmdTimeout=10\n\
+         SchedulerParameters=sched_interval=1,batch_sched_delay=0,bf_interval=1\n\
+         {nodes}\
+         PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n",
+        ports[0]
+    )
+}
+
+fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/sbin", "/sbin"].map(PathBuf::from))
+        .map(|folder| folder.join(program))
+        .find(|candidate| candidate.is_file())
+}
+
+/// The parent of a process (proc_pid_stat(5): the second field behind the name).
+fn parent(id: u32) -> u32 {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
+    let (_, rest) = stat.rsplit_once(')').unwrap();
+    rest.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// Processes whose environment contains all of these.
+fn processes_with(texts: &[&str]) -> Vec<u32> {
+    let ids = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let id: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
+        let environment = fs::read(format!("/proc/{id}/environ")).ok()?;
+        let environment = String::from_utf8_lossy(&environment).into_owned();
+        texts.iter().all(|text| environment.contains(text)).then_some(id)
+    });
+    ids.collect()
+}

@@ -1,0 +1,109 @@
+//! `assay export` of a real run, and the guide in docs/notebook.md run on it.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::bench::Bench;
+use crate::study::Weights;
+use assay_testbed::skip;
+
+/// The blocks of Python in the guide, in their order.
+fn blocks() -> Vec<String> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/notebook.md");
+    let text = fs::read_to_string(path).unwrap();
+    let blocks = text.split("```python\n").skip(1);
+    blocks.map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+}
+
+/// A Python that has both libraries: `scripts/setup` makes one where the network allows it.
+fn python() -> Result<PathBuf, String> {
+    let named = std::env::var_os("ASSAY_NOTEBOOK_PYTHON").map(PathBuf::from);
+    let own = PathBuf::from("/var/cache/assay/notebook/bin/python");
+    let any = [named, Some(own), Some(PathBuf::from("python3"))];
+    let has_both = |python: &PathBuf| {
+        let asked = Command::new(python).args(["-c", "import polars, duckdb"]).output();
+        asked.is_ok_and(|answer| answer.status.success())
+    };
+    any.into_iter().flatten().find(has_both).ok_or_else(|| {
+        "no python3 with polars and duckdb; `scripts/setup` installs them".to_owned()
+    })
+}
+
+#[test]
+fn a_real_run_is_exported_in_every_form_and_the_guide_runs_on_it() {
+    let Some(bench) = Bench::on_host("exporting a run") else { return };
+    let study = Weights { groups: 2, ..Weights::small() }.text();
+    let study = bench.write("study.toml", &study);
+    let ended = bench.run(&study, &["--live-jsonl", "live.jsonl"]);
+    ended.assert_verdict();
+    bench.assert_host_is_as_before("after the run");
+
+    let live = fs::read_to_string(bench.path("live.jsonl")).unwrap();
+    let lines: Vec<Value> = live.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |table: &str| lines.iter().filter(|line| line["table"] == table).count();
+    assert!(of("events") > 3 && of("live") > 50, "{} lines", lines.len());
+    assert!(lines.iter().any(|line| line["source"] == "io" && line["read_bytes"].is_u64()));
+
+    bench.assay(["export", "run", "--out", "tables"]).assert_code(0);
+    for table in ["runs", "trials", "promises", "workloads", "samples"] {
+        let bytes = fs::read(bench.path("tables").join(format!("{table}.parquet"))).unwrap();
+        assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "{table}");
+    }
+    bench.assay(["export", "run", "--to", "csv", "--no-samples", "--out", "csv"]).assert_code(0);
+    let promises = fs::read_to_string(bench.path("csv").join("promises.csv")).unwrap();
+    assert!(promises.starts_with("run,trial,promise,measure") && promises.contains("task2"));
+    assert!(!bench.path("csv").join("samples.csv").exists());
+
+    let metrics = bench.assay(["export", "run", "--to", "openmetrics"]).stdout;
+    assert!(metrics.contains("assay_promise{") && metrics.ends_with("# EOF\n"), "{metrics}");
+    let fio: Value =
+        serde_json::from_str(&bench.assay(["export", "run", "--to", "fio"]).stdout).unwrap();
+    assert!(fio["jobs"][0]["read"]["bw_bytes"].as_u64().unwrap() > 0, "{fio}");
+    // fio's jobs were stopped when their time was up, so that they took exactly that.
+    let refused = bench.assay(["export", "run", "--to", "hyperfine"]);
+    refused.assert_code(2);
+    assert!(refused.stderr.contains("stopped when its time was up"), "{}", refused.stderr);
+
+    many_runs_need_no_more_memory_than_few(&bench);
+    guide(&bench);
+}
+
+/// Sixty runs under a limit of memory that sixty runs at once would not fit into: each is a link to
+/// the real one, under a name of its own.
+fn many_runs_need_no_more_memory_than_few(bench: &Bench) {
+    let runs = bench.path("runs");
+    fs::create_dir(&runs).unwrap();
+    for number in 0..60 {
+        symlink(bench.out(), runs.join(format!("run-{number:02}"))).unwrap();
+    }
+    fs::create_dir_all(runs.join("half")).unwrap();
+    fs::write(runs.join("half/manifest.json"), "{\"schema\": 1, ").unwrap();
+    let mut command = Command::new("sh");
+    let limited = "ulimit -v 600000; exec \"$0\" export runs --out merged";
+    command.args(["-c", limited, env!("CARGO_BIN_EXE_assay")]);
+    bench.settle(&mut command);
+    let ended = bench.finish(command);
+    ended.assert_code(0);
+    assert!(ended.stderr.contains("runs/half is left out"), "{}", ended.stderr);
+    let one = fs::metadata(bench.path("tables").join("samples.parquet")).unwrap().len();
+    let all = fs::metadata(bench.path("merged").join("samples.parquet")).unwrap().len();
+    assert!(all > 20 * one, "{all} bytes for sixty, {one} for one");
+}
+
+fn guide(bench: &Bench) {
+    let python = match python() {
+        Ok(python) => python,
+        Err(why) => return skip("the guide in docs/notebook.md", &why),
+    };
+    let blocks = blocks();
+    assert!(blocks.len() >= 6, "{} blocks", blocks.len());
+    let script = bench.write("guide.py", &blocks.join("\n"));
+    let ran = Command::new(python).arg(script).current_dir(bench.folder()).output().unwrap();
+    let (out, error) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success(), "{out}\n{error}");
+    assert!(out.contains("task2") && out.contains("mb_per_s"), "{out}");
+}

@@ -1,0 +1,147 @@
+//! Which nodes a fleet is.
+
+use crate::document::LeftOut;
+use crate::error::Error;
+use crate::slurm::Node;
+
+/// What the command line says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choice {
+    /// These nodes, by Slurm's names.
+    Hosts(Vec<String>),
+    /// So many nodes: those that are idle first, in Slurm's order.
+    Count(usize),
+    /// Every node there is.
+    All,
+}
+
+/// The nodes of a fleet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chosen {
+    /// Those that are submitted to.
+    pub nodes: Vec<Node>,
+    /// Those that were meant and that no job would begin on.
+    pub left_out: Vec<LeftOut>,
+}
+
+impl Chosen {
+    /// The most nodes that share one host, so that their tasks take turns.
+    #[must_use]
+    pub fn turns(&self) -> usize {
+        let sharing = |node: &Node| {
+            self.nodes.iter().filter(|other| other.host_name == node.host_name).count()
+        };
+        self.nodes.iter().map(sharing).max().unwrap_or(1)
+    }
+}
+
+/// Chooses among the nodes that Slurm knows. A host that was named and that would never run its
+/// task is a mistake; one that merely belongs to a partition is left out, with its reason.
+pub fn choose(known: Vec<Node>, choice: &Choice) -> Result<Chosen, Error> {
+    let (nodes, left_out) = match choice {
+        Choice::Hosts(names) => (named(&known, names)?, Vec::new()),
+        Choice::Count(count) => (first(known, *count)?, Vec::new()),
+        Choice::All => {
+            let (out, nodes): (Vec<Node>, Vec<Node>) =
+                known.into_iter().partition(|node| node.refuses().is_some());
+            let out = out.into_iter().filter_map(|node| {
+                let why = node.refuses()?;
+                Some(LeftOut { node: node.name, why })
+            });
+            (nodes, out.collect())
+        }
+    };
+    if nodes.is_empty() {
+        return Err(Error::new("no node of the fleet would run a job").hint("`sinfo -R` says why"));
+    }
+    Ok(Chosen { nodes, left_out })
+}
+
+fn named(known: &[Node], names: &[String]) -> Result<Vec<Node>, Error> {
+    let mut nodes: Vec<Node> = Vec::new();
+    for name in names {
+        let node = known.iter().find(|node| node.name == *name).ok_or_else(|| {
+            let all: Vec<&str> = known.iter().map(|node| node.name.as_str()).take(20).collect();
+            Error::new(format!("Slurm knows no node {name} there"))
+                .hint(format!("it knows {}", all.join(", ")))
+        })?;
+        if let Some(why) = node.refuses() {
+            return Err(Error::new(format!("the node {name} runs no jobs ({why})")).hint(
+                "leave it out of --hosts, or bring it back: scontrol update nodename=... \
+                       state=resume",
+            ));
+        }
+        if nodes.iter().any(|known| known.name == *name) {
+            return Err(Error::new(format!("the node {name} is named twice")));
+        }
+        nodes.push(node.clone());
+    }
+    Ok(nodes)
+}
+
+fn first(known: Vec<Node>, count: usize) -> Result<Vec<Node>, Error> {
+    let mut able: Vec<Node> = known.into_iter().filter(|node| node.refuses().is_none()).collect();
+    if able.len() < count {
+        let have = able.len();
+        return Err(Error::new(format!(
+            "{count} nodes were asked for, and {have} would run a job"
+        ))
+        .hint("`sinfo -N -l` lists them, `sinfo -R` says why others are down"));
+    }
+    // Stable: among equals Slurm's order stays.
+    able.sort_by_key(|node| !node.is_idle());
+    able.truncate(count);
+    Ok(able)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(name: &str, state: &str) -> Node {
+        Node {
+            name: name.to_owned(),
+            host_name: "vm".to_owned(),
+            state: state.to_owned(),
+            reason: "none".to_owned(),
+        }
+    }
+
+    fn known() -> Vec<Node> {
+        vec![node("a", "mixed"), node("b", "idle"), node("c", "down*"), node("d", "idle")]
+    }
+
+    fn names(chosen: &Chosen) -> Vec<&str> {
+        chosen.nodes.iter().map(|node| node.name.as_str()).collect()
+    }
+
+    #[test]
+    fn idle_nodes_come_first_and_dead_ones_never() {
+        assert_eq!(names(&choose(known(), &Choice::Count(2)).unwrap()), ["b", "d"]);
+        assert_eq!(names(&choose(known(), &Choice::Count(3)).unwrap()), ["b", "d", "a"]);
+        let error = choose(known(), &Choice::Count(4)).unwrap_err();
+        assert!(error.what.contains("3 would"), "{error}");
+    }
+
+    #[test]
+    fn a_partition_leaves_out_what_is_down_and_says_so() {
+        let chosen = choose(known(), &Choice::All).unwrap();
+        assert_eq!(names(&chosen), ["a", "b", "d"]);
+        assert_eq!(chosen.left_out, [LeftOut { node: "c".to_owned(), why: "down*".to_owned() }]);
+        assert_eq!(chosen.turns(), 3, "they are one host");
+        assert!(choose(vec![node("c", "down")], &Choice::All).is_err());
+    }
+
+    #[test]
+    fn a_named_host_must_be_there_and_alive() {
+        let hosts =
+            |list: &[&str]| Choice::Hosts(list.iter().map(|name| (*name).to_owned()).collect());
+        assert_eq!(names(&choose(known(), &hosts(&["d", "a"])).unwrap()), ["d", "a"]);
+        for (list, says) in
+            [(vec!["x"], "no node x"), (vec!["c"], "runs no jobs"), (vec!["a", "a"], "twice")]
+        {
+            let error = choose(known(), &hosts(&list)).unwrap_err();
+            assert!(error.what.contains(says), "{error}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The folder of a fleet, on a file system that all its hosts share.
+//!
+//! ```text
+//! FLEET/
+//!   fleet.json               what was asked, and the jobs
+//!   job-1.sh                 the script of the first submission, then job-2.sh, ...
+//!   study/                   the study file with what stands beside it, if it is no shipped one
+//!   log/JOB_TASK.txt         what a task printed
+//!   tasks/TASK/job-JOB/      task.json, stdout.txt, stderr.txt, and run/, a run folder
+//!   fleet-verdict.json, report.html, samples/SOURCE.parquet    once collected
+//! ```
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::document::{Fleet, SCHEMA, TaskRecord};
+use crate::error::Error;
+
+/// A fleet's folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FleetFolder(PathBuf);
+
+/// The name of the fleet's own document.
+const FLEET: &str = "fleet.json";
+
+impl FleetFolder {
+    /// Makes a new one; an existing folder must be empty.
+    pub fn create(path: &Path) -> Result<Self, Error> {
+        let failed = |cause: &std::io::Error| Error::file("create", path, cause);
+        fs::create_dir_all(path).map_err(|cause| failed(&cause))?;
+        if fs::read_dir(path).map_err(|cause| failed(&cause))?.next().is_some() {
+            return Err(Error::file("create", path, &"the folder is not empty").hint(
+                "choose a new folder with --out; to go on with a fleet: `assay fleet resume`",
+            ));
+        }
+        let whole = fs::canonicalize(path).map_err(|cause| failed(&cause))?;
+        let text = whole.to_string_lossy();
+        // Slurm reads `%` in the name of a log as a pattern, and a script ends at its line.
+        if text.contains(['%', '"', '\\']) || text.chars().any(char::is_control) {
+            return Err(Error::file("create", path, &"a job script cannot name such a folder")
+                .hint("choose one without `%`, `\"`, backslashes and control characters"));
+        }
+        let folder = Self(whole);
+        for part in ["log", "tasks"] {
+            folder.make_dir(Path::new(part))?;
+        }
+        Ok(folder)
+    }
+
+    /// Opens one.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        if !path.join(FLEET).is_file() {
+            return Err(Error::file("open", path, &"it holds no fleet.json")
+                .hint("name the folder that `assay fleet run` printed"));
+        }
+        fs::canonicalize(path).map(Self).map_err(|cause| Error::file("open", path, &cause))
+    }
+
+    /// Its place.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The place of something in it.
+    pub fn file(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Where a task of a job keeps its files, relative to the folder.
+    #[must_use]
+    pub fn place_of(task: usize, job: u64) -> PathBuf {
+        PathBuf::from(format!("tasks/{task:02}/job-{job}"))
+    }
+
+    /// Makes a folder in it, with those above.
+    pub fn make_dir(&self, name: &Path) -> Result<PathBuf, Error> {
+        let path = self.file(name);
+        fs::create_dir_all(&path).map_err(|cause| Error::file("create", &path, &cause))?;
+        Ok(path)
+    }
+
+    /// Replaces a file whole: a reader on another host sees the old text or the new one.
+    pub fn write_text(&self, name: &Path, text: &str) -> Result<(), Error> {
+        let path = self.file(name);
+        let mut draft = path.clone().into_os_string();
+        draft.push(".draft");
+        let written = File::create(&draft).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        });
+        written.and_then(|()| fs::rename(&draft, &path)).map_err(|cause| {
+            let _ = fs::remove_file(&draft);
+            Error::file("write", &path, &cause)
+        })
+    }
+
+    /// Replaces a JSON document.
+    pub fn write_json(&self, name: &Path, document: &impl Serialize) -> Result<(), Error> {
+        let text = serde_json::to_string_pretty(document)
+            .map_err(|cause| Error::file("write", &self.file(name), &cause))?;
+        self.write_text(name, &format!("{text}\n"))
+    }
+
+    fn read_json<T: DeserializeOwned>(&self, name: &Path) -> Result<T, Error> {
+        let path = self.file(name);
+        let text = fs::read_to_string(&path).map_err(|cause| Error::file("read", &path, &cause))?;
+        serde_json::from_str(&text).map_err(|cause| Error::file("read", &path, &cause))
+    }
+
+    /// Replaces `fleet.json`.
+    pub fn write_fleet(&self, fleet: &Fleet) -> Result<(), Error> {
+        self.write_json(Path::new(FLEET), fleet)
+    }
+
+    /// Reads `fleet.json`. One of a newer format is refused.
+    pub fn read_fleet(&self) -> Result<Fleet, Error> {
+        let value: serde_json::Value = self.read_json(Path::new(FLEET))?;
+        let schema = value.get("schema").and_then(serde_json::Value::as_u64);
+        if schema != Some(u64::from(SCHEMA)) {
+            let written =
+                schema.map_or_else(|| "no schema".to_owned(), |one| format!("schema {one}"));
+            return Err(Error::file("read", &self.file(FLEET), &format!("it has {written}"))
+                .hint("it was written by another version of Assay; use that one"));
+        }
+        serde_json::from_value(value)
+            .map_err(|cause| Error::file("read", &self.file(FLEET), &cause))
+    }
+
+    /// What a task says of itself; `None` before it has begun, and while what there is of the file
+    /// cannot be read.
+    #[must_use]
+    pub fn read_task(&self, task: usize, job: u64) -> Option<TaskRecord> {
+        self.read_json(&Self::place_of(task, job).join("task.json")).ok()
+    }
+
+    /// The last line that a task printed, where it printed any.
+    #[must_use]
+    pub fn last_line(&self, task: usize, job: u64) -> Option<String> {
+        let text = fs::read(self.file(format!("log/{job}_{task}.txt"))).ok()?;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fleet_never_overwrites_another() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("fleet");
+        FleetFolder::create(&path).unwrap();
+        assert!(FleetFolder::create(&path).unwrap_err().hint.unwrap().contains("--out"));
+        assert!(FleetFolder::open(&path).unwrap_err().what.contains("fleet.json"));
+        let odd = FleetFolder::create(&place.path().join("100%"));
+        assert!(odd.unwrap_err().hint.unwrap().contains('%'));
+    }
+
+    #[test]
+    fn a_fleet_of_a_newer_format_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = FleetFolder::create(place.path()).unwrap();
+        folder.write_text(Path::new(FLEET), "{\"schema\": 9}").unwrap();
+        let error = folder.read_fleet().unwrap_err();
+        assert!(error.what.contains("schema 9") && error.hint.is_some(), "{error}");
+    }
+
+    #[test]
+    fn what_a_task_has_half_written_is_not_there_yet() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = FleetFolder::create(place.path()).unwrap();
+        let at = FleetFolder::place_of(3, 17);
+        assert_eq!(at, Path::new("tasks/03/job-17"));
+        folder.make_dir(&at).unwrap();
+        assert_eq!(folder.read_task(3, 17), None);
+        folder.write_text(&at.join("task.json"), "{\"schema\": 1, \"ta").unwrap();
+        assert_eq!(folder.read_task(3, 17), None);
+    }
+}

@@ -1,0 +1,37 @@
+//! The same study on many hosts through Slurm, and their runs as one report.
+//!
+//! Slurm alone decides when a task runs: this room writes a job script, submits it as one array,
+//! tells each task its node, and then reads. What a task says of itself is in files of a folder
+//! that all hosts share; what it does not say any more (its node died), Slurm does.
+//!
+//! ```text
+//! fleet.json, job.sh -> sbatch --array -> `assay fleet task` on each host -> tasks/NN/job-J/
+//!                                              |-> turn, restore, run           |
+//!                       one report  <-  judge::FleetMerge  <-  collect  <-------+
+//! ```
+
+mod choose;
+mod collect;
+mod document;
+mod error;
+mod folder;
+mod limit;
+mod script;
+mod slurm;
+mod state;
+mod submit;
+mod task;
+mod turn;
+mod watch;
+
+pub use choose::{Choice, Chosen, choose};
+pub use collect::{collect, write};
+pub use document::{Fleet, LeftOut, Phase, SCHEMA, Submission, Task, TaskRecord};
+pub use error::Error;
+pub use folder::FleetFolder;
+pub use limit::{Limit, limit};
+pub use slurm::{Node, Slurm, SlurmTask};
+pub use state::{TaskState, states};
+pub use submit::submit;
+pub use task::{TaskEnd, carry_out};
+pub use watch::{Watcher, cancel, wait};

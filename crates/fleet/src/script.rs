@@ -1,0 +1,110 @@
+//! The job script: readable, and all that Slurm needs to know.
+
+use crate::document::Fleet;
+
+/// The script for these tasks of a fleet that lives in `folder`.
+pub(crate) fn script(fleet: &Fleet, folder: &str, tasks: &[usize]) -> String {
+    let array: Vec<String> = tasks.iter().map(usize::to_string).collect();
+    let partition = fleet
+        .partition
+        .as_ref()
+        .map(|name| format!("#SBATCH --partition={name}\n"))
+        .unwrap_or_default();
+    format!(
+        "#!/bin/sh\n\
+         # Written by `assay fleet run`: each task of this array runs the study {study} on one host.\n\
+         # `assay fleet task` waits for its turn on the host, takes back what a killed run has left\n\
+         # there, runs the study, and says in tasks/TASK/job-JOB/task.json how it ended.\n\
+         #SBATCH --job-name=assay-{study}\n\
+         #SBATCH --array={array}\n\
+         #SBATCH --nodes=1\n\
+         #SBATCH --ntasks=1\n\
+         # The whole host, with its memory: what shares it with others proves nothing.\n\
+         #SBATCH --exclusive\n\
+         #SBATCH --mem=0\n\
+         #SBATCH --time={limit}\n\
+         # Ahead of the limit, to this process alone: Assay then stops and puts the host back.\n\
+         #SBATCH --signal=B:TERM@{ahead}\n\
+         # `assay fleet resume` submits again what failed, once that has been looked at.\n\
+         #SBATCH --no-requeue\n\
+         {partition}\
+         #SBATCH --output=\"{folder}/log/%A_%a.txt\"\n\
+         #SBATCH --open-mode=truncate\n\
+         \n\
+         program={program}\n\
+         fleet={quoted}\n\
+         if [ ! -x \"$program\" ]; then\n    \
+             echo \"$(uname -n) has no program $program (assay fleet run --program PATH)\" >&2\n    \
+             exit 4\n\
+         fi\n\
+         exec \"$program\" fleet task \"$fleet\" \"$SLURM_ARRAY_TASK_ID\" --job \"$SLURM_ARRAY_JOB_ID\"\n",
+        study = fleet.study,
+        array = array.join(","),
+        limit = fleet.time_limit_min,
+        ahead = fleet.signal_ahead_s,
+        program = quoted(&fleet.program),
+        quoted = quoted(folder),
+    )
+}
+
+/// A word for the shell, whatever it contains.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::SCHEMA;
+
+    fn fleet() -> Fleet {
+        Fleet {
+            schema: SCHEMA,
+            assay: "0".to_owned(),
+            program: "/opt/it's/assay".to_owned(),
+            study: "io-weight".to_owned(),
+            title: String::new(),
+            question: None,
+            arguments: vec!["io-weight".to_owned()],
+            command: Vec::new(),
+            started_at: String::new(),
+            slurm: String::new(),
+            partition: Some("all".to_owned()),
+            time_limit_min: 12,
+            signal_ahead_s: 120,
+            tasks: Vec::new(),
+            left_out: Vec::new(),
+            submissions: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_script_says_all_that_slurm_must_know() {
+        let text = script(&fleet(), "/shared/a b", &[0, 2]);
+        for line in [
+            "#SBATCH --array=0,2",
+            "#SBATCH --exclusive",
+            "#SBATCH --time=12",
+            "#SBATCH --signal=B:TERM@120",
+            "#SBATCH --partition=all",
+            "#SBATCH --output=\"/shared/a b/log/%A_%a.txt\"",
+            "fleet='/shared/a b'",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
+        }
+        // sbatch stops reading options at the first command.
+        let last_option = text.rfind("#SBATCH").unwrap();
+        assert!(last_option < text.find("program=").unwrap());
+    }
+
+    #[test]
+    fn the_shell_takes_it_and_says_which_program_a_host_lacks() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("job.sh");
+        std::fs::write(&path, script(&fleet(), "/shared", &[0])).unwrap();
+        let output = std::process::Command::new("sh").arg(&path).output().unwrap();
+        assert_eq!(output.status.code(), Some(4));
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("has no program /opt/it's/assay"), "{said}");
+    }
+}

@@ -1,0 +1,171 @@
+//! What Slurm's commands print, in the formats that `slurm.rs` asks for.
+
+use crate::error::Error;
+
+/// A node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// Slurm's name for it.
+    pub name: String,
+    /// The host name that Slurm knows for it (`NodeHostname`): several nodes may share one.
+    pub host_name: String,
+    /// Its state as sinfo prints it, `idle`, `mixed`, `down*`.
+    pub state: String,
+    /// Why it is down or drained; empty where it is not.
+    pub reason: String,
+}
+
+impl Node {
+    /// Why no job would ever begin on it, if so. The signs behind a state (`*` for a node that
+    /// does not answer, `~` for one that sleeps) are left away: one that sleeps is woken.
+    #[must_use]
+    pub fn refuses(&self) -> Option<String> {
+        let state = self.state.trim_end_matches(|c: char| !c.is_ascii_alphabetic());
+        let gone = ["down", "drain", "drained", "draining", "fail", "failing", "error", "unknown"];
+        let silent = self.state.ends_with('*');
+        if !gone.contains(&state) && !silent {
+            return None;
+        }
+        Some(match self.reason.as_str() {
+            "" | "none" => self.state.clone(),
+            reason => format!("{}: {reason}", self.state),
+        })
+    }
+
+    /// Whether nothing runs on it.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.state.starts_with("idle")
+    }
+}
+
+/// A task of a job array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlurmTask {
+    /// Its number in the array.
+    pub index: usize,
+    /// `PENDING`, `RUNNING`, `COMPLETED`, `NODE_FAIL`, ... (squeue(1), JOB STATE CODES).
+    pub state: String,
+    /// The node it runs or ran on; empty before.
+    pub node: String,
+    /// Why it waits or failed; `None` in words where there is nothing to say.
+    pub reason: String,
+}
+
+impl SlurmTask {
+    /// Whether Slurm has not started it.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        ["PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT"].contains(&self.state.as_str())
+    }
+
+    /// Whether processes of it may still be there.
+    #[must_use]
+    pub fn lives(&self) -> bool {
+        let alive = [
+            "RUNNING",
+            "COMPLETING",
+            "CONFIGURING",
+            "SUSPENDED",
+            "STOPPED",
+            "SIGNALING",
+            "STAGE_OUT",
+        ];
+        alive.contains(&self.state.as_str())
+    }
+}
+
+/// `sinfo --Node --format=%N|%n|%T|%E`; a node has a line for each of its partitions.
+pub(super) fn nodes(text: &str) -> Vec<Node> {
+    let mut found: Vec<Node> = Vec::new();
+    for line in text.lines() {
+        let mut fields = line.splitn(4, '|').map(str::trim);
+        let (Some(name), Some(host_name), Some(state)) =
+            (fields.next(), fields.next(), fields.next())
+        else {
+            continue;
+        };
+        if found.iter().any(|node| node.name == name) {
+            continue;
+        }
+        found.push(Node {
+            name: name.to_owned(),
+            host_name: host_name.to_owned(),
+            state: state.to_owned(),
+            reason: fields.next().unwrap_or_default().to_owned(),
+        });
+    }
+    found
+}
+
+/// `squeue --array --format=%K|%T|%N|%r`.
+pub(super) fn tasks(text: &str) -> Vec<SlurmTask> {
+    let task = |line: &str| {
+        let mut fields = line.splitn(4, '|').map(str::trim);
+        Some(SlurmTask {
+            index: fields.next()?.parse().ok()?,
+            state: fields.next()?.to_owned(),
+            node: fields.next()?.to_owned(),
+            reason: fields.next()?.to_owned(),
+        })
+    };
+    text.lines().filter_map(task).collect()
+}
+
+/// `sbatch --parsable`: the number, and the cluster behind a semicolon where there are several.
+pub(super) fn job_of_sbatch(text: &str) -> Result<u64, Error> {
+    let number = text.trim().split(';').next().unwrap_or_default();
+    number.parse().map_err(|_| Error::new(format!("sbatch answered `{}`, no job", text.trim())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // All texts are of Slurm 22.05.8 as Debian 12 has it.
+
+    #[test]
+    fn nodes_are_read_once_each_with_why_they_are_down() {
+        let text = "assay1|vm|idle|none\nassay2|vm|down*|Not responding\nassay1|vm|idle|none\n\
+                    assay3|vm|drained|disk, broken | see ticket\nassay4|vm|mixed|none\n";
+        let found = nodes(text);
+        assert_eq!(found.len(), 4);
+        assert_eq!((found[0].refuses(), found[0].is_idle()), (None, true));
+        assert_eq!(found[1].refuses().unwrap(), "down*: Not responding");
+        assert_eq!(found[2].refuses().unwrap(), "drained: disk, broken | see ticket");
+        assert_eq!((found[3].refuses(), found[3].is_idle()), (None, false));
+    }
+
+    #[test]
+    fn a_node_that_sleeps_is_woken_and_one_that_is_silent_is_not_waited_for() {
+        let node = |state: &str| Node {
+            name: "n".to_owned(),
+            host_name: "n".to_owned(),
+            state: state.to_owned(),
+            reason: "none".to_owned(),
+        };
+        assert_eq!(node("idle~").refuses(), None);
+        assert_eq!(node("idle*").refuses().unwrap(), "idle*");
+        assert_eq!(node("draining@").refuses().unwrap(), "draining@");
+    }
+
+    #[test]
+    fn tasks_are_read_with_why_they_wait() {
+        let found = tasks(
+            "0|PENDING||ReqNodeNotAvail, UnavailableNodes:assay2\n1|RUNNING|assay3|None\n\
+                           2|NODE_FAIL|assay4|NodeDown\nN/A|RUNNING|x|None\n",
+        );
+        assert_eq!(found.len(), 3);
+        assert!(found[0].waits() && !found[0].lives());
+        assert_eq!(found[0].reason, "ReqNodeNotAvail, UnavailableNodes:assay2");
+        assert!(found[1].lives() && found[1].node == "assay3");
+        assert!(!found[2].lives() && !found[2].waits());
+    }
+
+    #[test]
+    fn the_number_of_a_job_may_come_with_its_cluster() {
+        assert_eq!(job_of_sbatch("17\n"), Ok(17));
+        assert_eq!(job_of_sbatch("17;north\n"), Ok(17));
+        assert!(job_of_sbatch("").is_err());
+    }
+}

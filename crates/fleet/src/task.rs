@@ -1,0 +1,222 @@
+//! What happens on one host of a fleet: `assay fleet task`, which the job script starts.
+
+use std::fs::File;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use assay_host::{restore_all, state_dir, unfinished};
+use assay_kernel::child::End;
+use assay_kernel::{Root, signal};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::document::{Fleet, Phase, SCHEMA, TaskRecord};
+use crate::error::Error;
+use crate::folder::FleetFolder;
+use crate::submit::now;
+use crate::turn;
+
+/// How a task ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskEnd {
+    /// The exit code of its run (docs/cli.md); `None` when the run was killed.
+    pub code: Option<i32>,
+    /// Why, where the code does not say it.
+    pub why: Option<String>,
+    /// Whether the host is as it was.
+    pub restored: bool,
+}
+
+impl TaskEnd {
+    /// A task that did not come to its run.
+    fn without_a_run(code: i32, why: String, restored: bool) -> Self {
+        Self { code: Some(code), why: Some(why), restored }
+    }
+}
+
+/// Exit codes of docs/cli.md that are given here.
+const HOST: i32 = 4;
+const RESTORE_INCOMPLETE: i32 = 6;
+const INTERRUPTED: i32 = 130;
+
+/// A task that is being carried out.
+struct Errand<'f> {
+    folder: &'f FleetFolder,
+    fleet: &'f Fleet,
+    task: usize,
+    /// Its own folder, relative to that of the fleet.
+    place: PathBuf,
+    record: TaskRecord,
+}
+
+/// Carries out one task of a fleet on this host: waits for its turn, takes back what a killed run
+/// has left here, runs the study, and writes down how that ended. SIGTERM, as Slurm sends it ahead
+/// of its limit, is passed on to the run, which stops and puts the host back.
+pub fn carry_out(folder: &FleetFolder, task: usize, job: u64) -> Result<TaskEnd, Error> {
+    signal::note_interruptions();
+    let fleet = folder.read_fleet()?;
+    if task >= fleet.tasks.len() {
+        return Err(Error::new(format!(
+            "the fleet has {} tasks and no task {task}",
+            fleet.tasks.len()
+        )));
+    }
+    let place = FleetFolder::place_of(task, job);
+    folder.make_dir(&place)?;
+    let record = TaskRecord {
+        schema: SCHEMA,
+        task,
+        host_name: Root::real()
+            .read_trimmed("/proc/sys/kernel/hostname")
+            .unwrap_or_else(|_| "unknown".to_owned()),
+        pid: std::process::id(),
+        phase: Phase::Turn,
+        began_at: now(),
+        ended_at: None,
+        code: None,
+        why: None,
+        restored_first: Vec::new(),
+        restored: None,
+    };
+    let mut errand = Errand { folder, fleet: &fleet, task, place, record };
+    errand.write()?;
+    let end = errand.work().unwrap_or_else(|error| {
+        // What cannot be done on this host is this task's end and no other's.
+        let back = is_put_back().unwrap_or(false);
+        TaskEnd::without_a_run(HOST, error.to_string(), back)
+    });
+    errand.record.phase = Phase::Ended;
+    errand.record.ended_at = Some(now());
+    errand.record.code = end.code;
+    errand.record.why.clone_from(&end.why);
+    errand.record.restored = Some(end.restored);
+    errand.write()?;
+    Ok(end)
+}
+
+impl Errand<'_> {
+    fn write(&self) -> Result<(), Error> {
+        self.folder.write_json(&self.place.join("task.json"), &self.record)
+    }
+
+    fn enter(&mut self, phase: Phase) -> Result<(), Error> {
+        self.record.phase = phase;
+        self.write()
+    }
+
+    fn work(&mut self) -> Result<TaskEnd, Error> {
+        let Some(_turn) = turn::take(&state_dir())? else {
+            let why = "it was asked to stop before its turn came".to_owned();
+            return Ok(TaskEnd::without_a_run(INTERRUPTED, why, true));
+        };
+        if !is_put_back()? {
+            self.enter(Phase::Restore)?;
+            let (taken_back, complete) = restore()?;
+            self.record.restored_first = taken_back;
+            if !complete {
+                let why = "what a killed run left on the host could not be taken back; `assay \
+                           restore` there says why";
+                return Ok(TaskEnd::without_a_run(RESTORE_INCOMPLETE, why.to_owned(), false));
+            }
+        }
+        if let Some(name) = signal::interrupted_by() {
+            let why = format!("it got {name} before its run began");
+            return Ok(TaskEnd::without_a_run(INTERRUPTED, why, true));
+        }
+        self.enter(Phase::Run)?;
+        let status = self.run()?;
+        self.end(status)
+    }
+
+    /// Runs the study to its end.
+    fn run(&self) -> Result<ExitStatus, Error> {
+        let own = &self.fleet.tasks[self.task];
+        let place = self.folder.file(&self.place);
+        let program = std::env::current_exe()
+            .map_err(|cause| Error::new(format!("cannot find the program itself: {cause}")))?;
+        let mut command = Command::new(program);
+        command.arg("run").args(&self.fleet.arguments);
+        command.arg("--seed").arg(own.seed.to_string());
+        if let Some(slice) = &own.slice {
+            command.arg("--slice").arg(slice);
+        }
+        command.arg("--out").arg(place.join("run"));
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(create(&place.join("stdout.txt"))?)
+            .stderr(create(&place.join("stderr.txt"))?)
+            .spawn()
+            .map_err(|cause| Error::new(format!("cannot start assay run: {cause}")))?;
+        wait(child)
+    }
+
+    fn end(&self, status: ExitStatus) -> Result<TaskEnd, Error> {
+        let Some(number) = status.signal() else {
+            let restored = is_put_back()?;
+            return Ok(TaskEnd { code: status.code(), why: self.why(status), restored });
+        };
+        // Nobody else will come by before the next task does.
+        let (_, restored) = restore()?;
+        let why = format!("its run was killed by signal {number}");
+        Ok(TaskEnd { code: None, why: Some(why), restored })
+    }
+
+    /// What the run said of an end that is no verdict.
+    fn why(&self, status: ExitStatus) -> Option<String> {
+        let verdict = matches!(status.code(), Some(0 | 1 | 3));
+        if verdict {
+            return None;
+        }
+        let said = std::fs::read(self.folder.file(self.place.join("stderr.txt"))).ok()?;
+        let said = String::from_utf8_lossy(&said).into_owned();
+        let lines = || said.lines().map(str::trim);
+        let error = lines().find_map(|line| line.strip_prefix("error: "));
+        let last = lines().rfind(|line| !line.is_empty());
+        error.or(last).map(str::to_owned)
+    }
+}
+
+/// Waits for the run, and passes on the first signal that comes meanwhile.
+fn wait(mut child: Child) -> Result<ExitStatus, Error> {
+    let end = End::of(&child);
+    let mut passed_on = false;
+    loop {
+        let status = child
+            .try_wait()
+            .map_err(|cause| Error::new(format!("cannot wait for assay run: {cause}")))?;
+        if let Some(status) = status {
+            return Ok(status);
+        }
+        if !passed_on && signal::interrupted_by().is_some() {
+            // The child was not waited for, so its number is still its own.
+            let _ = kill_process(Pid::from_child(&child), Signal::TERM);
+            passed_on = true;
+        }
+        end.wait(Duration::from_millis(200));
+    }
+}
+
+/// Whether no ledger of a dead run is left on this host.
+fn is_put_back() -> Result<bool, Error> {
+    Ok(unfinished(&state_dir())?.iter().all(|ledger| ledger.live))
+}
+
+/// Takes back what dead runs have left: what that was, and whether all of it is back.
+fn restore() -> Result<(Vec<String>, bool), Error> {
+    let report = restore_all(&state_dir(), &Root::real())?;
+    let taken_back = report
+        .ledgers
+        .iter()
+        .map(|ledger| {
+            let back =
+                ledger.changes.iter().filter(|change| matches!(change.restored, Some(Ok(()))));
+            format!("run {}: {} of {} changes", ledger.run_id, back.count(), ledger.changes.len())
+        })
+        .collect();
+    Ok((taken_back, report.is_complete()))
+}
+
+fn create(path: &Path) -> Result<File, Error> {
+    File::create(path).map_err(|cause| Error::file("create", path, &cause))
+}

@@ -1,0 +1,163 @@
+//! From two numbers that scatter to one word.
+
+use super::direction::Direction;
+use super::document::{Estimated, Likeness, MeasureComparison, PromiseChange};
+use super::numbers::Quantity;
+use super::ratio::{Log, Number};
+use crate::judgement::Verdict;
+
+/// By what is decided.
+pub(super) struct Rule {
+    /// The margin.
+    pub(super) within: f64,
+    /// Confidence of one interval.
+    pub(super) confidence: f64,
+    /// Confidence at which each interval must stand for all of them to hold together.
+    pub(super) sure: f64,
+    /// Whether repeats are paired.
+    pub(super) paired: bool,
+}
+
+impl Rule {
+    /// Compares one measure.
+    pub(super) fn judge(&self, a: &Quantity, b: &Quantity) -> MeasureComparison {
+        let blank = MeasureComparison {
+            measure: a.measure.clone(),
+            of: a.of.to_owned(),
+            group: a.group.clone(),
+            decides: a.decides,
+            better: a.direction.word(),
+            a: self.side(&a.found),
+            b: self.side(&b.found),
+            ratio: None,
+            low: None,
+            high: None,
+            equivalent: None,
+            differs: None,
+            verdict: Likeness::NotComparable,
+            not_worse: false,
+            needs_repeats: None,
+            not_available: None,
+        };
+        match (&a.found, &b.found) {
+            (Ok(of_a), Ok(of_b)) => self.decide(blank, a.direction, of_a, of_b),
+            (a, b) => MeasureComparison { not_available: Some(why(a, b)), ..blank },
+        }
+    }
+
+    fn side(&self, found: &Result<Vec<Number>, String>) -> Estimated {
+        let numbers = found.as_ref().map_or(&[][..], Vec::as_slice);
+        let Some(log) = Log::of(numbers, self.confidence) else { return Estimated::default() };
+        let half = Some(log.half(self.confidence)).filter(|half| half.is_finite());
+        Estimated {
+            value: Some(log.mean.exp()),
+            low: half.map(|half| (log.mean - half).exp()),
+            high: half.map(|half| (log.mean + half).exp()),
+            repeats: numbers.len(),
+        }
+    }
+
+    fn decide(
+        &self,
+        blank: MeasureComparison,
+        direction: Direction,
+        a: &[Number],
+        b: &[Number],
+    ) -> MeasureComparison {
+        let Some(ratio) = self.ratio(a, b) else { return blank };
+        let edge = (1.0 + self.within).ln();
+        let (half, sure) = (ratio.half(self.confidence), ratio.half(self.sure));
+        let enough = ratio.is_enough();
+        let equal = enough && ratio.mean.abs() + half <= edge;
+        let apart = enough && ratio.mean.abs() - sure > edge;
+        let differs = enough && ratio.mean.abs() > sure;
+        let down = enough && ratio.mean + half < edge;
+        let up = enough && ratio.mean - half > -edge;
+        let verdict = match (equal, apart) {
+            (true, _) => Likeness::Equal,
+            (_, true) => towards(direction, ratio.mean),
+            _ => Likeness::Undecided,
+        };
+        let distance = (edge - ratio.mean.abs()).abs();
+        let open = verdict == Likeness::Undecided;
+        MeasureComparison {
+            ratio: Some(ratio.mean.exp()),
+            low: half.is_finite().then(|| (ratio.mean - half).exp()),
+            high: half.is_finite().then(|| (ratio.mean + half).exp()),
+            equivalent: if equal { Some(true) } else { apart.then_some(false) },
+            differs: if differs { Some(true) } else { None },
+            verdict,
+            not_worse: match direction {
+                Direction::Higher => up,
+                Direction::Lower => down,
+                Direction::Neither => true,
+            },
+            needs_repeats: open.then(|| ratio.needed(distance, self.confidence)).flatten(),
+            ..blank
+        }
+    }
+
+    /// Paired where the design pairs and two pairs or more are there; else each side by itself.
+    fn ratio(&self, a: &[Number], b: &[Number]) -> Option<Log> {
+        let paired = if self.paired { Log::paired(b, a) } else { None };
+        match paired {
+            Some(ratio) => Some(ratio),
+            None => Some(Log::ratio(&Log::of(b, self.confidence)?, &Log::of(a, self.confidence)?)),
+        }
+    }
+}
+
+fn towards(direction: Direction, log: f64) -> Likeness {
+    match (direction, log > 0.0) {
+        (Direction::Neither, _) => Likeness::Different,
+        (Direction::Higher, true) | (Direction::Lower, false) => Likeness::Better,
+        _ => Likeness::Worse,
+    }
+}
+
+fn why(a: &Result<Vec<Number>, String>, b: &Result<Vec<Number>, String>) -> String {
+    match (a, b) {
+        (Err(a), Err(b)) if a == b => format!("in both: {a}"),
+        (Err(a), Err(b)) => format!("in A: {a}; in B: {b}"),
+        (Err(a), Ok(_)) => format!("in A: {a}"),
+        (Ok(_), Err(b)) => format!("in B: {b}"),
+        (Ok(_), Ok(_)) => "nothing is missing".to_owned(),
+    }
+}
+
+/// The verdict of a trial. What is surely different counts wherever it is seen, since the
+/// intervals hold for all measures at once; what is open counts where it decides.
+pub(super) fn of_trial(
+    measures: &[MeasureComparison],
+    promises: &[PromiseChange],
+    baseline: bool,
+) -> Likeness {
+    let seen =
+        measures.iter().map(|one| one.verdict).chain(promises.iter().map(|promise| promise.change));
+    let any = |wanted: &[Likeness]| seen.clone().any(|one| wanted.contains(&one));
+    let missing = measures.iter().filter(|one| one.decides);
+    let open = missing.clone().any(|one| match one.verdict {
+        Likeness::Undecided => !baseline || !one.not_worse,
+        Likeness::NotComparable => true,
+        _ => false,
+    });
+    let open = open || promises.iter().any(|promise| promise.change == Likeness::Undecided);
+    let known = |verdict| matches!(verdict, Verdict::Kept | Verdict::Broken);
+    let told = promises.iter().any(|one| known(one.a.verdict) && known(one.b.verdict));
+    let nothing = measures.iter().all(|one| one.ratio.is_none()) && !told;
+    if baseline {
+        return match () {
+            () if any(&[Likeness::Worse]) => Likeness::Worse,
+            () if nothing => Likeness::NotComparable,
+            () if open => Likeness::Undecided,
+            () if any(&[Likeness::Better]) => Likeness::Better,
+            () => Likeness::Equal,
+        };
+    }
+    match () {
+        () if any(&[Likeness::Worse, Likeness::Better, Likeness::Different]) => Likeness::Different,
+        () if nothing => Likeness::NotComparable,
+        () if open => Likeness::Undecided,
+        () => Likeness::Equal,
+    }
+}

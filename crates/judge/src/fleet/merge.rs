@@ -1,0 +1,266 @@
+//! Judgements of many hosts, taken one after the other: of each only its numbers are kept, column
+//! by column, so that thousands fit into memory.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::Value;
+
+use super::document::{
+    FleetComparison, FleetGroup, FleetPromise, FleetTrial, HostVerdict, PromiseOnHost,
+};
+use super::spread::{Numbers, of_amounts, of_ratios};
+use crate::compared::ComparisonJudgement;
+use crate::judgement::{Judgement, PromiseJudgement, TrialJudgement, Verdict};
+
+/// What hosts have said so far.
+#[derive(Debug, Default)]
+pub struct FleetMerge {
+    nodes: Vec<String>,
+    trials: Vec<Trial>,
+    comparisons: Vec<FleetComparison>,
+}
+
+/// One combination of factors, with a column of numbers for each thing that is compared.
+#[derive(Debug)]
+struct Trial {
+    factors: BTreeMap<String, Value>,
+    verdict: Verdict,
+    hosts: usize,
+    promises: Vec<Promise>,
+}
+
+#[derive(Debug)]
+struct Promise {
+    like: PromiseJudgement,
+    hosts: Vec<PromiseOnHost>,
+    total_rate: Numbers,
+    worst_error: Numbers,
+    groups: Vec<(String, Numbers)>,
+    known: HashMap<String, usize>,
+}
+
+impl FleetMerge {
+    /// Takes what one host found.
+    pub fn add(&mut self, node: &str, judgement: &Judgement) {
+        let host = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        self.nodes.push(node.to_owned());
+        for trial in &judgement.trials {
+            self.add_trial(host, node, trial);
+        }
+        for comparison in &judgement.comparisons {
+            self.add_comparison(node, comparison);
+        }
+    }
+
+    fn add_trial(&mut self, host: u32, node: &str, found: &TrialJudgement) {
+        let known = self.trials.iter().position(|trial| trial.factors == found.factors);
+        let at = known.unwrap_or_else(|| {
+            self.trials.push(Trial {
+                factors: found.factors.clone(),
+                verdict: found.verdict,
+                hosts: 0,
+                promises: Vec::new(),
+            });
+            self.trials.len() - 1
+        });
+        let trial = &mut self.trials[at];
+        trial.verdict = Verdict::worst([trial.verdict, found.verdict]);
+        trial.hosts += 1;
+        // A study may promise the same twice, in different margins; their order tells them apart.
+        for (number, promise) in found.promises.iter().enumerate() {
+            if trial.promises.len() <= number {
+                trial.promises.push(Promise::like(promise));
+            }
+            trial.promises[number].add(host, node, promise);
+        }
+    }
+
+    fn add_comparison(&mut self, node: &str, found: &ComparisonJudgement) {
+        let is_same = |known: &FleetComparison| {
+            known.measure == found.measure
+                && known.group == found.group
+                && known.is == found.is
+                && known.over == found.over
+                && known.held == found.held
+        };
+        let said = HostVerdict {
+            node: node.to_owned(),
+            verdict: found.verdict,
+            reason: found.reason.clone(),
+        };
+        if let Some(known) = self.comparisons.iter_mut().find(|known| is_same(known)) {
+            known.verdict = Verdict::worst([known.verdict, found.verdict]);
+            known.hosts.push(said);
+            return;
+        }
+        self.comparisons.push(FleetComparison {
+            measure: found.measure.clone(),
+            group: found.group.clone(),
+            is: found.is.clone(),
+            over: found.over.clone(),
+            held: found.held.clone(),
+            verdict: found.verdict,
+            hosts: vec![said],
+        });
+    }
+
+    /// What all of them say together.
+    #[must_use]
+    pub fn finish(self) -> (Vec<FleetTrial>, Vec<FleetComparison>) {
+        let nodes = self.nodes;
+        let trial = |trial: Trial| FleetTrial {
+            factors: trial.factors,
+            verdict: trial.verdict,
+            hosts: trial.hosts,
+            promises: trial.promises.into_iter().map(|one| one.finish(&nodes)).collect(),
+        };
+        (self.trials.into_iter().map(trial).collect(), self.comparisons)
+    }
+}
+
+impl Promise {
+    /// The column heads of a promise; what the first host measured is not kept.
+    fn like(promise: &PromiseJudgement) -> Self {
+        let like = PromiseJudgement { groups: Vec::new(), causes: Vec::new(), ..promise.clone() };
+        Self {
+            like,
+            hosts: Vec::new(),
+            total_rate: Numbers::new(),
+            worst_error: Numbers::new(),
+            groups: Vec::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    fn add(&mut self, host: u32, node: &str, found: &PromiseJudgement) {
+        let worst_error = found.worst_error.map(|error| error.value);
+        self.hosts.push(PromiseOnHost {
+            node: node.to_owned(),
+            verdict: found.verdict,
+            reason: found.reason.clone(),
+            worst_error,
+            total_rate: found.total_rate,
+        });
+        // Numbers of a void promise prove nothing, and so they are no part of any mean.
+        if found.verdict == Verdict::Void {
+            return;
+        }
+        self.total_rate.extend(found.total_rate.map(|rate| (host, rate)));
+        self.worst_error.extend(worst_error.map(|error| (host, error)));
+        for group in found.groups.iter().filter(|group| group.expected_share > 0.0) {
+            let at = *self.known.entry(group.name.clone()).or_insert_with(|| {
+                self.groups.push((group.name.clone(), Numbers::new()));
+                self.groups.len() - 1
+            });
+            self.groups[at].1.push((host, group.share / group.expected_share));
+        }
+    }
+
+    fn finish(self, nodes: &[String]) -> FleetPromise {
+        let confidence = self.like.confidence;
+        let groups = self.groups.into_iter().map(|(name, numbers)| FleetGroup {
+            name,
+            to_expected: of_ratios(&numbers, nodes, confidence),
+        });
+        FleetPromise {
+            groups: groups.collect(),
+            total_rate: of_ratios(&self.total_rate, nodes, confidence),
+            worst_error: of_amounts(&self.worst_error, nodes, confidence),
+            verdict: Verdict::worst(self.hosts.iter().map(|host| host.verdict)),
+            hosts: self.hosts,
+            measure: self.like.measure,
+            is: self.like.is,
+            to: self.like.to,
+            within: self.like.within,
+            confidence,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judgement::{GroupJudgement, Interval};
+
+    fn judgement(groups: i64, verdict: Verdict, rate: f64, share: f64) -> Judgement {
+        let group = GroupJudgement {
+            name: "task1".to_owned(),
+            knob: Some(100.0),
+            expected_share: 0.25,
+            share_by_weight: None,
+            share,
+            low: share,
+            high: share,
+            rate,
+            verdict,
+        };
+        let promise = PromiseJudgement {
+            measure: "io.bytes".to_owned(),
+            is: "proportional".to_owned(),
+            to: Some("io.weight".to_owned()),
+            within: 0.1,
+            confidence: 0.95,
+            verdict,
+            reason: "because".to_owned(),
+            worst_error: Some(Interval { value: 0.02, low: 0.01, high: 0.03 }),
+            jain: None,
+            total_rate: Some(rate),
+            needs_s: None,
+            needs_repeats: None,
+            groups: vec![group],
+            causes: Vec::new(),
+        };
+        let trial = TrialJudgement {
+            factors: [("groups".to_owned(), Value::from(groups))].into(),
+            verdict,
+            repeats: 1,
+            promises: vec![promise],
+            validity: Vec::new(),
+            window_s: 3.0,
+            warm_up_s: 0.0,
+            observer_cpu: 0.0,
+            workloads: Vec::new(),
+        };
+        Judgement {
+            schema: 1,
+            study: "x".to_owned(),
+            verdict,
+            trials: vec![trial],
+            comparisons: Vec::new(),
+            references: Vec::new(),
+            restored: Some(true),
+            guest: None,
+            caveat: None,
+        }
+    }
+
+    #[test]
+    fn the_same_trial_of_several_hosts_is_one_with_the_spread_between_them() {
+        let mut merge = FleetMerge::default();
+        merge.add("a", &judgement(4, Verdict::Kept, 100.0, 0.25));
+        merge.add("b", &judgement(4, Verdict::Broken, 400.0, 0.5));
+        merge.add("c", &judgement(8, Verdict::Kept, 7.0, 0.25));
+        let (trials, _) = merge.finish();
+        assert_eq!(trials.len(), 2, "a trial that one host alone ran is a trial of its own");
+        assert_eq!((trials[0].hosts, trials[0].verdict), (2, Verdict::Broken));
+        let promise = &trials[0].promises[0];
+        let rate = promise.total_rate.value().unwrap();
+        assert!((rate.value - 200.0).abs() < 1e-9 && rate.ratio == Some(4.0));
+        assert_eq!(rate.highest.node, "b");
+        let share = promise.groups[0].to_expected.value().unwrap();
+        assert!((share.value - 2.0_f64.sqrt()).abs() < 1e-9);
+        assert_eq!(trials[1].promises[0].total_rate.value().unwrap().hosts, 1);
+    }
+
+    #[test]
+    fn what_proves_nothing_is_in_no_mean() {
+        let mut merge = FleetMerge::default();
+        merge.add("a", &judgement(4, Verdict::Kept, 100.0, 0.25));
+        merge.add("b", &judgement(4, Verdict::Void, 1.0, 0.9));
+        let (trials, _) = merge.finish();
+        let promise = &trials[0].promises[0];
+        assert_eq!(promise.hosts.len(), 2);
+        assert_eq!(promise.total_rate.value().unwrap().hosts, 1);
+        assert_eq!(trials[0].verdict, Verdict::Void);
+    }
+}

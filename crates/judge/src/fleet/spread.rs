@@ -1,0 +1,131 @@
+//! How much a number differs from host to host: one number a host, Student's t over the hosts.
+
+use assay_facts::Available;
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::over_repeats;
+
+/// A number over hosts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// How many hosts have it.
+    pub hosts: usize,
+    /// Its mean.
+    pub value: f64,
+    /// Lower end of the interval of the mean; `null` with one host, which says nothing of others.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// The highest over the lowest; `null` where the lowest is 0.
+    pub ratio: Option<f64>,
+    /// Where it is lowest.
+    pub lowest: Extreme,
+    /// Where it is highest.
+    pub highest: Extreme,
+}
+
+/// The number of one host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Extreme {
+    /// Its node.
+    pub node: String,
+    /// Its number.
+    pub value: f64,
+}
+
+/// One number a host, by the host's place in a list of nodes.
+pub(super) type Numbers = Vec<(u32, f64)>;
+
+/// The geometric mean, for numbers that vary by factors.
+pub(super) fn of_ratios(numbers: &Numbers, nodes: &[String], confidence: f64) -> Available<Spread> {
+    if let Some((host, _)) = numbers.iter().find(|(_, value)| *value <= 0.0) {
+        let node = &nodes[*host as usize];
+        return Available::NotAvailable(format!(
+            "on {node} it is 0, which no ratio can be made of"
+        ));
+    }
+    let logs: Vec<f64> = numbers.iter().map(|(_, value)| value.ln()).collect();
+    let spread = over_repeats::Spread::of(&logs).map(|spread| spread.interval(confidence));
+    finish(numbers, nodes, spread)
+}
+
+/// The arithmetic mean, for numbers that may be 0 and never less.
+pub(super) fn of_amounts(
+    numbers: &Numbers,
+    nodes: &[String],
+    confidence: f64,
+) -> Available<Spread> {
+    let values: Vec<f64> = numbers.iter().map(|(_, value)| *value).collect();
+    let spread = over_repeats::Spread::of(&values).map(|spread| {
+        let half = spread.half(confidence);
+        (spread.mean, (spread.mean - half).max(0.0), spread.mean + half)
+    });
+    finish(numbers, nodes, spread)
+}
+
+fn finish(
+    numbers: &Numbers,
+    nodes: &[String],
+    spread: Option<(f64, f64, f64)>,
+) -> Available<Spread> {
+    let by_value = |a: &&(u32, f64), b: &&(u32, f64)| a.1.total_cmp(&b.1);
+    let extreme =
+        |(host, value): &(u32, f64)| Extreme { node: nodes[*host as usize].clone(), value: *value };
+    let (lowest, highest) = (numbers.iter().min_by(by_value), numbers.iter().max_by(by_value));
+    let (Some((value, low, high)), Some(lowest), Some(highest)) = (spread, lowest, highest) else {
+        return Available::NotAvailable("no host has one that proves anything".to_owned());
+    };
+    let bounded = high.is_finite();
+    Available::Value(Spread {
+        hosts: numbers.len(),
+        value,
+        low: bounded.then_some(low),
+        high: bounded.then_some(high),
+        ratio: (lowest.1 > 0.0).then(|| highest.1 / lowest.1),
+        lowest: extreme(lowest),
+        highest: extreme(highest),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nodes() -> Vec<String> {
+        ["a", "b", "c"].map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn three_hosts_give_a_mean_an_interval_and_their_extremes() {
+        let numbers = vec![(0, 90.0), (1, 100.0), (2, 1e4 / 90.0)];
+        let spread = of_ratios(&numbers, &nodes(), 0.95);
+        let spread = spread.value().unwrap();
+        assert!((spread.value - 100.0).abs() < 1e-9);
+        // t(2) at 95 % is 4.3027; the logarithms are -d, 0, d.
+        let half = 4.3027 * (10.0_f64 / 9.0).ln() / 3.0_f64.sqrt();
+        assert!((spread.high.unwrap().ln() - 100.0_f64.ln() - half).abs() < 1e-4);
+        assert_eq!((spread.lowest.node.as_str(), spread.highest.node.as_str()), ("a", "c"));
+        assert!((spread.ratio.unwrap() - 1e4 / 8100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn one_host_has_no_interval_and_no_host_has_nothing() {
+        let one = of_ratios(&vec![(1, 5.0)], &nodes(), 0.95);
+        let one = one.value().unwrap();
+        assert_eq!((one.low, one.high, one.ratio), (None, None, Some(1.0)));
+        assert_eq!(
+            of_amounts(&vec![], &nodes(), 0.95).reason(),
+            Some("no host has one that proves anything")
+        );
+    }
+
+    #[test]
+    fn a_zero_is_an_amount_but_no_ratio() {
+        let numbers = vec![(0, 0.0), (1, 0.02)];
+        assert!(of_ratios(&numbers, &nodes(), 0.95).reason().unwrap().contains("on a"));
+        let spread = of_amounts(&numbers, &nodes(), 0.95);
+        let spread = spread.value().unwrap();
+        assert!((spread.value - 0.01).abs() < 1e-12);
+        assert_eq!((spread.low, spread.ratio), (Some(0.0), None));
+    }
+}

@@ -1,0 +1,142 @@
+//! A part of a plan's trials: what one host of a fleet runs when trials are divided over hosts.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::order::Slot;
+use crate::trial::Plan;
+
+/// Every `of`-th trial, beginning with the `number`-th (from 1), as `2/4`. All slices together
+/// are all trials, and trials next to each other in the study go to different slices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slice {
+    number: usize,
+    of: usize,
+}
+
+impl Slice {
+    /// The `index`-th of `of` slices, from 0.
+    #[must_use]
+    pub const fn nth(index: usize, of: usize) -> Self {
+        Self { number: index % of + 1, of }
+    }
+}
+
+impl FromStr for Slice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = || format!("`{text}` is no slice; write `2/4` for the second of four");
+        let (number, of) = text.split_once('/').ok_or_else(wrong)?;
+        let (number, of) = match (number.trim().parse(), of.trim().parse()) {
+            (Ok(number), Ok(of)) => (number, of),
+            _ => return Err(wrong()),
+        };
+        if number == 0 || number > of { Err(wrong()) } else { Ok(Self { number, of }) }
+    }
+}
+
+impl fmt::Display for Slice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.number, self.of)
+    }
+}
+
+impl Plan {
+    /// The part of this plan that belongs to a slice, in the same order. What is promised across
+    /// trials is left out, with the numbers of others: it speaks of trials that run elsewhere.
+    #[must_use]
+    pub fn slice(self, slice: Slice) -> Self {
+        if slice.of == 1 {
+            return self;
+        }
+        let has = |trial: usize| trial % slice.of == slice.number - 1;
+        let place = |trial: usize| trial / slice.of;
+        Self {
+            slots: self
+                .slots
+                .iter()
+                .filter(|slot| has(slot.trial))
+                .map(|slot| Slot { trial: place(slot.trial), ..*slot })
+                .collect(),
+            trials: self
+                .trials
+                .into_iter()
+                .enumerate()
+                .filter(|(index, _)| has(*index))
+                .map(|(_, trial)| trial)
+                .collect(),
+            comparisons: Vec::new(),
+            references: Vec::new(),
+            refusals: self.refusals,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use assay_record::{StopRecord, WarmUpRecord};
+    use assay_study::{Order, Scalar};
+
+    use super::*;
+    use crate::order::order;
+    use crate::trial::Trial;
+
+    fn trial(number: usize) -> Trial {
+        let factors = BTreeMap::from([("n".to_owned(), Scalar::Text(number.to_string()))]);
+        Trial {
+            factors,
+            disks: Vec::new(),
+            groups: Vec::new(),
+            homes: Vec::new(),
+            absent: BTreeMap::new(),
+            promises: Vec::new(),
+            warm_up: WarmUpRecord::Auto,
+            at_most: Duration::from_secs(1),
+            ends: assay_study::Ends::First,
+            sampling: assay_study::Sampling::default(),
+            stop: StopRecord::AtMost,
+            settings: Vec::new(),
+            drop_caches: None,
+            placements: Vec::new(),
+        }
+    }
+
+    fn plan(trials: usize) -> Plan {
+        Plan {
+            trials: (0..trials).map(trial).collect(),
+            slots: order(trials, 2, Order::Random, 7),
+            comparisons: Vec::new(),
+            references: Vec::new(),
+            refusals: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn all_slices_together_are_all_repeats_of_all_trials() {
+        let mut seen = BTreeMap::new();
+        for index in 0..4 {
+            let part = plan(10).slice(Slice::nth(index, 4));
+            assert_eq!(part.slots.len(), part.trials.len() * 2);
+            for slot in part.slots {
+                let Scalar::Text(name) = &part.trials[slot.trial].factors["n"] else { panic!() };
+                *seen.entry((name.clone(), slot.repeat)).or_insert(0) += 1;
+            }
+        }
+        assert_eq!(seen.len(), 20);
+        assert!(seen.values().all(|count| *count == 1));
+        assert_eq!(plan(10).slice(Slice::nth(0, 1)), plan(10));
+    }
+
+    #[test]
+    fn slices_are_written_as_fractions() {
+        assert_eq!("2/4".parse::<Slice>().unwrap(), Slice::nth(1, 4));
+        assert_eq!(Slice::nth(5, 4).to_string(), "2/4");
+        for wrong in ["", "2", "0/4", "5/4", "a/b", "1/0", "-1/2"] {
+            assert!(wrong.parse::<Slice>().unwrap_err().contains("2/4"), "{wrong}");
+        }
+    }
+}

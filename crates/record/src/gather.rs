@@ -1,0 +1,204 @@
+//! The samples of many runs, one Parquet file a source, read and written a batch at a time.
+//!
+//! Columns are `host: utf8`, `trial: uint32`, `repeat: uint32`, then those of the source
+//! (docs/run-folder.md). Hosts need not have the same counters: one that lacks a counter has nulls.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt32Array, new_null_array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::properties::WriterProperties;
+
+use crate::error::Error;
+
+/// Rows that are held before they go to the disk: with fifty counters some 50 MB.
+const ROW_GROUP: usize = 1 << 17;
+
+/// Rows that are read at once.
+const BATCH: usize = 1 << 14;
+
+/// What became of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Gathered {
+    /// Rows by source.
+    pub rows: BTreeMap<String, u64>,
+    /// Files that could not be read, with the reason; the rows of all others are there.
+    pub left_out: Vec<(PathBuf, String)>,
+}
+
+/// One file of samples and where it belongs.
+struct Piece<'r> {
+    host: &'r str,
+    trial: u32,
+    repeat: u32,
+    path: PathBuf,
+}
+
+/// Gathers the samples of runs, each a host and its run folder, into `folder`. Memory does not grow
+/// with the number of runs. Samples that are still Arrow streams, as a killed run leaves them, are
+/// left out.
+pub fn gather(runs: &[(String, PathBuf)], folder: &Path) -> Result<Gathered, Error> {
+    fs::create_dir_all(folder).map_err(|cause| Error::io("create", folder, &cause))?;
+    let mut gathered = Gathered::default();
+    for (source, pieces) in pieces(runs)? {
+        let path = folder.join(format!("{source}.parquet"));
+        let rows = gather_source(&pieces, &path, &mut gathered.left_out)?;
+        gathered.rows.insert(source, rows);
+    }
+    Ok(gathered)
+}
+
+/// Every Parquet file of every repeat, by source.
+fn pieces(runs: &[(String, PathBuf)]) -> Result<BTreeMap<String, Vec<Piece<'_>>>, Error> {
+    let mut found: BTreeMap<String, Vec<Piece<'_>>> = BTreeMap::new();
+    for (host, run) in runs {
+        for repeat_folder in entries(&run.join("samples"))? {
+            let Some((trial, repeat)) = numbers(&repeat_folder) else { continue };
+            for path in entries(&repeat_folder)? {
+                if path.extension().is_none_or(|found| found != "parquet") {
+                    continue;
+                }
+                let Some(source) = path.file_stem().and_then(|stem| stem.to_str()) else {
+                    continue;
+                };
+                found.entry(source.to_owned()).or_default().push(Piece {
+                    host,
+                    trial,
+                    repeat,
+                    path: path.clone(),
+                });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// `trial-01-repeat-00`.
+fn numbers(folder: &Path) -> Option<(u32, u32)> {
+    let name = folder.file_name()?.to_str()?;
+    let (trial, repeat) = name.strip_prefix("trial-")?.split_once("-repeat-")?;
+    Some((trial.parse().ok()?, repeat.parse().ok()?))
+}
+
+fn gather_source(
+    pieces: &[Piece<'_>],
+    path: &Path,
+    left_out: &mut Vec<(PathBuf, String)>,
+) -> Result<u64, Error> {
+    let (whole, counters) = readable(pieces, left_out);
+    let schema = schema(&counters);
+    let draft = path.with_extension("parquet.draft");
+    let failed = |cause: &dyn std::fmt::Display| Error::new("write", path, cause);
+    let file = File::create(&draft).map_err(|cause| Error::io("create", &draft, &cause))?;
+    let properties =
+        WriterProperties::builder().set_max_row_group_row_count(Some(ROW_GROUP)).build();
+    let mut writer = ArrowWriter::try_new(file, SchemaRef::clone(&schema), Some(properties))
+        .map_err(|cause| failed(&cause))?;
+    let mut rows = 0;
+    for piece in whole {
+        for batch in batches(&piece.path)? {
+            let batch = batch.map_err(|cause| Error::new("read", &piece.path, &cause))?;
+            rows += batch.num_rows() as u64;
+            let wide = widen(piece, &batch, &schema).map_err(|cause| failed(&cause))?;
+            writer.write(&wide).map_err(|cause| failed(&cause))?;
+        }
+    }
+    let file = writer.into_inner().map_err(|cause| failed(&cause))?;
+    file.sync_all()
+        .and_then(|()| fs::rename(&draft, path))
+        .map_err(|cause| Error::io("write", path, &cause))?;
+    Ok(rows)
+}
+
+/// The pieces whose footers can be read, and the counters that any of them has, in the order in
+/// which they are met.
+fn readable<'p, 'r>(
+    pieces: &'p [Piece<'r>],
+    left_out: &mut Vec<(PathBuf, String)>,
+) -> (Vec<&'p Piece<'r>>, Vec<String>) {
+    let (mut whole, mut counters, mut known) = (Vec::new(), Vec::new(), BTreeSet::new());
+    for piece in pieces {
+        let found = File::open(&piece.path).map_err(|cause| cause.to_string()).and_then(|file| {
+            ParquetRecordBatchReaderBuilder::try_new(file).map_err(|cause| cause.to_string())
+        });
+        match found {
+            Ok(builder) => {
+                for field in builder.schema().fields().iter().skip(2) {
+                    if known.insert(field.name().clone()) {
+                        counters.push(field.name().clone());
+                    }
+                }
+                whole.push(piece);
+            }
+            Err(why) => left_out.push((piece.path.clone(), why)),
+        }
+    }
+    (whole, counters)
+}
+
+fn batches(
+    path: &Path,
+) -> Result<impl Iterator<Item = Result<RecordBatch, arrow_schema::ArrowError>>, Error> {
+    let file = File::open(path).map_err(|cause| Error::io("read", path, &cause))?;
+    ParquetRecordBatchReaderBuilder::try_new(file)
+        .and_then(|builder| builder.with_batch_size(BATCH).build())
+        .map_err(|cause| Error::new("read", path, &cause))
+}
+
+fn schema(counters: &[String]) -> SchemaRef {
+    let fixed = [
+        Field::new("host", DataType::Utf8, false),
+        Field::new("trial", DataType::UInt32, false),
+        Field::new("repeat", DataType::UInt32, false),
+        Field::new("time_ns", DataType::UInt64, false),
+        Field::new("subject", DataType::Utf8, false),
+    ];
+    let counters = counters.iter().map(|name| Field::new(name, DataType::UInt64, true));
+    Arc::new(Schema::new(fixed.into_iter().chain(counters).collect::<Vec<_>>()))
+}
+
+/// A batch of one host with all columns of all hosts.
+fn widen(
+    piece: &Piece<'_>,
+    batch: &RecordBatch,
+    schema: &SchemaRef,
+) -> Result<RecordBatch, arrow_schema::ArrowError> {
+    let rows = batch.num_rows();
+    let columns: Vec<ArrayRef> = schema
+        .fields()
+        .iter()
+        .map(|field| -> ArrayRef {
+            match field.name().as_str() {
+                "host" => {
+                    Arc::new(StringArray::from_iter_values(std::iter::repeat_n(piece.host, rows)))
+                }
+                "trial" => Arc::new(UInt32Array::from_value(piece.trial, rows)),
+                "repeat" => Arc::new(UInt32Array::from_value(piece.repeat, rows)),
+                name => batch
+                    .column_by_name(name)
+                    .cloned()
+                    .unwrap_or_else(|| new_null_array(field.data_type(), rows)),
+            }
+        })
+        .collect();
+    RecordBatch::try_new(SchemaRef::clone(schema), columns)
+}
+
+/// What a folder holds, in order; nothing where there is no such folder.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let failed = |cause: &std::io::Error| Error::io("list", folder, cause);
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|cause| failed(&cause))? {
+        found.push(entry.map_err(|cause| failed(&cause))?.path());
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,224 @@
+//! What a list of runs shows of each, read without its samples and without most of its manifest.
+
+use std::fs;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use serde::{Deserialize, Serialize};
+
+use crate::schema::SCHEMA;
+
+/// A run at a glance.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Glance {
+    /// Whether it can be read, and whether it came to its end.
+    pub state: State,
+    /// The study's name; empty where it cannot be read.
+    pub study: String,
+    /// Its title.
+    pub title: String,
+    /// When it began, RFC 3339, UTC.
+    pub started_at: String,
+    /// The host's name.
+    pub host: String,
+    /// Its kernel.
+    pub kernel: String,
+    /// Whether it is a guest of the lab.
+    pub guest: bool,
+    /// Seconds from the first release to the last stop.
+    pub seconds: Option<f64>,
+    /// Combinations of factors.
+    pub trials: usize,
+    /// Repeats that were started.
+    pub repeats: usize,
+    /// The verdict as it stands in the folder; `None` where nobody judged it, or nothing is promised.
+    pub verdict: Option<String>,
+    /// Whether the page of the run is there.
+    pub report: bool,
+}
+
+/// How far a run came.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "is", content = "why")]
+pub enum State {
+    /// It came to its end.
+    Whole,
+    /// It ended before its last trial, with the reason.
+    EndedEarly(String),
+    /// It never said that it ended: it goes on, or it was killed.
+    Unfinished,
+    /// It cannot be read, with the reason.
+    Unreadable(String),
+}
+
+/// When and how long the files were that a glance rests on: as long as they are the same, so is it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp(String);
+
+#[derive(Deserialize)]
+struct Manifest {
+    schema: Option<u32>,
+    study: Option<String>,
+    title: Option<String>,
+    started_at: Option<String>,
+    host: Option<Host>,
+    guest: Option<serde::de::IgnoredAny>,
+    #[serde(default)]
+    trials: Vec<Trial>,
+    restored: Option<bool>,
+    ended_early: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Host {
+    host_name: Option<String>,
+    kernel: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Trial {
+    #[serde(default)]
+    repeats: Vec<Repeat>,
+}
+
+#[derive(Deserialize)]
+struct Repeat {
+    released_ns: u64,
+    stopped_ns: u64,
+}
+
+#[derive(Deserialize)]
+struct Judged {
+    verdict: String,
+}
+
+/// The stamp of a run folder as it is now.
+#[must_use]
+pub fn stamp(folder: &Path) -> Stamp {
+    let of = |name: &str| match fs::metadata(folder.join(name)) {
+        Ok(found) => {
+            let changed = found.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+            format!("{}.{}", changed.map_or(0, |at| at.as_nanos()), found.len())
+        }
+        Err(_) => "none".to_owned(),
+    };
+    let names = ["manifest.json", "verdict.json", "report.html"];
+    Stamp(names.map(of).join(" "))
+}
+
+/// Looks at a run folder. What is wrong with it is part of what is seen.
+#[must_use]
+pub fn glance(folder: &Path) -> Glance {
+    match fs::read_to_string(folder.join("manifest.json")) {
+        Ok(text) => match serde_json::from_str::<Manifest>(&text) {
+            Ok(manifest) => of_manifest(manifest, folder),
+            Err(cause) if cause.is_eof() => {
+                unreadable("manifest.json ends in the middle".to_owned())
+            }
+            Err(cause) => unreadable(format!("manifest.json: {cause}")),
+        },
+        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
+            unreadable("there is no manifest.json: the run ended before it began".to_owned())
+        }
+        Err(cause) => unreadable(format!("manifest.json: {cause}")),
+    }
+}
+
+fn of_manifest(manifest: Manifest, folder: &Path) -> Glance {
+    let state = match manifest.schema {
+        Some(SCHEMA) => match (&manifest.ended_early, manifest.restored) {
+            (Some(why), _) => State::EndedEarly(why.clone()),
+            (None, None) => State::Unfinished,
+            (None, Some(_)) => State::Whole,
+        },
+        Some(other) => State::Unreadable(format!(
+            "manifest.json is of schema {other}; this version reads {SCHEMA}"
+        )),
+        None => State::Unreadable("manifest.json names no schema".to_owned()),
+    };
+    let repeats = || manifest.trials.iter().flat_map(|trial| &trial.repeats);
+    let ran = || repeats().filter(|repeat| repeat.stopped_ns > repeat.released_ns);
+    let first = ran().map(|repeat| repeat.released_ns).min();
+    let last = ran().map(|repeat| repeat.stopped_ns).max();
+    let seconds = first.zip(last).map(|(first, last)| (last - first) as f64 * 1e-9);
+    let judged = fs::read_to_string(folder.join("verdict.json")).ok();
+    let judged: Option<Judged> = judged.and_then(|text| serde_json::from_str(&text).ok());
+    let host = manifest.host.as_ref();
+    Glance {
+        state,
+        seconds,
+        trials: manifest.trials.len(),
+        repeats: repeats().count(),
+        host: host.and_then(|host| host.host_name.clone()).unwrap_or_default(),
+        kernel: host.and_then(|host| host.kernel.clone()).unwrap_or_default(),
+        guest: manifest.guest.is_some(),
+        study: manifest.study.unwrap_or_default(),
+        title: manifest.title.unwrap_or_default(),
+        started_at: manifest.started_at.unwrap_or_default(),
+        verdict: judged.map(|judged| judged.verdict),
+        report: folder.join("report.html").is_file(),
+    }
+}
+
+fn unreadable(why: String) -> Glance {
+    Glance {
+        state: State::Unreadable(why),
+        study: String::new(),
+        title: String::new(),
+        started_at: String::new(),
+        host: String::new(),
+        kernel: String::new(),
+        guest: false,
+        seconds: None,
+        trials: 0,
+        repeats: 0,
+        verdict: None,
+        report: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(manifest: &str) -> tempfile::TempDir {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("manifest.json"), manifest).unwrap();
+        place
+    }
+
+    const WHOLE: &str = r#"{"schema": 1, "study": "s", "title": "T", "started_at": "2026-01-01T00:00:00Z",
+        "host": {"host_name": "h", "kernel": "6.1"}, "restored": true, "ended_early": null,
+        "trials": [{"repeats": [{"released_ns": 1000000000, "stopped_ns": 3500000000}]}]}"#;
+
+    #[test]
+    fn a_run_that_ended_shows_its_verdict_and_its_time() {
+        let place = run(WHOLE);
+        let before = stamp(place.path());
+        fs::write(place.path().join("verdict.json"), r#"{"schema": 1, "verdict": "kept"}"#)
+            .unwrap();
+        let seen = glance(place.path());
+        assert_eq!((seen.state, seen.verdict.as_deref()), (State::Whole, Some("kept")));
+        assert_eq!((seen.seconds, seen.repeats, seen.report), (Some(2.5), 1, false));
+        assert_ne!(stamp(place.path()), before, "a new verdict is a reason to look again");
+    }
+
+    #[test]
+    fn a_run_that_never_said_that_it_ended_is_unfinished() {
+        let place = run(&WHOLE.replace("true", "null"));
+        assert_eq!(glance(place.path()).state, State::Unfinished);
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_why() {
+        let why = |manifest: &str| match glance(run(manifest).path()).state {
+            State::Unreadable(why) => why,
+            other => panic!("{other:?}"),
+        };
+        assert!(why(&WHOLE[..80]).contains("ends in the middle"));
+        assert!(why(&WHOLE.replace("\"schema\": 1", "\"schema\": 2")).contains("schema 2"));
+        let empty = tempfile::tempdir().unwrap();
+        let State::Unreadable(why) = glance(empty.path()).state else { panic!() };
+        assert!(why.contains("no manifest.json"), "{why}");
+    }
+}

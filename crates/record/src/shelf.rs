@@ -1,0 +1,92 @@
+//! A folder of runs: `runs/`.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+
+/// A folder of runs that nobody else updates meanwhile.
+#[derive(Debug)]
+pub struct Shelf {
+    path: PathBuf,
+    // The lock ends with the descriptor, also when the process is killed.
+    _lock: File,
+}
+
+impl Shelf {
+    /// Opens the folder and waits until no other process updates what stands beside the runs. The
+    /// lock is on the folder itself, so that no file is left behind (flock(2) works on any open
+    /// file).
+    pub fn lock(path: &Path) -> Result<Self, Error> {
+        let failed = |cause: &std::io::Error| Error::io("open", path, cause);
+        let folder = File::open(path).map_err(|cause| failed(&cause))?;
+        if !path.is_dir() {
+            return Err(Error::new("open", path, &"it is no folder")
+                .with_hint("name the folder that holds the folders of runs, such as runs/"));
+        }
+        rustix::fs::flock(&folder, rustix::fs::FlockOperation::LockExclusive)
+            .map_err(|errno| failed(&errno.into()))?;
+        Ok(Self { path: path.to_owned(), _lock: folder })
+    }
+
+    /// Its place.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Everything in it that is a run, or was to become one, in the order of names.
+    pub fn runs(&self) -> Result<Vec<PathBuf>, Error> {
+        runs(&self.path)
+    }
+
+    /// Replaces a file beside the runs whole.
+    pub fn write_text(&self, name: &str, text: &str) -> Result<(), Error> {
+        let path = self.path.join(name);
+        let draft = self.path.join(format!(".{name}.draft"));
+        fs::write(&draft, text).and_then(|()| fs::rename(&draft, &path)).map_err(|cause| {
+            let _ = fs::remove_file(&draft);
+            Error::io("write", &path, &cause)
+        })
+    }
+}
+
+/// Everything in a folder that is a run, or was to become one, in the order of names.
+pub fn runs(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    let failed = |cause: &std::io::Error| Error::io("list", path, cause);
+    let mut found = Vec::new();
+    for entry in fs::read_dir(path).map_err(|cause| failed(&cause))? {
+        let entry = entry.map_err(|cause| failed(&cause))?.path();
+        if is_run(&entry) {
+            found.push(entry);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// A folder with a manifest, or with the empty parts that a run makes before it has one.
+fn is_run(path: &Path) -> bool {
+    path.join("manifest.json").exists()
+        || (path.join("samples").is_dir() && path.join("logs").is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folder::RunFolder;
+
+    #[test]
+    fn runs_are_found_by_what_is_in_them() {
+        let place = tempfile::tempdir().unwrap();
+        RunFolder::create(&place.path().join("b-begun")).unwrap();
+        fs::create_dir(place.path().join("no-run")).unwrap();
+        let whole = RunFolder::create(&place.path().join("a-whole")).unwrap();
+        whole.write_text("manifest.json", "{}").unwrap();
+        let shelf = Shelf::lock(place.path()).unwrap();
+        let names: Vec<_> =
+            shelf.runs().unwrap().iter().map(|run| run.file_name().unwrap().to_owned()).collect();
+        assert_eq!(names, ["a-whole", "b-begun"]);
+        assert!(Shelf::lock(&place.path().join("missing")).is_err());
+    }
+}

@@ -1,0 +1,94 @@
+//! Ratios of two runs with their intervals, beside the margin.
+
+use assay_judge::{MeasureComparison, TrialComparison};
+use serde_json::{Value, json};
+
+use super::spec::base;
+use super::{Drawing, Figure};
+use crate::against;
+use crate::error::Error;
+
+/// More rows than this are no figure any more.
+const ROWS: usize = 40;
+
+/// Height of one row.
+const ROW: u32 = 22;
+
+/// The figure of one trial.
+pub(crate) fn ratios(number: usize, trial: &TrialComparison, within: f64) -> Result<Figure, Error> {
+    let (shown, _) = against::listed(trial, ROWS);
+    let rows: Vec<Value> = shown.iter().filter_map(|one| row(one)).collect();
+    let drawing = Drawing {
+        part: "ratios",
+        title: "B divided by A".to_owned(),
+        reading: "Points are ratios, lines their intervals, the shaded band is the margin. An \
+                  interval inside the band is equal, one outside of it different, one that crosses \
+                  its edge undecided. Filled points decide."
+            .to_owned(),
+        wide: true,
+        spec: match rows.is_empty() {
+            true => Err(trial
+                .not_comparable
+                .clone()
+                .unwrap_or_else(|| "no measure has a number on both sides".to_owned())),
+            false => Ok(spec(&rows, within)),
+        },
+    };
+    Figure::new(format!("trial-{number}-ratios"), drawing, false)
+}
+
+fn row(one: &MeasureComparison) -> Option<Value> {
+    let ratio = one.ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0)?;
+    Some(json!({
+        "name": format!("{}, {}", against::measure(one), against::whom(one)),
+        "ratio": ratio,
+        "low": one.low,
+        "high": one.high,
+        "decides": one.decides,
+        "verdict": against::word(one.verdict),
+        "a": against::value(one, &one.a),
+        "b": against::value(one, &one.b),
+    }))
+}
+
+fn spec(rows: &[Value], within: f64) -> Value {
+    let height = ROW * u32::try_from(rows.len()).unwrap_or(1) + 20;
+    let mut spec = base("Ratios of two runs with their intervals", height.max(70), 1);
+    let names: Vec<&Value> = rows.iter().map(|row| &row["name"]).collect();
+    spec["data"] = json!({"values": rows});
+    let x = |field: &str| {
+        json!({"field": field, "type": "quantitative", "title": "B by A",
+            "scale": {"type": "log", "zero": false, "nice": false, "padding": 12},
+            "axis": {"format": ".3~r", "tickCount": 7}})
+    };
+    let y = json!({"field": "name", "type": "nominal", "sort": names, "title": null,
+        "axis": {"labelLimit": 280}});
+    let colour = json!({"field": "verdict", "type": "nominal", "scale": {
+        "domain": ["equal", "better", "worse", "different", "undecided"],
+        "range": ["#009e73", "#0072b2", "#d55e00", "#d55e00", "#8a8f98"]},
+        "legend": {"title": null, "orient": "top"}});
+    let tooltip = json!([
+        {"field": "name"}, {"field": "a", "title": "A"}, {"field": "b", "title": "B"},
+        {"field": "ratio", "type": "quantitative", "format": ".4"},
+        {"field": "low", "type": "quantitative", "format": ".4"},
+        {"field": "high", "type": "quantitative", "format": ".4"},
+        {"field": "verdict"},
+    ]);
+    let margin = json!([{"from": 1.0 / (1.0 + within), "to": 1.0 + within, "one": 1.0}]);
+    spec["layer"] = json!([
+        {"data": {"values": margin}, "mark": {"type": "rect", "color": "#8a8f98", "opacity": 0.16},
+            "encoding": {"x": x("from"), "x2": {"field": "to"}}},
+        {"data": {"values": margin}, "mark": {"type": "rule", "color": "#8a8f98"},
+            "encoding": {"x": x("one")}},
+        {"transform": [{"filter": "datum.low != null && datum.high != null"}],
+            "mark": {"type": "rule", "strokeWidth": 2},
+            "encoding": {"y": y, "x": x("low"), "x2": {"field": "high"}, "color": colour}},
+        {"transform": [{"filter": "datum.decides"}],
+            "mark": {"type": "point", "filled": true, "size": 70, "opacity": 1},
+            "encoding": {"y": y, "x": x("ratio"), "color": colour, "tooltip": tooltip}},
+        {"transform": [{"filter": "!datum.decides"}],
+            "mark": {"type": "point", "filled": false, "size": 60},
+            "encoding": {"y": y, "x": x("ratio"), "color": colour, "tooltip": tooltip}},
+    ]);
+    spec
+}

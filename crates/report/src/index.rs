@@ -1,0 +1,212 @@
+//! The page that lists runs. It carries what it knows of each as data, so that the next page need
+//! only look at what is new.
+
+use assay_record::{Glance, Stamp, State};
+use minijinja::Value as Markup;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::number::{self, NONE};
+use crate::page::{environment, style};
+
+/// What tells a page of ours from any other `index.html`, and from one of another shape.
+const MARK: &str = "<meta name=\"generator\" content=\"assay index 1\">";
+
+/// Where the data stand in the page.
+const OPENS: &str = "<script type=\"application/json\" id=\"runs\">";
+
+/// One run in the list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IndexEntry {
+    /// The name of its folder, for people.
+    pub name: String,
+    /// The same as a link, every byte that is not plain percent-encoded: names need not be text.
+    pub link: String,
+    /// The state of its files when it was looked at.
+    pub stamp: Stamp,
+    /// What was seen.
+    pub glance: Glance,
+}
+
+/// What a page of ours knows; `None` where it is somebody else's page.
+#[must_use]
+pub fn known(page: &str) -> Option<Vec<IndexEntry>> {
+    if !page.contains(MARK) {
+        return None;
+    }
+    let data = page.split_once(OPENS).and_then(|(_, rest)| rest.split_once("</script>"));
+    // One that cannot be understood is ours all the same, and is written anew.
+    Some(data.and_then(|(json, _)| serde_json::from_str(json).ok()).unwrap_or_default())
+}
+
+#[derive(Serialize)]
+struct Page {
+    rows: Vec<Row>,
+    filters: Vec<Filter>,
+    hosts: usize,
+    data: Markup,
+    mark: Markup,
+    opens: Markup,
+    style: Markup,
+}
+
+#[derive(Serialize)]
+struct Filter {
+    word: &'static str,
+    count: usize,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    href: Option<String>,
+    title: String,
+    study: String,
+    started_at: String,
+    host: String,
+    kernel: String,
+    seconds: String,
+    size: String,
+    word: &'static str,
+    mark: &'static str,
+    colour: &'static str,
+    note: Option<String>,
+}
+
+/// The order of the filters.
+const WORDS: [&str; 8] =
+    ["broken", "undecided", "void", "kept", "recording", "not judged", "unfinished", "unreadable"];
+
+/// The whole page, the newest run first.
+pub(crate) fn render(entries: &[IndexEntry]) -> Result<String, Error> {
+    let mut sorted: Vec<&IndexEntry> = entries.iter().collect();
+    sorted.sort_by(|a, b| (&b.glance.started_at, &b.name).cmp(&(&a.glance.started_at, &a.name)));
+    let rows: Vec<Row> = sorted.iter().map(|entry| row(entry)).collect();
+    let count = |word: &&'static str| rows.iter().filter(|row| row.word == *word).count();
+    let filters = WORDS.iter().map(|word| Filter { word, count: count(word) });
+    let filters = filters.filter(|filter| filter.count > 0).collect();
+    let mut hosts: Vec<&str> = sorted.iter().map(|one| one.glance.host.as_str()).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    let page = Page {
+        filters,
+        hosts: hosts.iter().filter(|host| !host.is_empty()).count(),
+        data: data(entries)?,
+        mark: Markup::from_safe_string(MARK.to_owned()),
+        opens: Markup::from_safe_string(OPENS.to_owned()),
+        style: style(),
+        rows,
+    };
+    environment()
+        .and_then(|environment| environment.get_template("index.html")?.render(page))
+        .map_err(|cause| Error::new("render the list of runs", cause))
+}
+
+/// JSON that may stand in a script element: no text of a user ends it.
+fn data(entries: &[IndexEntry]) -> Result<Markup, Error> {
+    let json = serde_json::to_string(entries)
+        .map_err(|cause| Error::new("write the list of runs as JSON", cause))?;
+    Ok(Markup::from_safe_string(json.replace('<', "\\u003c")))
+}
+
+fn row(entry: &IndexEntry) -> Row {
+    let glance = &entry.glance;
+    let (word, mark, colour) = verdict(glance);
+    let note = match &glance.state {
+        State::Whole => None,
+        State::EndedEarly(why) => Some(format!("ended early: {why}")),
+        State::Unfinished => {
+            Some("it never said that it ended: it still runs, or it was killed".to_owned())
+        }
+        State::Unreadable(why) => Some(why.clone()),
+    };
+    let page = if glance.report { "report.html" } else { "" };
+    let or_none = |text: &str| if text.is_empty() { NONE.to_owned() } else { text.to_owned() };
+    Row {
+        name: entry.name.clone(),
+        href: Some(format!("./{}/{page}", entry.link)),
+        title: glance.title.clone(),
+        study: or_none(&glance.study),
+        started_at: or_none(&glance.started_at.replace('T', " ").replace('Z', "")),
+        host: or_none(&glance.host),
+        kernel: match glance.guest {
+            true => format!("{} (guest)", glance.kernel),
+            false => or_none(&glance.kernel),
+        },
+        seconds: glance.seconds.map_or_else(|| NONE.to_owned(), number::seconds),
+        size: format!("{} / {}", glance.trials, glance.repeats),
+        word,
+        mark,
+        colour,
+        note,
+    }
+}
+
+/// A verdict, or what stands in its place.
+fn verdict(glance: &Glance) -> (&'static str, &'static str, &'static str) {
+    match (&glance.state, glance.verdict.as_deref()) {
+        (State::Unreadable(_), _) => ("unreadable", "!", "void"),
+        (_, Some("kept")) => ("kept", "\u{2713}", "kept"),
+        (_, Some("broken")) => ("broken", "\u{2717}", "broken"),
+        (_, Some("undecided")) => ("undecided", "?", "undecided"),
+        (_, Some("void")) => ("void", "\u{2205}", "void"),
+        (State::Unfinished, _) => ("unfinished", "\u{2026}", "undecided"),
+        (_, Some(_)) => ("not judged", "\u{2013}", "void"),
+        (_, None) if glance.report => ("recording", "\u{2013}", "void"),
+        (_, None) => ("not judged", "\u{2013}", "void"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str, state: State, verdict: Option<&str>) -> IndexEntry {
+        IndexEntry {
+            name: name.to_owned(),
+            link: name.to_owned(),
+            stamp: assay_record::stamp(std::path::Path::new("no such folder")),
+            glance: Glance {
+                state,
+                study: "io-weight".to_owned(),
+                title: "</script><b>evil".to_owned(),
+                started_at: format!("2026-01-01T00:00:00Z{name}"),
+                host: "h".to_owned(),
+                kernel: "6.1".to_owned(),
+                guest: false,
+                seconds: Some(20.0),
+                trials: 1,
+                repeats: 3,
+                verdict: verdict.map(str::to_owned),
+                report: true,
+            },
+        }
+    }
+
+    #[test]
+    fn what_a_page_lists_can_be_read_back_from_it() {
+        let entries = [entry("a", State::Whole, Some("kept")), entry("b", State::Unfinished, None)];
+        let page = render(&entries).unwrap();
+        assert_eq!(known(&page).unwrap(), entries);
+        assert_eq!(known("<html><title>mine</title></html>"), None, "not ours");
+        assert_eq!(known(MARK), Some(vec![]), "ours, and damaged");
+        assert!(!page.contains("<b>evil"), "texts of users never become markup");
+    }
+
+    #[test]
+    fn the_newest_run_stands_first_and_every_state_has_a_word() {
+        let unreadable = State::Unreadable("manifest.json ends in the middle".to_owned());
+        let entries = [
+            entry("1", State::Whole, Some("broken")),
+            entry("2", State::Unfinished, None),
+            entry("3", unreadable, None),
+            entry("4", State::EndedEarly("interrupted".to_owned()), Some("kept")),
+        ];
+        let page = render(&entries).unwrap();
+        let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text}"));
+        assert!(place("./4/report.html") < place("./1/report.html"));
+        for text in ["unfinished", "ends in the middle", "ended early: interrupted", "broken"] {
+            place(text);
+        }
+    }
+}

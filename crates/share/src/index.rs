@@ -1,0 +1,138 @@
+//! `runs/index.html`, kept up to date.
+
+use std::fs;
+use std::path::Path;
+
+use assay_record::{Shelf, glance, stamp};
+use assay_report::{IndexEntry, index_entries, index_html};
+
+use crate::error::Error;
+use crate::link::link;
+
+/// The name of the page.
+const PAGE: &str = "index.html";
+
+/// Writes the list of all runs in a folder, and returns how many there are. Of runs that have not
+/// changed since the last time nothing is read again. Runs that end at the same moment wait for
+/// each other, and each sees those before it: the lock is taken before the folder is looked at.
+///
+/// A page that is not ours is left alone.
+pub fn update_index(folder: &Path) -> Result<usize, Error> {
+    let shelf = Shelf::lock(folder)?;
+    let page = folder.join(PAGE);
+    let known = match fs::read_to_string(&page) {
+        Ok(text) => index_entries(&text).ok_or_else(|| {
+            Error::DoesNotFit(format!(
+                "{} was not written by assay and is left alone\n  hint: move it away, and `assay \
+                 report --index {}` writes the list of runs",
+                page.display(),
+                folder.display()
+            ))
+        })?,
+        Err(_) => Vec::new(),
+    };
+    let mut entries = Vec::new();
+    for run in shelf.runs()? {
+        let name = run.file_name().unwrap_or_default();
+        let (link, stamp) = (link(name), stamp(&run));
+        let same = known.iter().find(|entry| entry.link == link && entry.stamp == stamp);
+        entries.push(same.cloned().unwrap_or_else(|| IndexEntry {
+            name: name.to_string_lossy().into_owned(),
+            link,
+            stamp,
+            glance: glance(&run),
+        }));
+    }
+    let text = index_html(&entries).map_err(|cause| Error::write(&page, &cause))?;
+    shelf.write_text(PAGE, &text)?;
+    Ok(entries.len())
+}
+
+/// Whether the folder around a run is one whose list is kept: it is called `runs`, or a list of
+/// ours is there already. Nobody wants a page in /tmp because a run was put there.
+#[must_use]
+pub fn belongs(folder: &Path) -> bool {
+    let is_runs = folder.file_name().is_some_and(|name| name == "runs");
+    let ours = || {
+        let page = fs::read_to_string(folder.join(PAGE)).ok();
+        page.is_some_and(|page| index_entries(&page).is_some())
+    };
+    is_runs || ours()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    fn entries(folder: &Path) -> Vec<IndexEntry> {
+        index_entries(&fs::read_to_string(folder.join(PAGE)).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn half_written_crashed_and_newer_runs_are_listed_as_such() {
+        let place = tempfile::tempdir().unwrap();
+        let make = |name: &[u8], manifest: &str| {
+            let run = place.path().join(std::ffi::OsStr::from_bytes(name));
+            fs::create_dir(&run).unwrap();
+            fs::write(run.join("manifest.json"), manifest).unwrap();
+        };
+        make(b"crashed", r#"{"schema": 1, "study": "s", "restored": null}"#);
+        make(b"half", r#"{"schema": 1, "stu"#);
+        make(b"newer \xff", r#"{"schema": 9}"#);
+        assert_eq!(update_index(place.path()).unwrap(), 3);
+        let page = fs::read_to_string(place.path().join(PAGE)).unwrap();
+        // The template engine escapes the slash as well.
+        let page = page.replace("&#x2f;", "/");
+        for text in ["it still runs, or it was killed", "ends in the middle", "schema 9"] {
+            assert!(page.contains(text), "{text}");
+        }
+        assert!(page.contains("./newer%20%FF/"), "a name that is no text still leads there");
+    }
+
+    #[test]
+    fn only_what_changed_is_looked_at_again() {
+        let place = tempfile::tempdir().unwrap();
+        let run = place.path().join("run");
+        fs::create_dir(&run).unwrap();
+        let manifest = run.join("manifest.json");
+        fs::write(&manifest, r#"{"schema": 1, "study": "before"}"#).unwrap();
+        update_index(place.path()).unwrap();
+        // What the page says of an unchanged run is taken from the page.
+        let page = fs::read_to_string(place.path().join(PAGE)).unwrap();
+        fs::write(place.path().join(PAGE), page.replace("before", "cached")).unwrap();
+        update_index(place.path()).unwrap();
+        assert_eq!(entries(place.path())[0].glance.study, "cached");
+        fs::write(&manifest, r#"{"schema": 1, "study": "changed"}"#).unwrap();
+        update_index(place.path()).unwrap();
+        assert_eq!(entries(place.path())[0].glance.study, "changed");
+    }
+
+    #[test]
+    fn somebody_else_s_page_is_left_alone() {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join(PAGE), "<html>mine</html>").unwrap();
+        let error = update_index(place.path()).unwrap_err().to_string();
+        assert!(error.contains("left alone"), "{error}");
+        assert!(!belongs(place.path()));
+        assert_eq!(fs::read_to_string(place.path().join(PAGE)).unwrap(), "<html>mine</html>");
+    }
+
+    #[test]
+    fn runs_that_end_together_are_all_listed() {
+        let place = tempfile::tempdir().unwrap();
+        let end = |number: usize| {
+            let run = place.path().join(format!("run-{number}"));
+            fs::create_dir(&run).unwrap();
+            fs::write(run.join("manifest.json"), r#"{"schema": 1}"#).unwrap();
+            update_index(place.path()).unwrap();
+        };
+        std::thread::scope(|scope| {
+            for number in 0..16 {
+                scope.spawn(move || end(number));
+            }
+        });
+        assert_eq!(entries(place.path()).len(), 16);
+    }
+}

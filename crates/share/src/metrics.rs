@@ -1,0 +1,71 @@
+//! Counters of samples as metrics of OpenMetrics: names, base units, types.
+
+/// What becomes of a counter.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Metric {
+    /// `assay_io_read_bytes`, without the `_total` that its samples have.
+    pub(crate) name: String,
+    /// `bytes`, `seconds`; empty where the name has no base unit.
+    pub(crate) unit: &'static str,
+    /// Whether it is a sum since the beginning, and not an amount at an instant.
+    pub(crate) counter: bool,
+    /// What one count is in the unit.
+    pub(crate) scale: f64,
+}
+
+/// Sources whose counters make sense one by one for a monitor. Tables of threads, pages and free
+/// blocks have thousands of rows, and belong into a notebook.
+const SHOWN: [&str; 7] = ["io", "disk", "cpu", "host_cpu", "memory", "throttle", "pressure"];
+
+/// The metric of a counter; `None` for sources that are not shown.
+pub(crate) fn metric(source: &str, counter: &str) -> Option<Metric> {
+    if !SHOWN.contains(&source) {
+        return None;
+    }
+    const UNITS: [(&str, &str, &str, f64); 5] = [
+        ("_ns", "_seconds", "seconds", 1e-9),
+        ("_us", "_seconds", "seconds", 1e-6),
+        ("_ms", "_seconds", "seconds", 1e-3),
+        ("_bytes", "_bytes", "bytes", 1.0),
+        // /sys/block/X/stat counts sectors of 512 bytes, whatever the disk has.
+        ("_sectors", "_bytes", "bytes", 512.0),
+    ];
+    let found = UNITS.iter().find(|(end, ..)| counter.ends_with(end));
+    let (name, unit, scale) = match found {
+        Some((end, base, unit, scale)) => {
+            (format!("{}{base}", counter.trim_end_matches(end)), *unit, *scale)
+        }
+        None => (counter.to_owned(), "", 1.0),
+    };
+    let amount = counter == "in_flight" || (source == "memory" && counter.ends_with("_bytes"));
+    Some(Metric { name: format!("assay_{source}_{name}"), unit, counter: !amount, scale })
+}
+
+/// A label's value (OpenMetrics 1.0, escaped strings).
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_get_base_units_and_their_type() {
+        for (source, counter, name, unit, is_counter, scale) in [
+            ("io", "read_bytes", "assay_io_read_bytes", "bytes", true, 1.0),
+            ("cpu", "usage_ns", "assay_cpu_usage_seconds", "seconds", true, 1e-9),
+            ("disk", "read_sectors", "assay_disk_read_bytes", "bytes", true, 512.0),
+            ("disk", "in_flight", "assay_disk_in_flight", "", false, 1.0),
+            ("memory", "current_bytes", "assay_memory_current_bytes", "bytes", false, 1.0),
+            ("pressure", "io_some_us", "assay_pressure_io_some_seconds", "seconds", true, 1e-6),
+        ] {
+            let found = metric(source, counter).unwrap();
+            assert_eq!(
+                (found.name.as_str(), found.unit, found.counter, found.scale),
+                (name, unit, is_counter, scale)
+            );
+        }
+        assert_eq!(metric("threads", "usage_ns"), None);
+    }
+}

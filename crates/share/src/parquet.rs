@@ -1,0 +1,137 @@
+//! Tables as Parquet, in row groups of bounded size.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::builder::{BooleanBuilder, Float64Builder, StringBuilder, UInt64Builder};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
+
+use crate::cell::{Cell, Sink};
+use crate::columns::{Kind, Shape};
+use crate::error::Error;
+
+/// Rows that are gathered before they are encoded.
+const BATCH: usize = 1 << 14;
+
+/// Rows of one group of the file: what the writer keeps encoded in memory.
+const GROUP: usize = 1 << 18;
+
+/// A Parquet file that takes its place when it is whole.
+pub(crate) struct Parquet {
+    writer: ArrowWriter<File>,
+    schema: SchemaRef,
+    columns: Vec<Builder>,
+    rows: usize,
+    path: PathBuf,
+    draft: PathBuf,
+}
+
+enum Builder {
+    Text(StringBuilder),
+    Whole(UInt64Builder),
+    Number(Float64Builder),
+    Flag(BooleanBuilder),
+}
+
+impl Parquet {
+    pub(crate) fn create(folder: &Path, shape: &Shape) -> Result<Self, Error> {
+        let path = folder.join(format!("{}.parquet", shape.name));
+        let draft = folder.join(format!("{}.parquet.draft", shape.name));
+        let file = File::create(&draft).map_err(|cause| Error::write(&draft, &cause))?;
+        let schema = schema(shape);
+        let properties =
+            WriterProperties::builder().set_max_row_group_row_count(Some(GROUP)).build();
+        let writer = ArrowWriter::try_new(file, SchemaRef::clone(&schema), Some(properties))
+            .map_err(|cause| Error::write(&draft, &cause))?;
+        let columns = shape.columns.iter().map(|column| Builder::new(column.kind)).collect();
+        Ok(Self { writer, schema, columns, rows: 0, path, draft })
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        let columns: Vec<ArrayRef> = self.columns.iter_mut().map(Builder::take).collect();
+        self.rows = 0;
+        let batch = RecordBatch::try_new(SchemaRef::clone(&self.schema), columns)
+            .map_err(|cause| Error::write(&self.draft, &cause))?;
+        self.writer.write(&batch).map_err(|cause| Error::write(&self.draft, &cause))
+    }
+}
+
+impl Sink for Parquet {
+    fn row(&mut self, cells: &[Cell<'_>]) -> Result<(), Error> {
+        for (column, cell) in self.columns.iter_mut().zip(cells) {
+            column.push(*cell);
+        }
+        self.rows += 1;
+        if self.rows >= BATCH { self.flush() } else { Ok(()) }
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<(), Error> {
+        self.flush()?;
+        let Self { writer, path, draft, .. } = *self;
+        let file = writer.into_inner().map_err(|cause| Error::write(&draft, &cause))?;
+        file.sync_all()
+            .and_then(|()| fs::rename(&draft, &path))
+            .map_err(|cause| Error::write(&path, &cause))
+    }
+}
+
+/// Columns with their units as metadata, which Polars, DuckDB and pyarrow show.
+fn schema(shape: &Shape) -> SchemaRef {
+    let field = |column: &crate::columns::ShapeColumn| {
+        let kind = match column.kind {
+            Kind::Text => DataType::Utf8,
+            Kind::Whole => DataType::UInt64,
+            Kind::Number => DataType::Float64,
+            Kind::Flag => DataType::Boolean,
+        };
+        let about = [("about", column.about), ("unit", column.unit)];
+        let about = about.into_iter().filter(|(_, text)| !text.is_empty());
+        Field::new(column.name, kind, true).with_metadata(
+            about.map(|(key, text)| (key.to_owned(), text.to_owned())).collect::<HashMap<_, _>>(),
+        )
+    };
+    Arc::new(Schema::new(shape.columns.iter().map(field).collect::<Vec<_>>()))
+}
+
+impl Builder {
+    fn new(kind: Kind) -> Self {
+        match kind {
+            Kind::Text => Self::Text(StringBuilder::new()),
+            Kind::Whole => Self::Whole(UInt64Builder::new()),
+            Kind::Number => Self::Number(Float64Builder::new()),
+            Kind::Flag => Self::Flag(BooleanBuilder::new()),
+        }
+    }
+
+    /// A cell of another kind than its column is none: columns.rs and the rows are written
+    /// together, and a test reads every column back.
+    fn push(&mut self, cell: Cell<'_>) {
+        match (self, cell) {
+            (Self::Text(column), Cell::Text(text)) => column.append_value(text),
+            (Self::Text(column), _) => column.append_null(),
+            (Self::Whole(column), Cell::Whole(value)) => column.append_value(value),
+            (Self::Whole(column), _) => column.append_null(),
+            (Self::Number(column), Cell::Number(value)) => column.append_value(value),
+            (Self::Number(column), _) => column.append_null(),
+            (Self::Flag(column), Cell::Flag(value)) => column.append_value(value),
+            (Self::Flag(column), _) => column.append_null(),
+        }
+    }
+
+    fn take(&mut self) -> ArrayRef {
+        match self {
+            Self::Text(column) => Arc::new(column.finish()),
+            Self::Whole(column) => Arc::new(column.finish()),
+            Self::Number(column) => Arc::new(column.finish()),
+            Self::Flag(column) => Arc::new(column.finish()),
+        }
+    }
+}
