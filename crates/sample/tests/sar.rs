@@ -104,7 +104,7 @@ fn memory_in_use_is_what_sysstat_reads() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("assay-sar");
     let ours = reading(&mut source);
-    assert!(Command::new(sadc).args(["1", "1"]).arg(&file).status().unwrap().success());
+    assert!(Command::new(sadc).args(["1", "2"]).arg(&file).status().unwrap().success());
     let theirs = raw(&file, "-r");
     let total = ours["total_bytes"] / 1024;
     if let Some((theirs, _)) = theirs.get("kbttlmem") {
