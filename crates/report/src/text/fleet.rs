@@ -20,13 +20,8 @@ pub(crate) fn render(judgement: &FleetJudgement, width: usize, color: bool) -> S
     lines.extend(wrap(&judgement.title, width, "").iter().map(|line| paint.bold(line)));
     let word =
         format!("{} {}", wording::mark(judgement.verdict), wording::verdict(judgement.verdict));
-    let said = format!("{word}  {}", wording::sentence(&judgement.reason));
-    for (number, line) in wrap(&said, width, "  ").into_iter().enumerate() {
-        lines.push(match (number, line.strip_prefix(&word)) {
-            (0, Some(rest)) => format!("{}{rest}", paint.verdict(judgement.verdict, &word)),
-            _ => line,
-        });
-    }
+    lines.push(paint.verdict(judgement.verdict, &word));
+    lines.extend(wrap(&format!("  {}", wording::sentence(&judgement.reason)), width, "  "));
     lines.push(String::new());
     lines.extend(hosts(&judgement.hosts, width, paint));
     lines.extend(differences(judgement, width));
@@ -152,7 +147,7 @@ mod tests {
     fn every_host_every_difference_and_every_spread_is_said() {
         let text = render(&three_hosts(), 100, false);
         for said in [
-            "broken  Broken on 1 of 3 hosts (beta)",
+            "broken\n  Broken on 1 of 3 hosts (beta)",
             "gamma: its node failed",
             "kernel differs: 1 host: 6.1.0; beta: 6.12.0",
             "io.bytes is proportional io.weight, within 10 %",
