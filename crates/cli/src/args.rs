@@ -196,3 +196,15 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     }
     Ok(duration)
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Arguments;
+
+    #[test]
+    fn no_option_names_another_that_does_not_exist() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -61,8 +61,11 @@ fn causes_of(
     if verdict != Verdict::Broken {
         return proven.collect();
     }
-    let blind = placed::blind(subject, &promise.measure);
-    proven.chain(blind).chain(causes::of_metric(subject)).collect()
+    // What is known of the places needs no search for what else it may have been.
+    match placed::blind(subject, &promise.measure) {
+        Some(blind) => proven.chain([blind]).collect(),
+        None => proven.chain(causes::of_metric(subject)).collect(),
+    }
 }
 
 fn seen(promise: &PromiseRecord, values: &Values) -> Result<Vec<Seen>, String> {

@@ -22,10 +22,10 @@ pub(crate) struct CompareArguments {
     runs: Vec<PathBuf>,
     /// Compare a run with this one: only what became worse counts. Without a run, the newest in
     /// `runs/` that is not the baseline
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["over", "interleaved"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["over", "study"])]
     baseline: Option<PathBuf>,
     /// Compare two levels of a factor within one run, repeat by repeat
-    #[arg(long, value_name = "FACTOR[=A,B]", conflicts_with = "interleaved")]
+    #[arg(long, value_name = "FACTOR[=A,B]", conflicts_with = "study")]
     over: Option<String>,
     #[command(flatten)]
     interleaved: interleaved::InterleavedArguments,

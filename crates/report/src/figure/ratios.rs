@@ -58,7 +58,7 @@ fn spec(rows: &[Value], within: f64) -> Value {
     spec["data"] = json!({"values": rows});
     let x = |field: &str| {
         json!({"field": field, "type": "quantitative", "title": "B by A",
-            "scale": {"type": "log", "zero": false, "nice": false, "padding": 12},
+            "scale": {"type": "log", "nice": false, "padding": 12},
             "axis": {"format": ".3~r", "tickCount": 7}})
     };
     let y = json!({"field": "name", "type": "nominal", "sort": names, "title": null,
