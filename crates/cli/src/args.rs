@@ -53,7 +53,7 @@ pub(crate) enum Command {
     Tune(crate::command::tune::TuneArguments),
     /// Write the report of a run again, or the list of all runs
     Report(ReportArguments),
-    /// Write runs as Parquet, CSV, JSON lines, OpenMetrics, or as other tools do
+    /// Write runs as Parquet, CSV, JSON lines, OpenMetrics and others
     Export(crate::command::export::ExportArguments),
     /// Run any command under limits, and say which of them bound
     Exec(crate::command::exec::ExecArguments),

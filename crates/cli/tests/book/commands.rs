@@ -72,8 +72,11 @@ fn arguments(line: &CommandLine) -> Vec<String> {
     words.map(|word| if word == "STUDY" { "io-weight".to_owned() } else { word.clone() }).collect()
 }
 
-/// With an option before `--`, where the words of another command begin.
+/// With an option before `--`, where the words of another command begin; once, if it is there.
 fn with(mut words: Vec<String>, option: &str) -> Vec<String> {
+    if words.iter().any(|word| word == option) {
+        return words;
+    }
     let at = words.iter().position(|word| word == "--").unwrap_or(words.len());
     words.insert(at, option.to_owned());
     words
