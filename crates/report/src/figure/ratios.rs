@@ -75,20 +75,26 @@ fn spec(rows: &[Value], within: f64) -> Value {
         {"field": "verdict"},
     ]);
     let margin = json!([{"from": 1.0 / (1.0 + within), "to": 1.0 + within, "one": 1.0}]);
-    spec["layer"] = json!([
-        {"data": {"values": margin}, "mark": {"type": "rect", "color": "#8a8f98", "opacity": 0.16},
-            "encoding": {"x": x("from"), "x2": {"field": "to"}}},
-        {"data": {"values": margin}, "mark": {"type": "rule", "color": "#8a8f98"},
-            "encoding": {"x": x("one")}},
-        {"transform": [{"filter": "datum.low != null && datum.high != null"}],
+    let mut layers = vec![
+        json!({"data": {"values": margin},
+            "mark": {"type": "rect", "color": "#8a8f98", "opacity": 0.16},
+            "encoding": {"x": x("from"), "x2": {"field": "to"}}}),
+        json!({"data": {"values": margin}, "mark": {"type": "rule", "color": "#8a8f98"},
+            "encoding": {"x": x("one")}}),
+    ];
+    // A layer without rows has no extent, which the browser complains about.
+    if rows.iter().any(|row| row["low"].is_number() && row["high"].is_number()) {
+        layers.push(json!({"transform": [{"filter": "datum.low != null && datum.high != null"}],
             "mark": {"type": "rule", "strokeWidth": 2},
-            "encoding": {"y": y, "x": x("low"), "x2": {"field": "high"}, "color": colour}},
-        {"transform": [{"filter": "datum.decides"}],
-            "mark": {"type": "point", "filled": true, "size": 70, "opacity": 1},
-            "encoding": {"y": y, "x": x("ratio"), "color": colour, "tooltip": tooltip}},
-        {"transform": [{"filter": "!datum.decides"}],
-            "mark": {"type": "point", "filled": false, "size": 60},
-            "encoding": {"y": y, "x": x("ratio"), "color": colour, "tooltip": tooltip}},
-    ]);
+            "encoding": {"y": y, "x": x("low"), "x2": {"field": "high"}, "color": colour}}));
+    }
+    for (decides, size) in [(true, 70), (false, 60)] {
+        if rows.iter().any(|row| row["decides"] == decides) {
+            layers.push(json!({"transform": [{"filter": format!("datum.decides === {decides}")}],
+                "mark": {"type": "point", "filled": decides, "size": size, "opacity": 1},
+                "encoding": {"y": y, "x": x("ratio"), "color": colour, "tooltip": tooltip}}));
+        }
+    }
+    spec["layer"] = json!(layers);
     spec
 }
