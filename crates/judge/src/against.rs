@@ -19,7 +19,7 @@ mod sentence;
 
 use assay_record::Manifest;
 
-use crate::judgement::{Judgement, Verdict};
+use crate::judgement::Judgement;
 use crate::statistics::over_repeats::of_all;
 use crate::{Samples, judge};
 use document::Likeness as L;
@@ -177,15 +177,5 @@ impl Found {
             promises: self.promises,
             measures,
         }
-    }
-}
-
-/// A verdict of a run as a word.
-fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Kept => "kept",
-        Verdict::Broken => "broken",
-        Verdict::Undecided => "undecided",
-        Verdict::Void => "void",
     }
 }

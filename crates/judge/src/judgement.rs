@@ -36,6 +36,17 @@ impl Verdict {
         };
         verdicts.into_iter().max_by_key(rank).unwrap_or(Self::Kept)
     }
+
+    /// Its word, the one that verdict.json has.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Broken => "broken",
+            Self::Undecided => "undecided",
+            Self::Void => "void",
+        }
+    }
 }
 
 /// A number with its interval.

@@ -26,12 +26,7 @@ pub(crate) fn limit_on_memory(judged: &TrialJudgement) -> Option<&str> {
 
 /// A verdict as one word.
 pub(crate) const fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Kept => "kept",
-        Verdict::Broken => "broken",
-        Verdict::Undecided => "undecided",
-        Verdict::Void => "void",
-    }
+    verdict.word()
 }
 
 /// A sign beside the word, for those who skim a column and for those who see no colours.

@@ -69,15 +69,6 @@ fn text(labels: &[(&str, &str)]) -> String {
     if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) }
 }
 
-const fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Kept => "kept",
-        Verdict::Broken => "broken",
-        Verdict::Undecided => "undecided",
-        Verdict::Void => "void",
-    }
-}
-
 const VERDICT: (&str, &str, &str) = ("stateset", "", "The verdict on a promise: one of four is 1.");
 const SHARE: (&str, &str, &str) =
     ("gauge", "", "What a group got: a share of all, or the measure a second for limits.");
@@ -118,7 +109,7 @@ pub fn openmetrics(name: &str, manifest: &Manifest, judgement: Option<&Judgement
                 ("measure", promise.measure.as_str()),
             ];
             for one in [Verdict::Kept, Verdict::Broken, Verdict::Undecided, Verdict::Void] {
-                let state = [&common[..], &[("assay_promise", word(one))]].concat();
+                let state = [&common[..], &[("assay_promise", one.word())]].concat();
                 let is = f64::from(u8::from(promise.verdict == one));
                 all.add("assay_promise", VERDICT, &state, is);
             }

@@ -1,6 +1,6 @@
 //! The rows of a run in the tables without samples.
 
-use assay_judge::{Judgement, PromiseJudgement, TrialJudgement, Verdict};
+use assay_judge::{Judgement, PromiseJudgement, TrialJudgement};
 use assay_record::{Manifest, WorkloadResult};
 use serde_json::Value;
 
@@ -13,15 +13,6 @@ pub(crate) struct Of<'r> {
     pub(crate) manifest: &'r Manifest,
     /// `None` of a recording, which promises nothing.
     pub(crate) judgement: Option<&'r Judgement>,
-}
-
-const fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Kept => "kept",
-        Verdict::Broken => "broken",
-        Verdict::Undecided => "undecided",
-        Verdict::Void => "void",
-    }
 }
 
 /// The row in `runs`.
@@ -41,7 +32,7 @@ pub(crate) fn run(of: &Of<'_>, sink: &mut dyn Sink) -> Result<(), Error> {
         Cell::text(manifest.guest.as_ref().map(|guest| guest.kernel.as_str())),
         Cell::Text(&manifest.assay),
         Cell::Whole(manifest.seed),
-        Cell::text(of.judgement.map(|judgement| word(judgement.verdict))),
+        Cell::text(of.judgement.map(|judgement| judgement.verdict.word())),
         Cell::flag(manifest.restored),
         Cell::text(manifest.ended_early.as_deref()),
     ])
@@ -62,7 +53,7 @@ pub(crate) fn trials(of: &Of<'_>, sink: &mut dyn Sink) -> Result<(), Error> {
                 Cell::text(factor),
                 Cell::text(text.as_deref()),
                 Cell::number(level.and_then(Value::as_f64)),
-                Cell::text(judged.map(|judged| word(judged.verdict))),
+                Cell::text(judged.map(|judged| judged.verdict.word())),
                 judged.map_or(Cell::None, |judged| Cell::whole(judged.repeats)),
                 Cell::number(judged.map(|judged| judged.window_s)),
                 Cell::number(judged.map(|judged| judged.warm_up_s)),
@@ -106,7 +97,7 @@ fn of_promise(
         Cell::text(promise.to.as_deref()),
         Cell::number(promise.within),
         Cell::number(promise.confidence),
-        Cell::Text(word(promise.verdict)),
+        Cell::Text(promise.verdict.word()),
         Cell::number(worst.map(|worst| worst.value)),
         Cell::number(worst.map(|worst| worst.low)),
         Cell::number(worst.map(|worst| worst.high)),
@@ -124,7 +115,7 @@ fn of_promise(
             Cell::number(group.low),
             Cell::number(group.high),
             Cell::number(group.rate),
-            Cell::Text(word(group.verdict)),
+            Cell::Text(group.verdict.word()),
         ];
         sink.row(&[&common[..], &own[..]].concat())?;
     }

@@ -37,25 +37,34 @@ fn the_same_run_is_equal_other_weights_differ_and_all_are_listed() {
     let b = run_into(&bench, &study("study.toml", &even), "b", &[]);
 
     // Equal weights, since a light group's share varies most, and a margin with room for whatever
-    // else the host does meanwhile; a busy host makes shares void, of which nothing can be said.
+    // else the host does meanwhile. A busy host leaves too few independent samples to say anything
+    // of, which is said; that a run is different from itself never is.
     let (same, document) = compare(&bench, &["runs/b", "runs/b", "--within", "60%"]);
-    if document["b"]["verdict"] == "void" {
-        skip("a run is equal to itself", "the host was too busy for shares of its disk");
-    } else {
-        same.assert_code(0);
-        assert_eq!(document["verdict"], "equal", "{}", document["reason"]);
+    match document["verdict"].as_str() {
+        Some("equal") => same.assert_code(0),
+        Some("undecided" | "not_comparable") => {
+            assert!(matches!(same.status.code(), Some(2 | 3)), "{}", same.stderr);
+            skip("a run is equal to itself", document["reason"].as_str().unwrap());
+        }
+        _ => panic!("a run compared with itself: {document:#}"),
     }
 
     let page = bench.path("page.html");
     let (ended, document) = compare(&bench, &["runs/a", "runs/b", "--html", "page.html"]);
-    ended.assert_code(1);
-    assert_eq!(document["verdict"], "different", "{}", document["reason"]);
+    match document["verdict"].as_str() {
+        Some("different") => ended.assert_code(1),
+        Some("undecided" | "not_comparable") => {
+            assert!(matches!(ended.status.code(), Some(2 | 3)), "{}", ended.stderr);
+            skip("other weights differ", document["reason"].as_str().unwrap());
+        }
+        _ => panic!("weights of 1 to 8 compared with equal ones: {document:#}"),
+    }
     let differences = document["differences"].as_array().unwrap();
     assert!(differences.iter().any(|one| one["what"] == "knob io.weight"), "{differences:?}");
     assert!(fs::read_to_string(&page).unwrap().contains("knob io.weight"));
 
     let text = bench.assay(["compare", "runs/a", "runs/b"]);
-    assert!(text.stdout.contains("different") && text.stdout.contains("io.bytes"));
+    assert!(text.stdout.contains("io.bytes"), "{}", text.stdout);
 
     let index = fs::read_to_string(bench.path("runs").join("index.html")).unwrap();
     let index = index.replace("&#x2f;", "/");

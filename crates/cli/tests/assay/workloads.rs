@@ -233,7 +233,7 @@ fn a_build_and_a_key_value_store_give_seconds_latencies_and_phases() {
     let needs = [Need::Loop, Need::Tool("mkfs.ext4"), Need::Controller("cpu")];
     let Some(bench) = with_generators(test, &needs) else { return };
     let text = study(
-        "repeats = 1\nat_most = \"60 s\"\nends = \"all\"",
+        "repeats = 1\nat_most = \"4 min\"\nends = \"all\"",
         EXT4,
         "[[groups]]\nname = \"a\"\nrun = \"tree\"\n[[groups]]\nname = \"b\"\nrun = \"keys\"\n\
          [workloads.tree]\nuse = \"build\"\nargs = { files = 3, functions = 5, jobs = 2 }\n\

@@ -1,7 +1,7 @@
 //! The verdict of a comparison and the one sentence that says why.
 
+use super::L;
 use super::document::{Likeness, MeasureComparison, RunComparison, TrialComparison};
-use super::{L, word};
 use crate::wording::{count, margin, number, percent};
 
 /// Nothing is compared.
@@ -111,8 +111,8 @@ fn different(document: &RunComparison, trial: &TrialComparison) -> Option<String
         format!(
             "the promise on `{}` is {} in A and {} in B",
             promise.measure,
-            word(promise.a.verdict),
-            word(promise.b.verdict)
+            promise.a.verdict.word(),
+            promise.b.verdict.word()
         )
     });
     let of_measure =
@@ -130,8 +130,8 @@ fn undecided(document: &RunComparison, trial: &TrialComparison) -> Option<String
             "{}the promise on `{}` is {} in A and {} in B",
             under(trial),
             promise.measure,
-            word(promise.a.verdict),
-            word(promise.b.verdict)
+            promise.a.verdict.word(),
+            promise.b.verdict.word()
         ))
     };
     let Some(one) = one else {
@@ -153,12 +153,27 @@ fn undecided(document: &RunComparison, trial: &TrialComparison) -> Option<String
         Some(true) => ": they differ, but whether by more than",
         _ => ": whether they differ by more than",
     };
+    if lies_within(one, document.within) {
+        return Some(format!(
+            "{}{}, which is within {}, but its samples hold too few independent stretches of time \
+             to rely on that{needs}",
+            under(trial),
+            said(one),
+            margin(document.within)
+        ));
+    }
     Some(format!(
         "{}{}{surely} {} is open{needs}",
         under(trial),
         said(one),
         margin(document.within)
     ))
+}
+
+/// Whether only the number of samples keeps the measure from being called equal.
+fn lies_within(one: &MeasureComparison, margin: f64) -> bool {
+    let edge = 1.0 + margin;
+    matches!((one.low, one.high), (Some(low), Some(high)) if low >= 1.0 / edge && high <= edge)
 }
 
 /// `io.bytes of task1, as a share`.

@@ -219,7 +219,7 @@ pub fn conclude(hosts: &[FleetHost]) -> (Verdict, String) {
         if !of.is_empty() {
             let all = of.len() == hosts.len();
             let which = if all { String::new() } else { format!(" ({})", list(&of)) };
-            parts.push(format!("{} on {} of {}{which}", word(one), of.len(), plural(hosts.len())));
+            parts.push(format!("{} on {} of {}{which}", one.word(), of.len(), plural(hosts.len())));
         }
     }
     if !missing.is_empty() {
@@ -250,15 +250,6 @@ fn list(names: &[&str]) -> String {
 
 fn plural(count: usize) -> String {
     if count == 1 { "1 host".to_owned() } else { format!("{count} hosts") }
-}
-
-const fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Kept => "kept",
-        Verdict::Broken => "broken",
-        Verdict::Undecided => "undecided",
-        Verdict::Void => "void",
-    }
 }
 
 #[cfg(test)]

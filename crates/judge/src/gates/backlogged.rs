@@ -80,7 +80,7 @@ fn outside(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Optio
             let groups = evidence.trial.groups.iter();
             let mut known = groups.flat_map(|group| &group.workloads);
             let workload = known.find(|workload| workload.name == result.workload)?;
-            Some(outstanding(result)? / f64::from(workload.io.outstanding?))
+            Some(part_outstanding(outstanding(result)?, f64::from(workload.io.outstanding?)))
         })
         .try_fold(f64::INFINITY, |least, part| Some(least.min(part?)))?;
     let queued = queue.mean_queue.as_ref().ok()?;
@@ -93,6 +93,14 @@ fn outside(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Optio
             percent(least)
         )
     })
+}
+
+/// The part of its requests that a workload kept outstanding.
+///
+/// io_submit(2) blocks while the scheduler's pool has no room, and fio dates a request from after
+/// the call: the one that the thread is waiting to hand in is wanted, and in no latency.
+fn part_outstanding(kept: f64, wanted: f64) -> f64 {
+    kept / (wanted - 1.0).max(1.0)
 }
 
 fn of_queue(queue: &Queue) -> Finding {

@@ -31,7 +31,7 @@ fn chosen_sentence(found: &Tuning, chosen: &SettingResult) -> String {
     }
     let before = found.settings.first().and_then(|unchanged| unchanged.confirmation.as_ref());
     let was = before.map_or_else(String::new, |before| {
-        format!(" The study as it is: {} ({}).", error(Some(before)), word(before.verdict))
+        format!(" The study as it is: {} ({}).", error(Some(before)), before.verdict.word())
     });
     format!(
         "With {} the study {kept}{}{}.{was}",
@@ -71,7 +71,7 @@ fn undecided(found: &Tuning) -> String {
                 " {} looks best: {}, {} by {}.",
                 capital(&setting.change),
                 error(Some(data)),
-                word(data.verdict),
+                data.verdict.word(),
                 repeats(Some(data))
             )
         },
@@ -135,15 +135,6 @@ fn fraction(before: &str, ratio: Option<Interval>, of: &str) -> String {
             percent(ratio.high)
         )
     })
-}
-
-fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Kept => "kept",
-        Verdict::Broken => "broken",
-        Verdict::Undecided => "undecided",
-        Verdict::Void => "void",
-    }
 }
 
 fn capital(text: &str) -> String {
