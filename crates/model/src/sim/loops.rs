@@ -10,7 +10,7 @@ use crate::question::{Bfq, Member, Question, Scheduler};
 const LARGEST: u64 = 1280 * 1024;
 
 /// Of the pool, the part that writers may fill under BFQ (`bfq_limit_depth`).
-const FOR_WRITERS: f64 = 0.75;
+pub(crate) const FOR_WRITERS: f64 = 0.75;
 
 /// A member's state.
 #[derive(Debug)]
