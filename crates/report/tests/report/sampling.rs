@@ -42,7 +42,7 @@ fn the_page_says_where_the_sampler_sat_how_often_it_woke_and_what_each_source_co
     let cost = cost.split("</section>").next().unwrap();
     for part in [
         "<caption>Sampling",
-        "CPU 3; /sys/fs/cgroup/cpu/x/observer",
+        "CPU 3; &#x2f;sys&#x2f;fs&#x2f;cgroup&#x2f;cpu&#x2f;x&#x2f;observer",
         "no CPU of its own: every CPU belongs to a group that is measured; no group of its own",
         "<td class=\"n\">4</td><td class=\"n\">2.1</td><td class=\"n\">215</td>",
         "<code>io</code></th><td class=\"n\">200</td><td class=\"n\">800</td>",
