@@ -6,7 +6,7 @@ AS_ROOT := $(shell [ "$$(id -u)" -eq 0 ] || echo sudo)
 ASSAY := target/release/assay
 ASSAY_LOAD := target/release/assay-load
 
-.PHONY: demo test check bench conformance package book install build setup clean
+.PHONY: demo test check bench conformance screenshots package book install build setup clean
 
 demo: build
 	@echo "+ assay run io-weight --set groups=4"
@@ -36,6 +36,10 @@ bench: build
 # docs/conformance.md: this host, and guests with other kernels and layouts.
 conformance: build
 	@$(AS_ROOT) scripts/conformance $(ASSAY)
+
+# docs/images: pictures of real pages.
+screenshots: build
+	@$(AS_ROOT) scripts/screenshots $(ASSAY)
 
 # target/package: a static assay and a .deb for this architecture, installed in a clean root and run
 # there (docs/packages.md).

@@ -1,8 +1,9 @@
 //! The program under test, run as users run it.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use assay_record::{Manifest, RunFolder};
@@ -14,6 +15,14 @@ use crate::trouble::Trouble;
 pub(crate) struct Assay {
     program: PathBuf,
     place: PathBuf,
+}
+
+/// What a process took.
+#[derive(Clone, Copy)]
+pub(crate) struct Took {
+    pub(crate) time: Duration,
+    /// The most memory that it ever had, bytes.
+    pub(crate) peak: u64,
 }
 
 /// Exit codes of a run that ended with a verdict: kept, broken, undecided or void.
@@ -78,8 +87,30 @@ impl Assay {
         }
     }
 
+    /// Runs it with these words, and says how long that took and how much memory; no Slurm is asked
+    /// for anything.
+    pub(crate) fn peak(&self, words: &[&OsStr]) -> Result<Took, Trouble> {
+        let mut command = Command::new(&self.program);
+        command.args(words).env("SLURM_CONF", self.place.join("no-slurm.conf"));
+        let mut running = self.started(&mut command, "peak")?;
+        let began = Instant::now();
+        let (status, peak) = child::wait_with_peak(&mut running)?;
+        let time = began.elapsed();
+        if status.code().is_some_and(|code| JUDGED.contains(&code)) {
+            return Ok(Took { time, peak });
+        }
+        let said = self.said("peak");
+        Err(Trouble::Failed(format!("`assay` with {words:?} ended with {status}: {said}")))
+    }
+
     /// Runs it to its end with a ledger of its own; returns the last that it said.
     fn call(&self, command: &mut Command, name: &str) -> Result<(ExitStatus, String), Trouble> {
+        let mut running = self.started(command, name)?;
+        let status = child::wait(&mut running)?;
+        Ok((status, self.said(name)))
+    }
+
+    fn started(&self, command: &mut Command, name: &str) -> Result<Child, Trouble> {
         let talk = self.place.join(format!("{name}.talk"));
         let failed = |cause| Trouble::Failed(format!("cannot create {}: {cause}", talk.display()));
         let file = File::create(&talk).map_err(failed)?;
@@ -88,13 +119,17 @@ impl Assay {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(file);
-        let mut running = command
+        command
             .spawn()
-            .map_err(|cause| Trouble::Failed(format!("cannot start {command:?}: {cause}")))?;
-        let status = child::wait(&mut running)?;
-        let said = std::fs::read_to_string(&talk).unwrap_or_default();
+            .map_err(|cause| Trouble::Failed(format!("cannot start {command:?}: {cause}")))
+    }
+
+    /// The last that a call of this name said.
+    fn said(&self, name: &str) -> String {
+        let talk = self.place.join(format!("{name}.talk"));
+        let said = std::fs::read_to_string(talk).unwrap_or_default();
         let last: Vec<&str> = said.lines().rev().take(3).collect();
-        Ok((status, last.into_iter().rev().collect::<Vec<_>>().join("; ")))
+        last.into_iter().rev().collect::<Vec<_>>().join("; ")
     }
 }
 

@@ -12,6 +12,7 @@ mod filebench;
 mod graph500;
 mod groups;
 mod help_time;
+mod merge;
 mod multichase;
 mod observer;
 mod pages;
@@ -85,6 +86,8 @@ enum Part {
     Report,
     /// `assay --help`
     Help,
+    /// A thousand runs merged: memory
+    Merge,
     /// Runs with and without Assay
     Observer,
     /// The sampler with a thousand threads and 256 groups, beside pidstat
@@ -177,6 +180,9 @@ impl Extent {
     }
 }
 
+/// Groups of each run that is merged.
+const MERGED: u32 = 8;
+
 /// The largest run that a report must stay quick for.
 const LARGEST: u32 = 256;
 
@@ -239,12 +245,16 @@ fn all(
     }
     if wanted(Part::Report) {
         say(&format!("report of a run of ten minutes, {LARGEST} groups"));
-        let (_, model) = starts::measure(assay, LARGEST, 1)?;
+        let model = starts::model(assay, LARGEST)?;
         figures.extend(report_time::measure(assay, &model, place, extent.reports)?);
     }
     if wanted(Part::Help) {
         say("help");
         figures.push(help_time::measure(program, HELPS)?);
+    }
+    if wanted(Part::Merge) {
+        say("a thousand runs merged");
+        figures.extend(merge::measure(assay, &starts::model(assay, MERGED)?, place)?);
     }
     if wanted(Part::Observer) {
         say(&format!("{} pairs with and without Assay", extent.pairs));

@@ -1,5 +1,7 @@
 //! Start skew and sampling cost, both from the same runs of many groups.
 
+use std::path::PathBuf;
+
 use assay_facts::Available;
 use assay_record::{Manifest, RepeatRecord, Run};
 
@@ -31,7 +33,7 @@ pub(crate) fn measure(
     repeats: usize,
 ) -> Result<(Vec<Figure>, Manifest), Trouble> {
     let busy = quiet::wait()?;
-    let (folder, manifest) = assay.run("starts", &study::many_groups(groups, repeats, SECONDS))?;
+    let (folder, manifest) = run(assay, groups, repeats)?;
     let readings = readings(&Run::load(&folder)?);
     // The disk image is gone with the run; what is left is small, but nobody needs it any more.
     let _ = std::fs::remove_dir_all(folder);
@@ -43,6 +45,17 @@ pub(crate) fn measure(
         figure.remarks.extend(quiet::remark(busy));
     }
     Ok((figures, manifest))
+}
+
+/// A short real run of `groups` groups, as a model for longer ones.
+pub(crate) fn model(assay: &Assay, groups: u32) -> Result<Manifest, Trouble> {
+    let (folder, manifest) = run(assay, groups, 1)?;
+    let _ = std::fs::remove_dir_all(folder);
+    Ok(manifest)
+}
+
+fn run(assay: &Assay, groups: u32, repeats: usize) -> Result<(PathBuf, Manifest), Trouble> {
+    assay.run("starts", &study::many_groups(groups, repeats, SECONDS))
 }
 
 /// How often the counters of one group were read, since not all need to be read in every round.

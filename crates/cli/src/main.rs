@@ -3,6 +3,7 @@
 mod args;
 mod command;
 mod exit;
+mod judged;
 mod load;
 mod progress;
 mod stop;

@@ -8,8 +8,16 @@
 
 use assay_record::TrialRecord;
 
-/// The part of the pool that synchronous writes may have while no queue is raised.
-const OF_WRITES: f64 = 0.75;
+/// The part of the pool that a group with direct writes may have while no queue is raised.
+pub const OF_WRITERS: f64 = 0.75;
+
+/// Requests that a group may hold of `pool` for its `weight` among those that weigh `all`, rounded
+/// to the nearest as the kernel does; 0 where its part is less than half a request, though one
+/// goes through a depth of one.
+#[must_use]
+pub fn request_cap(pool: f64, weight: f64, all: f64) -> f64 {
+    (pool * weight / all).round()
+}
 
 /// What one group wants and may have.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,8 +56,8 @@ pub(crate) fn of_groups<'n>(
             wanted += if merges { 1.0 } else { f64::from(io.outstanding?) };
             writes |= io.writes;
         }
-        let part = if writes { OF_WRITES } else { 1.0 };
-        Some(Cap { group, wanted, cap: (part * pool * share).round() })
+        let part = if writes { OF_WRITERS } else { 1.0 };
+        Some(Cap { group, wanted, cap: request_cap(part * pool, share, 1.0) })
     });
     found.collect()
 }

@@ -58,6 +58,7 @@ pub use against::{
     ComparedRun, Estimated, Likeness, MeasureComparison, PromiseChange, PromiseState,
     RunComparison, RunDifference, Side, Terms, TrialComparison, compare_levels, compare_runs,
 };
+pub use caps::{OF_WRITERS, request_cap};
 pub use catalogue::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
 pub use compared::{
     ComparisonJudgement, ExpectedGain, LevelJudgement, PairJudgement, ReferenceJudgement,

@@ -2,6 +2,12 @@
 //! where a field lies in its structure, and the number of a function's type. This is how a program
 //! of ours finds the fields of a task on any kernel, without headers and without a compiler.
 
+use std::path::Path;
+
+use crate::error::Error;
+use crate::root::Root;
+use crate::walker::TYPES;
+
 /// One table of types, as the kernel shows it.
 pub(crate) struct Btf<'b> {
     types: &'b [u8],
@@ -34,6 +40,11 @@ const FUNC: u32 = 12;
 const TYPE_TAG: u32 = 18;
 const POINTER: u32 = 2;
 
+/// What is said where the running kernel's table has no type, field or function of this name.
+pub(crate) fn lacks(what: &str) -> Error {
+    Error::unexpected("find", Path::new(TYPES), format!("it has no {what}"))
+}
+
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
@@ -51,7 +62,16 @@ fn tail(kind: u32, parts: usize) -> Option<usize> {
 }
 
 impl<'b> Btf<'b> {
-    /// Reads the table; `None` for what is none, or has kinds of types that are newer than this.
+    /// The table of the running kernel, read into `buffer`. The error says that the kernel shows
+    /// none (CONFIG_DEBUG_INFO_BTF), or one that [`Btf::parse`] does not understand.
+    pub(crate) fn read(root: &Root, buffer: &'b mut Vec<u8>) -> Result<Self, Error> {
+        let types = Path::new(TYPES);
+        let kept = root.keep(types)?;
+        let bytes = kept.read(buffer).map_err(|cause| Error::new("read", types, &cause))?;
+        Self::parse(bytes).ok_or_else(|| lacks("table of types that this understands"))
+    }
+
+    /// Understands the table; `None` for what is none, or has kinds of types that are newer than this.
     pub(crate) fn parse(bytes: &'b [u8]) -> Option<Self> {
         let magic = u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?);
         if magic != MAGIC {

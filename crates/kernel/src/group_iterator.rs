@@ -15,7 +15,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::bpf_code::{ANSWER, Code, FIRST, FRAME};
-use crate::btf::Btf;
+use crate::btf::{Btf, lacks};
 use crate::error::Error;
 use crate::root::Root;
 use crate::walker::{Limit, MEMORY, RECORD, TABLE, THING, TYPES, Walker, Way};
@@ -81,16 +81,9 @@ impl GroupIterator {
         counters: Counters,
         room: usize,
     ) -> Result<Self, Error> {
-        let types = Path::new(TYPES);
         let mut buffer = Vec::new();
-        let bytes = root
-            .keep(types)?
-            .read(&mut buffer)
-            .map_err(|cause| Error::new("read", types, &cause))?;
-        let unknown = |what: &str| Error::unexpected("find", types, format!("it has no {what}"));
-        let btf =
-            Btf::parse(bytes).ok_or_else(|| unknown("table of types that this understands"))?;
-        let target = btf.function("bpf_iter_cgroup").ok_or_else(|| unknown("bpf_iter_cgroup"))?;
+        let btf = Btf::read(root, &mut buffer)?;
+        let target = btf.function("bpf_iter_cgroup").ok_or_else(|| lacks("bpf_iter_cgroup"))?;
         let opened = File::open(root.resolve(directory));
         let opened: OwnedFd = opened.map_err(|cause| Error::new("open", directory, &cause))?.into();
         let below = Limit::directory(&opened);
@@ -99,7 +92,7 @@ impl GroupIterator {
             Counters::Memory => Vec::new(),
         };
         let load = |fetch: Fetch| {
-            let layout = Layout::of(&btf, counters, fetch).map_err(unknown)?;
+            let layout = Layout::of(&btf, counters, fetch).map_err(lacks)?;
             let shape = (HEAD + layout.numbers(), room);
             let describe = |code: &mut Code| layout.describe(code, table.len() as i32);
             let way = (target, Way::Called);

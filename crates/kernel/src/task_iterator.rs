@@ -10,7 +10,7 @@ mod layout;
 use std::path::Path;
 
 use crate::bpf_code::Code;
-use crate::btf::Btf;
+use crate::btf::{Btf, lacks};
 use crate::error::Error;
 use crate::root::Root;
 use crate::walker::{Functions, Limit, TYPES, Walker, Way};
@@ -132,17 +132,10 @@ impl TaskIterator {
     /// is missing: rights, a kernel with types (CONFIG_DEBUG_INFO_BTF) and eBPF, or this process
     /// is in a pid namespace of its own, where ids of tasks are others.
     pub fn open(root: &Root) -> Result<Self, Error> {
-        let types = Path::new(TYPES);
         let mut buffer = Vec::new();
-        let bytes = root
-            .keep(types)?
-            .read(&mut buffer)
-            .map_err(|cause| Error::new("read", types, &cause))?;
-        let unknown = |what: &str| Error::unexpected("find", types, format!("it has no {what}"));
-        let btf =
-            Btf::parse(bytes).ok_or_else(|| unknown("table of types that this understands"))?;
-        let layout = Layout::of(&btf).map_err(unknown)?;
-        let target = btf.function("bpf_iter_task").ok_or_else(|| unknown("bpf_iter_task"))?;
+        let btf = Btf::read(root, &mut buffer)?;
+        let layout = Layout::of(&btf).map_err(lacks)?;
+        let target = btf.function("bpf_iter_task").ok_or_else(|| lacks("bpf_iter_task"))?;
         // The kernel finds each task anew by its id where it calls the program for each, which
         // costs as much as all the rest; its lists of tasks it only shows to a loop.
         let looped = functions(&btf)
@@ -228,8 +221,7 @@ mod tests {
     fn a_kernel_that_has_a_loop_over_tasks_takes_ours() {
         let Some(iterator) = iterators().into_iter().next() else { return };
         let mut buffer = Vec::new();
-        let types = Root::real().keep(TYPES).unwrap();
-        let btf = Btf::parse(types.read(&mut buffer).unwrap()).unwrap();
+        let btf = Btf::read(&Root::real(), &mut buffer).unwrap();
         if let Some(functions) = functions(&btf) {
             let loaded = load(&iterator.layout, iterator.target, Way::Loop(functions), 9);
             assert!(iterator.goes_over_lists(), "{loaded:?}");

@@ -1,11 +1,13 @@
 //! Laws that need no simulation: caps of the request pool, the knee of a ladder, Jain's index.
 
+use assay_judge::request_cap;
+
 /// Requests of a pool that each group may hold under BFQ since 5.17 (76f1df88bbc2): its part by
 /// weight, rounded, and never less than one.
 #[must_use]
 pub fn capped(pool: f64, weights: &[f64]) -> Vec<f64> {
     let all: f64 = weights.iter().sum();
-    weights.iter().map(|weight| (pool * weight / all).round().max(1.0)).collect()
+    weights.iter().map(|weight| request_cap(pool, *weight, all).max(1.0)).collect()
 }
 
 /// The number of groups from which on rounding merges the lightest classes of a ladder of weights:

@@ -76,33 +76,16 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
-    use std::time::Duration;
 
-    use assay_record::{StopRecord, WarmUpRecord};
     use assay_study::{Order, Scalar};
 
     use super::*;
     use crate::order::order;
-    use crate::trial::Trial;
+    use crate::trial::{Trial, empty_trial};
 
     fn trial(number: usize) -> Trial {
         let factors = BTreeMap::from([("n".to_owned(), Scalar::Text(number.to_string()))]);
-        Trial {
-            factors,
-            disks: Vec::new(),
-            groups: Vec::new(),
-            homes: Vec::new(),
-            absent: BTreeMap::new(),
-            promises: Vec::new(),
-            warm_up: WarmUpRecord::Auto,
-            at_most: Duration::from_secs(1),
-            ends: assay_study::Ends::First,
-            sampling: assay_study::Sampling::default(),
-            stop: StopRecord::AtMost,
-            settings: Vec::new(),
-            drop_caches: None,
-            placements: Vec::new(),
-        }
+        Trial { factors, ..empty_trial() }
     }
 
     fn plan(trials: usize) -> Plan {

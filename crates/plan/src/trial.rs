@@ -375,3 +375,24 @@ fn refuse_without_homes(absent: &BTreeMap<String, String>) -> Refusal {
         "run it with sudo; where none is mounted, mount cgroup2 (`assay host` shows the layout)",
     )
 }
+
+/// A trial in which nothing is set and nothing runs.
+#[cfg(test)]
+pub(crate) fn empty_trial() -> Trial {
+    Trial {
+        factors: Bindings::new(),
+        disks: Vec::new(),
+        groups: Vec::new(),
+        homes: Vec::new(),
+        absent: BTreeMap::new(),
+        promises: Vec::new(),
+        warm_up: WarmUpRecord::Auto,
+        at_most: Duration::from_secs(1),
+        ends: Ends::First,
+        sampling: Sampling::default(),
+        stop: StopRecord::AtMost,
+        settings: Vec::new(),
+        drop_caches: None,
+        placements: Vec::new(),
+    }
+}

@@ -25,35 +25,12 @@ pub fn take_turns(arms: Vec<(String, Trial)>, rounds: u32) -> Plan {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-    use std::time::Duration;
-
-    use assay_record::{StopRecord, WarmUpRecord};
-
     use super::*;
-
-    fn trial() -> Trial {
-        Trial {
-            factors: BTreeMap::new(),
-            disks: Vec::new(),
-            groups: Vec::new(),
-            homes: Vec::new(),
-            absent: BTreeMap::new(),
-            promises: Vec::new(),
-            warm_up: WarmUpRecord::Auto,
-            at_most: Duration::from_secs(1),
-            ends: assay_study::Ends::First,
-            sampling: assay_study::Sampling::default(),
-            stop: StopRecord::AtMost,
-            settings: Vec::new(),
-            drop_caches: None,
-            placements: Vec::new(),
-        }
-    }
+    use crate::trial::empty_trial;
 
     #[test]
     fn rounds_go_forwards_and_backwards_in_turn() {
-        let arms = ["unchanged", "requests", "strict"].map(|name| (name.to_owned(), trial()));
+        let arms = ["unchanged", "requests", "strict"].map(|name| (name.to_owned(), empty_trial()));
         let plan = take_turns(arms.to_vec(), 2);
         let turns: Vec<usize> = plan.slots.iter().map(|slot| slot.trial).collect();
         assert_eq!(turns, [0, 1, 2, 2, 1, 0]);

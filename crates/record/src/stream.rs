@@ -20,6 +20,7 @@ use crate::ipc::BatchWriter;
 use crate::recover;
 use crate::rows::RowBuffer;
 use crate::table::Table;
+use crate::tail::source_of;
 
 /// The stream of one source in one repeat.
 pub struct SampleStream {
@@ -145,10 +146,6 @@ fn wrong(operation: &'static str, path: &Path, cause: &ArrowError) -> Error {
         ArrowError::IoError(_, cause) => Error::io(operation, path, cause),
         other => Error::new(operation, path, other),
     }
-}
-
-fn source_of(path: &Path) -> String {
-    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, Error> {

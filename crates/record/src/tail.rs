@@ -129,7 +129,8 @@ fn table(source: &str, batch: &RecordBatch, path: &Path) -> Result<Table, Error>
     Ok(assembler.finish())
 }
 
-fn source_of(path: &Path) -> String {
+/// The source that a file of samples is named after.
+pub(crate) fn source_of(path: &Path) -> String {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }
 

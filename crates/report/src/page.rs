@@ -8,6 +8,7 @@ mod headline;
 mod host;
 mod knobs;
 mod numastat;
+mod origin;
 mod prose;
 mod queues;
 mod shares;
@@ -29,6 +30,7 @@ use crate::{Samples, trial as trials_of_run};
 pub(crate) use against::render as comparison;
 pub(crate) use cost::Cost;
 pub(crate) use host::Host;
+pub(crate) use origin::origin;
 
 /// A label with its value, for lists of facts.
 #[derive(Serialize)]
@@ -62,6 +64,7 @@ struct Page<'a> {
     changes: changes::Changes,
     study_text: &'a str,
     origin: Vec<Fact>,
+    command: String,
     style: Markup,
     script: Markup,
     libraries: [Library; 3],
@@ -93,6 +96,7 @@ pub(crate) fn render(
         changes: changes::Changes::of(manifest, judgement),
         study_text: &manifest.study_text,
         origin: origin(manifest),
+        command: origin::command(manifest),
         style: style(),
         script: script(),
         libraries: vendor::libraries(),
@@ -138,15 +142,4 @@ pub(crate) fn environment() -> Result<Environment<'static>, minijinja::Error> {
         environment.add_template(name, text)?;
     }
     Ok(environment)
-}
-
-/// What is needed to make this run again, or to judge it again.
-pub(crate) fn origin(manifest: &Manifest) -> Vec<Fact> {
-    vec![
-        Fact::new("Recorded by", format!("assay {}", manifest.assay)),
-        Fact::new("Started", manifest.started_at.clone()),
-        Fact::new("Seed", manifest.seed.to_string()),
-        Fact::new("Command", manifest.command.join(" ")),
-        Fact::new("Manifest format", manifest.schema.to_string()),
-    ]
 }

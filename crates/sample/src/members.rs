@@ -183,13 +183,9 @@ fn processes_below(root: &Root, directory: &Path, found: &mut Vec<u32>) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use assay_testbed::put;
 
-    fn put(tree: &Path, path: &str, text: &str) {
-        let path = tree.join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
+    use super::*;
 
     fn process(tree: &Path, pid: u32, parent: u32) {
         let rest: Vec<String> = (5..=52).map(|field| field.to_string()).collect();

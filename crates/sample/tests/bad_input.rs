@@ -2,6 +2,9 @@
 //! processes that come and go, a clock that is set.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed set-up fails the test")]
+
+mod whole_host;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,17 +13,9 @@ use std::time::{Duration, Instant};
 use assay_kernel::{Root, clock};
 use assay_record::{Table, read_tables};
 use assay_sample::about::SOURCES;
-use assay_sample::{
-    Choice, CpuFile, DiskTarget, GroupTarget, IoFiles, MemoryFiles, ProcessTarget, Processes,
-    Sampler, Seat, Targets, ThrottleTarget, prepare_chosen,
-};
-use assay_testbed::{Picture, turn};
-
-fn put(tree: &Path, path: &str, text: &str) {
-    let path = tree.join(path);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, text).unwrap();
-}
+use assay_sample::{Choice, ProcessTarget, Processes, Sampler, Seat, Targets, prepare_chosen};
+use assay_testbed::{Picture, put, turn};
+use whole_host::targets;
 
 const FREE: &str = "Node 0, zone Normal 0 0 0 0 0 0 0 0 0 0 1\n";
 const TYPE: &str = "Node 0, zone Normal, type Movable 0 0 0 0 0 0 0 0 0 0 1\n";
@@ -57,25 +52,6 @@ fn tree() -> tempfile::TempDir {
     put(tree.path(), "sys/devices/system/node/node0/numastat", "numa_hit 1\n");
     put(tree.path(), "proc/self/numa_maps", "");
     tree
-}
-
-fn targets() -> Targets {
-    let place = Path::new("/cg/a");
-    Targets {
-        groups: vec![GroupTarget {
-            name: "a".to_owned(),
-            io: Ok((IoFiles::IoStat(place.join("io.stat")), "8:0".to_owned())),
-            cpu: Ok(CpuFile::Cpuacct(place.join("cpuacct.usage"))),
-            pressure: None,
-            memory: Ok(MemoryFiles { directory: place.to_owned(), is_v2: true }),
-        }],
-        disks: vec![DiskTarget { device: "sda".to_owned() }],
-        throttles: Ok(vec![ThrottleTarget { name: "a".to_owned(), path: place.join("cpu.stat") }]),
-        processes: Ok(vec![ProcessTarget {
-            name: "a".to_owned(),
-            of: Processes::Group(vec![place.to_owned()]),
-        }]),
-    }
 }
 
 /// Samples for three rounds; returns the sources that have rows, and what is not available.

@@ -1,7 +1,6 @@
 //! Sampling a fake tree: what is read, what is missing, and what it is called.
 
 #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,12 +10,7 @@ use assay_sample::{
     CpuFile, Depth, DiskTarget, FirstIo, GroupTarget, IoFiles, MemoryFiles, Sampler, Seat, Targets,
     ThrottleTarget, prepare,
 };
-
-fn put(tree: &Path, path: &str, text: &str) {
-    let path = tree.join(path);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
+use assay_testbed::put;
 
 fn tree() -> tempfile::TempDir {
     let tree = tempfile::tempdir().unwrap();

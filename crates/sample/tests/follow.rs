@@ -12,12 +12,7 @@ use assay_sample::{
     Choice, Depth, Prepared, ProcessTarget, Processes, Rows, Sampler, Seat, Source, Targets,
     prepare_chosen,
 };
-
-fn put(tree: &Path, path: &str, text: &str) {
-    let path = tree.join(path);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
+use assay_testbed::put;
 
 /// A thread on `cpu` that has run for `run` ns; `threads` is how many its process has.
 fn thread(tree: &Path, pid: u32, tid: u32, started: u64, cpu: u16, run: u64) {

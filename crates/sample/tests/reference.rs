@@ -1,22 +1,18 @@
 //! docs/reference/sources.md is what the program does: written with ASSAY_BLESS=1, else compared.
 
 #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+mod whole_host;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
 use assay_kernel::Root;
 use assay_sample::about::{About, SOURCES};
-use assay_sample::{
-    Choice, CpuFile, DiskTarget, GroupTarget, IoFiles, MemoryFiles, PERF_COLUMNS, ProcessTarget,
-    Processes, Targets, ThrottleTarget, UNCORE_COLUMNS, prepare_chosen,
-};
-
-fn put(tree: &Path, path: &str, text: &str) {
-    let path = tree.join(path);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, text).unwrap();
-}
+use assay_sample::{Choice, PERF_COLUMNS, UNCORE_COLUMNS, prepare_chosen};
+use assay_testbed::put;
+use whole_host::targets;
 
 /// A host that has every file, so that every source opens; with one node and one CPU.
 fn tree() -> tempfile::TempDir {
@@ -57,25 +53,6 @@ fn tree() -> tempfile::TempDir {
         put(tree.path(), &format!("proc/pressure/{resource}"), "some total=1\nfull total=1\n");
     }
     tree
-}
-
-fn targets() -> Targets {
-    let place = Path::new("/cg/a");
-    Targets {
-        groups: vec![GroupTarget {
-            name: "a".to_owned(),
-            io: Ok((IoFiles::IoStat(place.join("io.stat")), "8:0".to_owned())),
-            cpu: Ok(CpuFile::Cpuacct(place.join("cpuacct.usage"))),
-            pressure: None,
-            memory: Ok(MemoryFiles { directory: place.to_owned(), is_v2: true }),
-        }],
-        disks: vec![DiskTarget { device: "sda".to_owned() }],
-        throttles: Ok(vec![ThrottleTarget { name: "a".to_owned(), path: place.join("cpu.stat") }]),
-        processes: Ok(vec![ProcessTarget {
-            name: "a".to_owned(),
-            of: Processes::Group(vec![place.to_owned()]),
-        }]),
-    }
 }
 
 /// Columns by source, as the program has them.

@@ -2,7 +2,9 @@
 //! round asks for no memory, and neither does a batch on its way to the disk.
 
 #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
-use std::path::Path;
+
+mod whole_host;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -10,19 +12,12 @@ use std::time::Duration;
 use assay_kernel::allocations::{Counting, made};
 use assay_kernel::{Root, clock};
 use assay_record::SampleStream;
-use assay_sample::{
-    Choice, CpuFile, Depth, DiskTarget, GroupTarget, IoFiles, MemoryFiles, ProcessTarget,
-    Processes, Rows, Targets, ThrottleTarget, prepare_chosen,
-};
+use assay_sample::{Choice, Depth, ProcessTarget, Processes, Rows, Targets, prepare_chosen};
+use assay_testbed::put;
+use whole_host::targets;
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
-
-fn put(tree: &Path, path: &str, text: &str) {
-    let path = tree.join(path);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, text).unwrap();
-}
 
 /// Sources that look for what is new as they read, which takes memory: threads where there is no
 /// iterator, and pages.
@@ -92,19 +87,8 @@ fn a_round_over_groups_and_disks() {
     ] {
         put(tree.path(), path, &text);
     }
-    let place = Path::new("/cg/a");
-    let targets = Targets {
-        groups: vec![GroupTarget {
-            name: "a".to_owned(),
-            io: Ok((IoFiles::IoStat(place.join("io.stat")), "8:0".to_owned())),
-            cpu: Ok(CpuFile::Cpuacct(place.join("cpuacct.usage"))),
-            pressure: None,
-            memory: Ok(MemoryFiles { directory: place.to_owned(), is_v2: true }),
-        }],
-        disks: vec![DiskTarget { device: "sda".to_owned() }],
-        throttles: Ok(vec![ThrottleTarget { name: "a".to_owned(), path: place.join("cpu.stat") }]),
-        ..Targets::default()
-    };
+    // Threads and pages are the other part of this test.
+    let targets = Targets { processes: Targets::default().processes, ..targets() };
     let choice = Choice::Most(Vec::new());
     let found = asked_for(&Root::at(tree.path()), &targets, &choice);
     let some: Vec<_> = found.iter().filter(|(_, made)| *made > 0).collect();

@@ -26,18 +26,12 @@ pub fn open(page: &Path, fragment: &str, width: u32) -> Result<Opened, String> {
     let log = folder.path().join("net.json");
     let (dom, err) = (folder.path().join("dom"), folder.path().join("err"));
     let file = |path: &Path| std::fs::File::create(path).map_err(|error| error.to_string());
-    let mut command = Command::new(browser()?);
+    let mut command = command(&folder.path().join("profile"))?;
     command
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
-        .args(["--no-first-run", "--disable-background-networking", "--disable-component-update"])
-        .args(["--disable-sync", "--disable-extensions", "--disable-default-apps"])
         .args(["--enable-logging=stderr", "--virtual-time-budget=60000", "--dump-dom"])
-        .arg("--host-resolver-rules=MAP * ~NOTFOUND")
         .arg(format!("--window-size={width},2000"))
-        .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
         .arg(format!("--log-net-log={}", log.display()))
         .arg(format!("file://{}{fragment}", page.display()))
-        .stdin(Stdio::null())
         .stdout(file(&dom)?)
         .stderr(file(&err)?);
     wait(&mut command)?;
@@ -48,6 +42,21 @@ pub fn open(page: &Path, fragment: &str, width: u32) -> Result<Opened, String> {
     let said = read(&err)?;
     let console = said.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect();
     Ok(Opened { dom: read(&dom)?, console, requests: requests(&read(&log)?) })
+}
+
+/// The browser without a window, a network, or anything of its own to do; what it keeps goes into
+/// the folder `profile`. What it is to open, and what of it, is left to say. An error says why
+/// there is none.
+pub fn command(profile: &Path) -> Result<Command, String> {
+    let mut command = Command::new(browser()?);
+    command
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+        .args(["--no-first-run", "--disable-background-networking", "--disable-component-update"])
+        .args(["--disable-sync", "--disable-extensions", "--disable-default-apps"])
+        .arg("--host-resolver-rules=MAP * ~NOTFOUND")
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .stdin(Stdio::null());
+    Ok(command)
 }
 
 fn browser() -> Result<&'static str, String> {

@@ -10,8 +10,8 @@ use assay_record::Run;
 use assay_units::Percent;
 use clap::Args;
 
-use crate::command::run::open_run;
 use crate::exit::Code;
+use crate::judged::open_run;
 use crate::talk;
 
 /// What `assay compare` takes.

@@ -11,8 +11,9 @@ use assay_plan::take_turns;
 use clap::Args;
 
 use crate::args::duration;
-use crate::command::run::{code, execute, facts_for, judge_finished, open_run, refuse, request};
+use crate::command::run::{code, execute, facts_for, judge_finished, refuse, request};
 use crate::exit::Code;
+use crate::judged::open_run;
 use crate::load::Loaded;
 use crate::talk;
 use target::Target;

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::command::index;
-use crate::command::run::{judge_run, open_run, show};
 use crate::command::sample::refuse_to_judge;
 use crate::exit::Code;
+use crate::judged::{judge_run, open_run, show};
 use crate::talk;
 
 /// What `assay judge` takes.

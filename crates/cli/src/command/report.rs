@@ -4,9 +4,9 @@ use std::path::Path;
 
 use crate::args::ReportArguments;
 use crate::command::index;
-use crate::command::run::{judge_run, open_run};
 use crate::command::sample;
 use crate::exit::Code;
+use crate::judged::{judge_run, open_run};
 use crate::talk;
 
 /// Writes the report of a recorded run again.

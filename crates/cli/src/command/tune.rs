@@ -16,8 +16,9 @@ use assay_study::{Bindings, Study, combinations};
 use clap::Args;
 
 use crate::args::{StudyArguments, duration};
-use crate::command::run::{code, facts_for, judge_finished, refuse, request, write_report};
+use crate::command::run::{code, facts_for, judge_finished, refuse, request};
 use crate::exit::Code;
+use crate::judged::write_report;
 use crate::load::load;
 use crate::stop::Stop;
 use crate::talk;

@@ -75,6 +75,10 @@ fn four_hosts_bring_four_runs_and_one_report() {
     let html = fs::read_to_string(fleet.join("report.html")).unwrap();
     assert!(html.contains("assay4") && html.trim_end().ends_with("</html>"));
     assert!(fleet.join("samples/io.parquet").metadata().unwrap().len() > 0);
+    // `scripts/screenshots` takes a picture of it.
+    if let Some(keep) = std::env::var_os("ASSAY_KEEP_FLEET") {
+        fs::write(keep, &html).unwrap();
+    }
     what_is_damaged_is_named_and_the_rest_kept(&bench, &fleet);
 }
 

@@ -72,6 +72,25 @@ fn every_link_between_pages_leads_somewhere() {
     assert!(checked > 100, "only {checked} links were found");
 }
 
+/// The files and folders that a text names in code spans, from the root of the workspace.
+fn named(text: &str) -> Vec<&str> {
+    let spans = text.split('`').skip(1).step_by(2);
+    spans.filter(|span| span.starts_with("crates/") && !span.contains(['{', '<', ' '])).collect()
+}
+
+#[test]
+fn every_file_that_the_map_names_is_there() {
+    let mut checked = 0;
+    for page in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = std::fs::read_to_string(root().join(page)).unwrap();
+        for path in named(&text) {
+            assert!(root().join(path).exists(), "{page}: `{path}` is not there");
+            checked += 1;
+        }
+    }
+    assert!(checked > 30, "only {checked} files were found");
+}
+
 fn beside(page: &Path, file: &str) -> PathBuf {
     page.parent().unwrap().join(file)
 }

@@ -3,17 +3,16 @@
 //! its address for all, and that of each CPU (`bpf_map_lookup_percpu_elem`, 5.19).
 
 use std::os::fd::AsRawFd;
-use std::path::Path;
 
 use assay_units::CpuSet;
 
 use super::read;
 use crate::bpf_code::{ANSWER, Address, Code, FIRST, FRAME};
-use crate::btf::Btf;
+use crate::btf::{Btf, lacks};
 use crate::error::Error;
 use crate::mapped_array::for_each_cpu;
 use crate::root::Root;
-use crate::walker::{Limit, RECORD, TYPES, Walker, Way, explain};
+use crate::walker::{Limit, RECORD, Walker, Way, explain};
 
 const LOOKUP_OF_CPU: i32 = 195;
 
@@ -30,10 +29,8 @@ pub(super) fn distances(
     target: u32,
     below: &Limit,
 ) -> Result<Vec<u64>, Error> {
-    let unknown =
-        |what: &str| Error::unexpected("find", Path::new(TYPES), format!("it has no {what}"));
-    let array = btf.structure("bpf_array").ok_or_else(|| unknown("bpf_array"))?;
-    let place = btf.field(array, "pptrs").ok_or_else(|| unknown("bpf_array.pptrs"))?.offset as i32;
+    let array = btf.structure("bpf_array").ok_or_else(|| lacks("bpf_array"))?;
+    let place = btf.field(array, "pptrs").ok_or_else(|| lacks("bpf_array.pptrs"))?.offset as i32;
     let map = for_each_cpu()
         .map_err(|cause| explain("make a map with an element for each CPU for", &cause))?;
     let cpus = cpus(root);
@@ -44,7 +41,7 @@ pub(super) fn distances(
     // One record is enough, whatever the number of groups.
     walker.walk()?;
     let record = walker.records().next().map(<[u64]>::to_vec);
-    let record = record.ok_or_else(|| unknown("group to walk over"))?;
+    let record = record.ok_or_else(|| lacks("group to walk over"))?;
     let known = record[1..].iter().filter(|address| **address != 0);
     Ok(known.map(|address| address.wrapping_sub(record[0])).collect())
 }

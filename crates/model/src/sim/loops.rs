@@ -2,15 +2,14 @@
 
 use std::collections::VecDeque;
 
+use assay_judge::{OF_WRITERS, request_cap};
+
 use super::{Index, Sim};
 use crate::question::{Bfq, Member, Question, Scheduler};
 
 /// Bytes to which requests merge at most: `max_sectors_kb` is 1280 on most disks
 /// (BLK_DEF_MAX_SECTORS, include/linux/blkdev.h).
 const LARGEST: u64 = 1280 * 1024;
-
-/// Of the pool, the part that writers may fill under BFQ (`bfq_limit_depth`).
-pub(crate) const FOR_WRITERS: f64 = 0.75;
 
 /// A member's state.
 #[derive(Debug)]
@@ -71,15 +70,14 @@ pub(super) fn cap(member: &Member, question: &Question) -> u32 {
         return question.pool;
     }
     let all: f64 = question.members.iter().map(|member| member.weight).sum();
-    let own = f64::from(pool(member, question)) * member.weight / all;
-    own.round().max(1.0) as u32
+    request_cap(f64::from(pool(member, question)), member.weight, all).max(1.0) as u32
 }
 
 /// Places of the pool that a member may see taken.
 pub(super) fn pool(member: &Member, question: &Question) -> u32 {
     match bfq(question) {
         Some(bfq) if bfq.caps && member.writes => {
-            ((f64::from(question.pool) * FOR_WRITERS) as u32).max(1)
+            ((f64::from(question.pool) * OF_WRITERS) as u32).max(1)
         }
         _ => question.pool.max(1),
     }

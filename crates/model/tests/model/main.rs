@@ -2,7 +2,6 @@
 // A failure in what the tests share is a failure of the test.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
-mod hosts;
 mod known;
 mod laws;
 mod properties;

@@ -6,8 +6,7 @@ use assay_plan::plan;
 use assay_study::{
     Scalar, Study, choose_disk, choose_scheduler, parse, set_factor, shipped, shipped_file,
 };
-
-use crate::hosts::host;
+use assay_testbed::hosts::host;
 
 fn study(name: &str) -> Study {
     let found = shipped().iter().find(|study| study.name == name).unwrap();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Drawing;
-use super::spec::{base, csv_number, only_chosen, repeat_choice, seconds};
+use super::spec::{base, csv_number, only_chosen, phases, repeat_choice, seconds};
 use crate::counters::{Curve, curves};
 use crate::timeline::Bins;
 use crate::trial::Trial;
@@ -87,10 +87,8 @@ fn spec(trial: &Trial<'_>, csv: &str, repeats: &[usize]) -> Value {
             "state": "string", "order": "number", "percent": "number"}},
     });
     spec["params"] = repeat_choice(repeats);
-    spec["transform"] = only_chosen(repeats);
-    spec["mark"] = json!({"type": "area", "tooltip": true, "opacity": 0.9});
     let names: Vec<&str> = STATES.iter().map(|(name, _)| *name).collect();
-    spec["encoding"] = json!({
+    let encoding = json!({
         "x": seconds(),
         "y": {"field": "percent", "type": "quantitative", "stack": "zero",
             "title": "CPU time, %", "scale": {"domain": [0, 100]}, "axis": {"tickCount": 5}},
@@ -103,5 +101,12 @@ fn spec(trial: &Trial<'_>, csv: &str, repeats: &[usize]) -> Value {
             {"field": "percent", "type": "quantitative", "format": ".1f"},
         ],
     });
+    let mut layers = vec![json!({
+        "transform": only_chosen(repeats),
+        "mark": {"type": "area", "tooltip": true, "opacity": 0.9},
+        "encoding": encoding,
+    })];
+    layers.extend(phases(trial, repeats));
+    spec["layer"] = json!(layers);
     spec
 }

@@ -6,7 +6,7 @@ use assay_record::{RepeatRecord, Table};
 use serde_json::{Value, json};
 
 use super::Drawing;
-use super::spec::{base, csv_number, only_chosen, repeat_choice};
+use super::spec::{base, csv_number, only_chosen, phases, repeat_choice};
 use super::threads::same_width;
 use crate::trial::Trial;
 
@@ -94,10 +94,7 @@ fn spec(trial: &Trial<'_>, csv: &str, repeats: &[usize], length: f64) -> Value {
             "node": "string", "percent": "number", "gib": "number"}},
     });
     spec["params"] = repeat_choice(repeats);
-    spec["transform"] = only_chosen(repeats);
-    spec["mark"] =
-        json!({"type": "area", "tooltip": true, "opacity": 0.9, "interpolate": "step-after"});
-    spec["encoding"] = json!({
+    let encoding = json!({
         "x": {"field": "seconds", "type": "quantitative", "title": "seconds after the start",
             "scale": {"domain": [0, length], "nice": false}, "axis": {"grid": false}},
         "y": {"field": "percent", "type": "quantitative", "stack": "zero", "title": "pages, %",
@@ -110,5 +107,12 @@ fn spec(trial: &Trial<'_>, csv: &str, repeats: &[usize], length: f64) -> Value {
             {"field": "gib", "type": "quantitative", "format": ".3f", "title": "GiB"},
         ],
     });
+    let mut layers = vec![json!({
+        "transform": only_chosen(repeats),
+        "mark": {"type": "area", "tooltip": true, "opacity": 0.9, "interpolate": "step-after"},
+        "encoding": encoding,
+    })];
+    layers.extend(phases(trial, repeats));
+    spec["layer"] = json!(layers);
     spec
 }

@@ -1,5 +1,7 @@
 //! What all specs have in common.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::subjects::Subjects;
@@ -90,27 +92,39 @@ pub(super) fn warm_up(trial: &Trial<'_>, source: &str, repeats: &[usize]) -> Val
     })
 }
 
-/// What workloads named their phases, as bands with a line at each begin; `None` where nobody did.
-/// Phases of one name that begin at the same instant in several groups are one mark.
+/// Repeat, hundredths of a second after the start, and name of a phase that begins there.
+type Begin<'p> = (usize, u64, &'p str);
+
+/// What workloads named their phases, as a line at each begin; `None` where nobody did. Phases of one
+/// name that begin in the same hundredth of a second of one repeat are one mark, however many
+/// groups there are.
 pub(super) fn phases(trial: &Trial<'_>, repeats: &[usize]) -> Option<Value> {
-    let mut marks: Vec<Value> = Vec::new();
+    let mut begun: BTreeMap<Begin<'_>, Vec<(&str, u64)>> = BTreeMap::new();
     for (index, repeat) in trial.record.repeats.iter().enumerate() {
-        let at = |ns: u64| ns.saturating_sub(repeat.released_ns) as f64 / 1e9;
+        let at = |ns: u64| ns.saturating_sub(repeat.released_ns) / 10_000_000;
         for result in &repeat.workloads {
             let within = |phase: &&assay_record::Phase| {
                 phase.end_ns > repeat.released_ns && phase.begin_ns < repeat.stopped_ns
             };
             for phase in result.phases.iter().filter(within) {
-                marks.push(json!({
-                    "repeat": index + 1,
-                    "workload": result.workload,
-                    "phase": phase.name,
-                    "from": at(phase.begin_ns),
-                    "to": at(phase.end_ns.min(repeat.stopped_ns)),
-                }));
+                let key = (index + 1, at(phase.begin_ns), phase.name.as_str());
+                let ends = at(phase.end_ns.min(repeat.stopped_ns));
+                begun.entry(key).or_default().push((&result.workload, ends));
             }
         }
     }
+    let marks: Vec<Value> = begun
+        .into_iter()
+        .map(|((repeat, from, phase), of)| {
+            let workload = match of.as_slice() {
+                [(only, _)] => (*only).to_owned(),
+                several => format!("{} workloads", several.len()),
+            };
+            let to = of.iter().map(|(_, ends)| *ends).max().unwrap_or(from);
+            json!({"repeat": repeat, "workload": workload, "phase": phase,
+                "from": from as f64 / 100.0, "to": to as f64 / 100.0})
+        })
+        .collect();
     if marks.is_empty() {
         return None;
     }

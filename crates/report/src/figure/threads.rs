@@ -6,7 +6,7 @@ use assay_record::{RepeatRecord, Table};
 use serde_json::{Value, json};
 
 use super::Drawing;
-use super::spec::{base, csv_number, csv_text, only_chosen, repeat_choice};
+use super::spec::{base, csv_number, csv_text, only_chosen, phases, repeat_choice};
 use crate::trial::Trial;
 
 /// Threads that are shown, those with the most CPU time.
@@ -227,13 +227,11 @@ fn spec(
             "node": "string", "busy": "number"}},
     });
     spec["params"] = repeat_choice(repeats);
-    spec["transform"] = only_chosen(repeats);
-    spec["mark"] = json!({"type": "rect", "tooltip": true, "height": {"band": 0.82}});
     let (field, title) = match colour {
         Colour::Cpu => ("cpu", "CPU"),
         Colour::Node => ("node", "node"),
     };
-    spec["encoding"] = json!({
+    let encoding = json!({
         "x": {"field": "from", "type": "quantitative", "title": "seconds after the start",
             "scale": {"domain": [0, length], "nice": false}, "axis": {"grid": false}},
         "x2": {"field": "to"},
@@ -249,6 +247,13 @@ fn spec(
             {"field": "busy", "type": "quantitative", "format": ".0%", "title": "ran"},
         ],
     });
+    let mut layers = vec![json!({
+        "transform": only_chosen(repeats),
+        "mark": {"type": "rect", "tooltip": true, "height": {"band": 0.82}},
+        "encoding": encoding,
+    })];
+    layers.extend(phases(trial, repeats));
+    spec["layer"] = json!(layers);
     spec
 }
 

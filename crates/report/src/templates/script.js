@@ -167,6 +167,11 @@
     return place.drawing;
   }
 
+  // What scrolls must be reached by keys too; not every browser does that by itself.
+  document.querySelectorAll(".scroll").forEach(function (one) {
+    if (one.scrollWidth > one.clientWidth) { one.tabIndex = 0; }
+  });
+
   var places = Array.prototype.slice.call(document.querySelectorAll(".chart"));
 
   function follow() {

@@ -1,17 +1,21 @@
 //! The page in a real browser: every figure drawn, nothing asked for, nothing complained about,
 //! and one span of seconds for all figures of a trial.
 
+use assay_record::Recording;
 use assay_testbed::{browser, skip};
 
 use crate::cases;
 use crate::fixture::Run;
 
+fn html(run: &Run) -> String {
+    assay_report::html(&run.manifest, &run.judgement, &run.samples).unwrap()
+}
+
 /// The page in Chromium; `None`, and counted, where there is none.
-fn opened(run: &Run, test: &str, fragment: &str, width: u32) -> Option<browser::Opened> {
+fn opened(html: &str, test: &str, fragment: &str, width: u32) -> Option<browser::Opened> {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("report.html");
-    std::fs::write(&page, assay_report::html(&run.manifest, &run.judgement, &run.samples).unwrap())
-        .unwrap();
+    std::fs::write(&page, html).unwrap();
     match browser::open(&page, fragment, width) {
         Ok(seen) => Some(seen),
         Err(why) => {
@@ -41,12 +45,17 @@ fn spans(dom: &str) -> Vec<&str> {
 
 #[test]
 fn draws_every_figure_without_a_network_and_without_a_complaint() {
-    for (name, run) in
-        [("kept", cases::kept()), ("large", cases::large()), ("across", cases::across())]
-    {
-        let Some(seen) = opened(&run, "draws_every_figure", "", 1400) else { return };
+    let pages = [
+        ("kept", 3, html(&cases::kept())),
+        ("phases", 3, html(&cases::with_phases())),
+        ("large", 3, html(&cases::large())),
+        ("across", 3, html(&cases::across())),
+        ("recording", 1, recording()),
+    ];
+    for (name, least, page) in pages {
+        let Some(seen) = opened(&page, "draws_every_figure", "", 1400) else { return };
         let figures = figures(&seen.dom);
-        assert!(figures.len() > 2, "{name}: {} figures", figures.len());
+        assert!(figures.len() >= least, "{name}: {} figures", figures.len());
         for (id, inside) in figures {
             assert!(inside.contains("<svg"), "{name}: {id} was not drawn");
         }
@@ -55,9 +64,63 @@ fn draws_every_figure_without_a_network_and_without_a_complaint() {
     }
 }
 
+/// What `assay sample` would have left of the same samples.
+fn recording() -> String {
+    let mut run = cases::kept();
+    run.manifest.recording = Some(Recording {
+        kind: "group".to_owned(),
+        of: "/assay/task1".to_owned(),
+        pid: None,
+        ended: None,
+        log: None,
+    });
+    assay_report::recording_html(&run.manifest, &run.samples).unwrap()
+}
+
+#[test]
+fn the_page_of_a_fleet_draws_every_figure_without_a_network_and_without_a_complaint() {
+    let page = assay_report::fleet_html(&cases::fleet()).unwrap();
+    let Some(seen) = opened(&page, "the page of a fleet", "", 1400) else { return };
+    let figures = figures(&seen.dom);
+    assert_eq!(figures.len(), 2, "one for each trial");
+    for (id, inside) in figures {
+        assert!(inside.contains("<svg"), "{id} was not drawn");
+        for host in ["node1", "node2", "node3"] {
+            assert!(inside.contains(host), "{id} does not show {host}");
+        }
+    }
+    assert_eq!(seen.console, Vec::<String>::new());
+    assert_eq!(seen.requests, Vec::<String>::new());
+}
+
+#[test]
+fn phases_stand_in_every_figure_over_time() {
+    let Some(seen) = opened(&html(&cases::with_phases()), "phases", "", 1400) else { return };
+    let over_time: Vec<_> =
+        figures(&seen.dom).into_iter().filter(|(_, inside)| !spans(inside).is_empty()).collect();
+    assert!(over_time.len() > 2, "{} figures over time", over_time.len());
+    for (id, inside) in over_time {
+        assert!(inside.contains(">fill</text>") && inside.contains(">warm</text>"), "{id}");
+    }
+}
+
+#[test]
+fn figures_have_a_name_and_a_reading_for_those_who_do_not_see_them() {
+    let Some(seen) = opened(&html(&cases::kept()), "names of figures", "", 1400) else { return };
+    for (id, inside) in figures(&seen.dom) {
+        for part in ["aria-labelledby=\"ID-title\"", "<h4 id=\"ID-title\">"] {
+            assert!(inside.contains(&part.replace("ID", id)), "{id}: no {part}");
+        }
+        assert!(inside.contains(&format!("<figcaption id=\"{id}-reading\">")), "{id}");
+        // The drawing itself tells its axes, which an image as a whole would hide.
+        assert!(inside.contains("role=\"graphics-") && !inside.contains("role=\"img\""), "{id}");
+    }
+    assert!(seen.dom.contains("href=\"#content\"") && seen.dom.contains("<main id=\"content\">"));
+}
+
 #[test]
 fn figures_over_time_share_the_span_that_the_address_names() {
-    let run = cases::kept();
+    let run = html(&cases::kept());
     let Some(whole) = opened(&run, "figures_over_time", "", 1400) else { return };
     let Some(part) = opened(&run, "figures_over_time", "#trial-1@3-7", 1400) else { return };
     assert!(spans(&whole.dom).len() > 2 && !spans(&whole.dom).contains(&"3 to 7"));
@@ -68,7 +131,7 @@ fn figures_over_time_share_the_span_that_the_address_names() {
 
 #[test]
 fn a_narrow_window_draws_the_same_figures() {
-    let run = cases::broken();
+    let run = html(&cases::broken());
     let Some(narrow) = opened(&run, "a_narrow_window", "", 360) else { return };
     assert!(figures(&narrow.dom).iter().all(|(_, inside)| inside.contains("<svg")));
     assert_eq!(narrow.console, Vec::<String>::new());

@@ -2,9 +2,10 @@
 
 use assay_facts::Available;
 use assay_judge::{
-    ComparisonJudgement, LevelJudgement, PairJudgement, ReferenceJudgement, Verdict,
+    ComparisonJudgement, FleetHost, FleetJudgement, FleetMerge, HostState, LevelJudgement,
+    PairJudgement, ReferenceJudgement, Verdict, conclude, differences, traits,
 };
-use assay_record::Fault;
+use assay_record::{Fault, Phase};
 
 use crate::fixture::{KEPT, Run, Shape, run};
 
@@ -80,6 +81,72 @@ pub(crate) fn series() -> Run {
         Shape { groups, verdict, collapse, mixed: true, ..KEPT }
     });
     run(&shapes)
+}
+
+/// Four groups whose workloads say when they filled their caches and when they were warm.
+pub(crate) fn with_phases() -> Run {
+    let mut run = kept();
+    for repeat in &mut run.manifest.trials[0].repeats {
+        let phase = |name: &str, from: u64, to: u64| Phase {
+            name: name.to_owned(),
+            begin_ns: repeat.released_ns + from * 1_000_000_000,
+            end_ns: repeat.released_ns + to * 1_000_000_000,
+        };
+        let phases = vec![phase("fill", 0, 8), phase("warm", 8, 20)];
+        for result in &mut repeat.workloads {
+            result.phases = phases.clone();
+        }
+    }
+    run
+}
+
+/// The same study on three hosts, of which the last runs another kernel and breaks the promise, and
+/// a fourth that was lost.
+pub(crate) fn fleet() -> FleetJudgement {
+    let found = [("node1", 0.01), ("node2", 0.02), ("node3", 0.7)].map(|(node, collapse)| {
+        let verdict = if collapse < 0.1 { Verdict::Kept } else { Verdict::Broken };
+        let mut run = run(&[KEPT, Shape { groups: 8, verdict, collapse, ..KEPT }]);
+        if verdict == Verdict::Broken {
+            run.manifest.host.kernel = "6.12.0".to_owned();
+        }
+        (node, run)
+    });
+    let mut merge = FleetMerge::default();
+    found.iter().for_each(|(node, run)| merge.add(node, &run.judgement));
+    let (trials, comparisons) = merge.finish();
+    let host = |task: usize, node: &str, run: Option<&Run>| FleetHost {
+        task,
+        node: node.to_owned(),
+        state: if run.is_some() { HostState::Ended } else { HostState::Lost },
+        why: run.is_none().then(|| "its node failed (NodeDown)".to_owned()),
+        verdict: run.map(|run| run.judgement.verdict),
+        code: None,
+        seed: 1 + task as u64,
+        slice: None,
+        run: Some(format!("tasks/{task:02}/job-17/run")),
+        restored: run.map(|_| true),
+        restored_first: Vec::new(),
+        traits: run.map(|run| traits(&run.manifest)).unwrap_or_default(),
+    };
+    let ended = found.iter().enumerate().map(|(task, (node, run))| host(task, node, Some(run)));
+    let hosts: Vec<FleetHost> = ended.chain([host(3, "node4", None)]).collect();
+    let (verdict, reason) = conclude(&hosts);
+    let manifest = &found[0].1.manifest;
+    FleetJudgement {
+        schema: 1,
+        study: manifest.study.clone(),
+        title: manifest.title.clone(),
+        question: manifest.question.clone(),
+        started_at: manifest.started_at.clone(),
+        verdict,
+        reason,
+        restored: None,
+        differences: differences(&hosts),
+        hosts,
+        trials,
+        comparisons,
+        not_available: [("Slurm's accounting".to_owned(), "it is disabled".to_owned())].into(),
+    }
 }
 
 fn at(limit: f64) -> assay_record::Levels {

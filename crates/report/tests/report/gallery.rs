@@ -11,7 +11,7 @@ type Case = fn() -> fixture::Run;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("."), PathBuf::from);
-    let all: [(&str, Case); 9] = [
+    let all: [(&str, Case); 10] = [
         ("kept", cases::kept),
         ("broken", cases::broken),
         ("undecided", cases::undecided),
@@ -21,6 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("large", cases::large),
         ("series", cases::series),
         ("across", cases::across),
+        ("with-phases", cases::with_phases),
     ];
     for (name, case) in all {
         let run = case();
@@ -29,5 +30,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let text = assay_report::text(&run.manifest, &run.judgement, 100, true);
         std::fs::write(folder.join(format!("{name}.txt")), text)?;
     }
+    std::fs::write(folder.join("fleet.html"), assay_report::fleet_html(&cases::fleet())?)?;
     Ok(())
 }

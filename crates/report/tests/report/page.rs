@@ -228,6 +228,22 @@ fn curves_of_workloads_are_drawn_with_the_places_that_they_mark() {
 }
 
 #[test]
+fn the_page_says_how_to_have_the_same_run_again() {
+    let mut run = cases::kept();
+    run.manifest.command = ["assay", "run", "my study.toml", "--out", "runs/full", "--repeats=3"]
+        .map(str::to_owned)
+        .into();
+    let page = written(&run);
+    let again = "assay run &#x27;my study.toml&#x27; --repeats=3 --seed 7243551</code>";
+    assert!(page.contains(again), "{}", page.split("id=\"again\"").nth(1).unwrap());
+    for version in ["Recorded by", "Kernel", "Workloads ran by"] {
+        assert!(page.contains(&format!("<dt>{version}</dt>")), "{version}");
+    }
+    run.manifest.command = ["assay", "run", "io-weight", "--seed", "9"].map(str::to_owned).into();
+    assert!(written(&run).contains("<code>assay run io-weight --seed 9</code>"));
+}
+
+#[test]
 fn a_void_trial_is_greyed_behind_its_reason() {
     let page = written(&cases::void());
     let reason = page.find("Void: The disk was idle for 62").unwrap();

@@ -12,8 +12,8 @@ use jiff::Timestamp;
 
 use super::{LabRunArguments, Terminal, code, errand, program, refuse};
 use crate::args::StudyArguments;
-use crate::command::run::{open_run, show};
 use crate::exit::Code;
+use crate::judged::{open_run, show};
 use crate::load::load;
 
 /// Images of scratch disks lie on a disk of the guest's own, since its memory is small.

@@ -1,4 +1,4 @@
-//! Hosts for which studies are planned.
+//! Made-up hosts for which tests plan studies.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use assay_facts::{Available, CgroupLayout, Controller, Cpus, Hierarchy, HostFacts, Layout, Tool};
 use assay_units::Bytes;
 
-fn tool(found: bool, package: &str) -> Tool {
+/// A program of this package, found or not.
+#[must_use]
+pub fn tool(found: bool, package: &str) -> Tool {
     let found = if found {
         Available::Value("there".to_owned())
     } else {
@@ -15,8 +17,9 @@ fn tool(found: bool, package: &str) -> Tool {
     Tool { found, package: package.to_owned(), path: None }
 }
 
-/// A host with BFQ and all tools, its controllers on v1 or on v2.
-pub(crate) fn host(is_v2: bool) -> HostFacts {
+/// A host with BFQ and all tools, its controllers on v1 or on v2: two CPUs, 1 GiB, no node.
+#[must_use]
+pub fn host(is_v2: bool) -> HostFacts {
     let controllers = ["io", "cpu", "cpuacct", "cpuset", "memory"].map(|name| {
         let hierarchy = match (is_v2, name) {
             (true, "cpuacct") => Hierarchy::Absent("v1 only".to_owned()),

@@ -1,0 +1,62 @@
+//! From a run folder to its verdict, its report, and what is shown of both: the way out, for the
+//! command that made the run and for those that come later.
+
+use std::path::Path;
+
+use assay_judge::Judgement;
+use assay_record::{Manifest, Run, RunFolder};
+
+use crate::command::predict;
+use crate::exit::Code;
+use crate::talk;
+
+/// Opens a recorded run; what is wrong with it is printed.
+pub(crate) fn open_run(path: &Path) -> Result<(RunFolder, Run), Code> {
+    RunFolder::open(path).and_then(|folder| Ok((folder, Run::load(path)?))).map_err(|error| {
+        talk::error(&error);
+        Code::Usage
+    })
+}
+
+/// Judges a run and writes its verdict and its report.
+pub(crate) fn judge_run(folder: &RunFolder, run: &Run) -> Result<Judgement, assay_record::Error> {
+    let judgement = assay_judge::judge(&run.manifest, &run.samples);
+    folder.write_json("verdict.json", &judgement)?;
+    predict::score_beside(folder, &judgement);
+    write_report(folder, run, &judgement)?;
+    Ok(judgement)
+}
+
+/// Writes the report of a judged run, of a search (`tune.json`) with what it came to.
+pub(crate) fn write_report(
+    folder: &RunFolder,
+    run: &Run,
+    judgement: &Judgement,
+) -> Result<(), assay_record::Error> {
+    let search = folder.file("tune.json").is_file();
+    let written = match search.then(|| folder.read_json("tune.json")).transpose()? {
+        Some(found) => assay_report::html_of_tuning(&run.manifest, judgement, &run.samples, &found),
+        None => assay_report::html(&run.manifest, judgement, &run.samples),
+    };
+    match written {
+        Ok(html) => folder.write_text("report.html", &html)?,
+        Err(error) => talk::error(&format!("the report could not be written: {error}")),
+    }
+    Ok(())
+}
+
+/// Shows a judgement: the document for programs, the table for people.
+pub(crate) fn show(folder: &RunFolder, manifest: &Manifest, judgement: &Judgement, as_json: bool) {
+    if as_json {
+        match std::fs::read_to_string(folder.file("verdict.json")) {
+            Ok(text) => talk::data(&text),
+            Err(cause) => talk::error(&cause),
+        }
+        return;
+    }
+    talk::data(&assay_report::text(manifest, judgement, talk::width(), talk::colors_data()));
+    if let Some(score) = predict::scored(folder) {
+        talk::data(&assay_report::score_text(&score, talk::width()));
+    }
+    talk::data(&format!("report: {}", folder.file("report.html").display()));
+}

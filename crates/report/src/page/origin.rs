@@ -1,0 +1,80 @@
+//! Where a run comes from, and how to have it again: command, seed and versions.
+
+use std::collections::BTreeSet;
+
+use assay_facts::Available;
+use assay_record::Manifest;
+
+use super::Fact;
+
+/// What is needed to make this run again, or to judge it again.
+pub(crate) fn origin(manifest: &Manifest) -> Vec<Fact> {
+    vec![
+        Fact::new("Recorded by", format!("assay {}", manifest.assay)),
+        Fact::new("Started", manifest.started_at.clone()),
+        Fact::new("Seed", manifest.seed.to_string()),
+        Fact::new("Command", manifest.command.join(" ")),
+        Fact::new("Kernel", manifest.host.kernel.clone()),
+        Fact::new("Workloads ran by", programs(manifest)),
+        Fact::new("Manifest format", manifest.schema.to_string()),
+    ]
+}
+
+/// The programs of its workloads with their versions, as the host said them before the run.
+fn programs(manifest: &Manifest) -> String {
+    let groups = manifest.trials.iter().flat_map(|trial| &trial.groups);
+    let used: BTreeSet<&str> =
+        groups.flat_map(|group| &group.workloads).map(|one| one.tool.as_str()).collect();
+    let said: Vec<String> = used
+        .into_iter()
+        .map(|name| match manifest.host.tools.get(name).map(|tool| &tool.found) {
+            Some(Available::Value(version)) if version.contains(name) => version.clone(),
+            Some(Available::Value(version)) => format!("{name} {version}"),
+            Some(Available::NotAvailable(why)) => format!("{name} (version not available: {why})"),
+            None => name.to_owned(),
+        })
+        .collect();
+    if said.is_empty() { "none".to_owned() } else { said.join(", ") }
+}
+
+/// The command line that makes the same run again, as a shell takes it: that of the run with its
+/// seed spelt out, and without the folder that is full now.
+pub(super) fn command(manifest: &Manifest) -> String {
+    let mut words: Vec<String> = Vec::new();
+    let mut given = manifest.command.iter();
+    while let Some(word) = given.next() {
+        if word == "--out" {
+            given.next();
+        } else if !word.starts_with("--out=") {
+            words.push(quoted(word));
+        }
+    }
+    let names_it = words.iter().any(|word| word == "--seed" || word.starts_with("--seed="));
+    if !names_it && words.get(1).is_some_and(|word| word == "run") {
+        words.extend(["--seed".to_owned(), manifest.seed.to_string()]);
+    }
+    words.join(" ")
+}
+
+/// A word as a shell takes it (POSIX, Shell Command Language, 2.2.2).
+fn quoted(word: &str) -> String {
+    let plain = |sign: char| sign.is_ascii_alphanumeric() || "-_./=,:@%+".contains(sign);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_a_shell_would_take_apart_are_quoted() {
+        assert_eq!(quoted("--set"), "--set");
+        assert_eq!(quoted("groups=4,8"), "groups=4,8");
+        assert_eq!(quoted("my study.toml"), "'my study.toml'");
+        assert_eq!(quoted("it's"), "'it'\\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}
