@@ -5,6 +5,7 @@ mod assay;
 mod bias;
 mod browser;
 mod child;
+mod equivalence;
 mod faults;
 mod figure;
 mod filebench;
@@ -91,6 +92,8 @@ enum Part {
     Observer,
     /// The sampler with a thousand threads and 256 groups, beside pidstat
     Sampling,
+    /// fio, chase and graph500 with the sampler on them and without; only where it is asked for
+    Equivalence,
     /// Predictions beside the runs that they are about; only when asked for
     Predict,
     /// Making, setting, reading and removing groups
@@ -166,6 +169,14 @@ impl Extent {
         let pairs = arguments.pairs.map_or(extent.pairs, |pairs| pairs as usize);
         let runs = arguments.runs.map_or(extent.runs, |runs| runs as usize);
         Self { pairs, runs, ..extent }
+    }
+
+    /// How much programs do whose throughput is compared with itself.
+    fn length(&self) -> equivalence::Length {
+        equivalence::Length {
+            seconds: if self.scale < 20 { 2 } else { 4 },
+            scale: self.scale.max(18),
+        }
     }
 }
 
@@ -262,7 +273,11 @@ fn all(
         say("ten injected faults");
         figures.push(faults::measure(program, place)?);
     }
-    // Half an hour is asked for by name.
+    // What takes long is asked for by name.
+    if extent.only == Some(Part::Equivalence) {
+        say(&format!("three programs with the sampler and without, {} rounds", extent.pairs));
+        figures.extend(equivalence::measure(program, place, extent.length(), extent.pairs)?);
+    }
     if extent.only == Some(Part::Bias) {
         say(&format!("{} runs with a secret bias", extent.runs));
         figures.extend(bias::measure(assay, extent.runs)?);

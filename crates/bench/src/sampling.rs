@@ -133,7 +133,8 @@ fn with_groups(
     figures(&own, &pairs, busiest)
 }
 
-fn targets(tree: &Tree, names: &[String], counts: &str, is_v2: bool) -> Targets {
+/// CPU time and memory of these groups, and all threads of this process.
+pub(crate) fn targets(tree: &Tree, names: &[String], counts: &str, is_v2: bool) -> Targets {
     let group = |name: &String| {
         let directory = |controller: &str| {
             tree.directory(name, controller).ok_or_else(|| "no such hierarchy".to_owned())

@@ -77,6 +77,22 @@ impl Estimate {
     }
 }
 
+/// The two one-sided tests of whether the ratio is 1 within `margin` (Schuirmann 1987): how likely
+/// such pairs would be if the ratio were no more than `1 - margin`, and if it were no less than
+/// `1 + margin`. Both small is equality; their larger is the p value of the whole. `None` with
+/// fewer than two pairs.
+pub(crate) fn two_one_sided(pairs: &[(f64, f64)], margin: f64) -> Option<[f64; 2]> {
+    let logs = log_ratios(pairs);
+    let (error, center) = (standard_error(&logs)?, mean(&logs));
+    let t = StudentsT::new(0.0, 1.0, logs.len() as f64 - 1.0).ok()?;
+    let beyond = |distance: f64| match error > 0.0 {
+        true => t.cdf(-distance / error),
+        // Pairs without any noise prove one thing or the other.
+        false => f64::from(u8::from(distance <= 0.0)),
+    };
+    Some([beyond(center - (1.0 - margin).ln()), beyond((1.0 + margin).ln() - center)])
+}
+
 /// How many pairs would decide whether the ratio is 1 within `margin`, if the noise stays what it
 /// was and the ratio is 1. `None` with fewer than two pairs or when no affordable number would.
 pub(crate) fn pairs_needed(pairs: &[(f64, f64)], confidence: f64, margin: f64) -> Option<usize> {
@@ -168,6 +184,29 @@ mod tests {
         assert_eq!(estimate.at_most(3.0), Reached::Yes);
         assert_eq!(estimate.at_most(2.5), Reached::Undecided);
         assert_eq!(estimate.at_most(0.5), Reached::No);
+    }
+
+    /// Logs -0.001, 0, 0.001: standard error 0.001 / sqrt(3); ln 0.995 = -0.0050125 lies 8.682 of
+    /// them away, and Student's t with two degrees of freedom leaves (1 - t / sqrt(2 + t^2)) / 2.
+    #[test]
+    fn two_one_sided_tests_agree_with_a_calculation_by_hand() {
+        let pairs = [-0.001_f64, 0.0, 0.001].map(|log| (1.0, log.exp()));
+        let [below, above] = two_one_sided(&pairs, 0.005).unwrap();
+        let tail = |t: f64| (1.0 - t / (2.0 + t * t).sqrt()) / 2.0;
+        let error = 0.001 / 3.0_f64.sqrt();
+        assert!((below - tail(0.005_012_5 / error)).abs() < 1e-6, "{below}");
+        assert!((above - tail(0.004_987_5 / error)).abs() < 1e-6, "{above}");
+        assert!(below < 0.05 && above < 0.05);
+    }
+
+    #[test]
+    fn what_lies_beyond_one_end_of_the_margin_fails_that_test_alone() {
+        let slower = [-0.02_f64, -0.021, -0.019].map(|log| (1.0, log.exp()));
+        let [below, above] = two_one_sided(&slower, 0.005).unwrap();
+        assert!(below > 0.95 && above < 0.05, "{below} {above}");
+        assert_eq!(two_one_sided(&[(1.0, 1.0); 3], 0.005), Some([0.0, 0.0]));
+        assert_eq!(two_one_sided(&[(1.0, 2.0); 3], 0.005), Some([0.0, 1.0]));
+        assert_eq!(two_one_sided(&[(1.0, 1.0)], 0.005), None);
     }
 
     /// With the number of pairs that is said to be needed the interval just fits the margin.

@@ -6,12 +6,14 @@
 
 mod available;
 mod cgroup;
+mod damon;
 mod disk;
 mod machine;
 mod topology;
 
 pub use available::Available;
 pub use cgroup::{CORE, CgroupLayout, Controller, Hierarchy, Home, Layout, ONLY_ON_V1};
+pub use damon::{DamonScheme, damon_schemes};
 pub use disk::{Disk, Holder, Scheduler};
 pub use machine::{Cache, Cpus, HostFacts, NULL_BLK_REMEDY, Node, NodeAccess, Requirement, Tool};
 pub use topology::{Cluster, NodeParts, memory_access, topology};

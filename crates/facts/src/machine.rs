@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use assay_units::{Bytes, CpuSet, NodeSet};
 use serde::{Deserialize, Serialize};
 
-use crate::{Available, CgroupLayout, Disk};
+use crate::{Available, CgroupLayout, DamonScheme, Disk};
 
 /// The processors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -147,6 +147,9 @@ pub struct HostFacts {
     /// Whether the kernel parses partition tables of scratch disks by itself (CONFIG_MSDOS_PARTITION
     /// or CONFIG_EFI_PARTITION), where that can be known.
     pub parses_partitions: Available<bool>,
+    /// Schemes of DAMON that are on: the kernel may take, move or promote memory by itself.
+    #[serde(default = "damon_unknown")]
+    pub damon: Available<Vec<DamonScheme>>,
     /// What settings of the host say (docs/reference/settings.md), by name, as the files read. Of
     /// choices all are there, the active one in brackets. Empty in records before this was known.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -162,5 +165,10 @@ const fn as_root() -> Available<()> {
 
 /// Hosts that were recorded before this was looked at.
 fn null_blk_unknown() -> Available<()> {
+    Available::NotAvailable("not recorded by the version that measured this host".to_owned())
+}
+
+/// Hosts that were recorded before this was looked at.
+fn damon_unknown() -> Available<Vec<DamonScheme>> {
     Available::NotAvailable("not recorded by the version that measured this host".to_owned())
 }

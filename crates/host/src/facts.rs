@@ -3,6 +3,7 @@
 
 mod cgroup;
 mod cpus;
+mod damon;
 mod delegation;
 mod disks;
 mod knobs;
@@ -46,6 +47,7 @@ pub fn gather(root: &Root) -> Result<HostFacts, Error> {
         null_blk: null_blk::null_blk(root),
         pressure: system::pressure(root),
         parses_partitions: system::parses_partitions(root),
+        damon: damon::schemes(root),
         settings: settings::settings(root),
         tools: tools::tools(root),
     })

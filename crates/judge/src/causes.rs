@@ -16,6 +16,7 @@ use crate::queue::Queue;
 mod ceiling;
 mod cfq;
 mod cpu_imbalance;
+mod damon;
 mod device_queue;
 mod foreign_writes;
 mod group_idle;
@@ -97,8 +98,13 @@ fn consequence(code: &str) -> u8 {
 
 /// Causes of a broken promise on what workloads say of themselves: what the whole host went
 /// through.
-pub(crate) fn of_metric(subject: &Subject<'_>) -> Vec<Cause> {
-    ranked(Vec::new(), Vec::from(memory::suspect(subject)))
+pub(crate) fn of_metric(subject: &Subject<'_>, promise: &PromiseRecord) -> Vec<Cause> {
+    ranked(Vec::new(), of_memory(subject, promise))
+}
+
+/// Memory that was taken, or had to be made free: by whom, and at whose cost.
+fn of_memory(subject: &Subject<'_>, promise: &PromiseRecord) -> Vec<Suspicion> {
+    damon::suspect(subject, promise).into_iter().chain(memory::suspect(subject)).collect()
 }
 
 fn suspected(
@@ -153,7 +159,7 @@ fn suspicions(
 ) -> Vec<Suspicion> {
     let shares = matches!(promise.is, RelationRecord::Proportional(_) | RelationRecord::Equal);
     let first = subject.repeats.first();
-    let mut of_memory = Vec::from(memory::suspect(subject));
+    let mut of_memory = of_memory(subject, promise);
     if let (RelationRecord::AtMostKnob(knob), true, Some(repeat)) =
         (&promise.is, measure.is_cpu(), first)
     {

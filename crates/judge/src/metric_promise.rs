@@ -64,7 +64,7 @@ fn causes_of(
     // What is known of the places needs no search for what else it may have been.
     match placed::blind(subject, &promise.measure) {
         Some(blind) => proven.chain([blind]).collect(),
-        None => proven.chain(causes::of_metric(subject)).collect(),
+        None => proven.chain(causes::of_metric(subject, promise)).collect(),
     }
 }
 

@@ -37,6 +37,13 @@ impl Event {
     pub const PAGE_FAULTS: Self = Self { kind: 1, config: 2 };
     /// Changes from one task to the next; counted by the kernel itself.
     pub const CONTEXT_SWITCHES: Self = Self { kind: 1, config: 3 };
+
+    /// An event of the PMU whose `type` below /sys/bus/event_source/devices is `kind`
+    /// (Documentation/ABI/testing/sysfs-bus-event_source-devices-events).
+    #[must_use]
+    pub const fn of_pmu(kind: u32, config: u64) -> Self {
+        Self { kind, config }
+    }
 }
 
 /// One event, added up over some CPUs.

@@ -18,6 +18,7 @@ pub mod child;
 pub mod class_program;
 pub mod clock;
 pub mod counters;
+pub mod damon;
 pub mod device_program;
 pub mod direct_reads;
 pub mod event_control;

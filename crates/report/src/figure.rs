@@ -128,6 +128,7 @@ fn counters_that_are_not_there(trial: &Trial<'_>) -> Vec<Drawing> {
     let asked = [
         ("resctrl", "node-bandwidth", "Memory bandwidth of each node"),
         ("perf", "node-cache", "Hit ratio of the last cache of each node"),
+        ("uncore", "memory-bandwidth", "Memory bandwidth of each node, by its controllers"),
     ];
     let lacks = |source: &str| {
         trial.record.repeats.iter().any(|repeat| repeat.not_available.contains_key(source))

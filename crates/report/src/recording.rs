@@ -1,6 +1,8 @@
 //! A recording without a study: what was followed, what it did and where, and what the kernel did
 //! meanwhile. Nothing of it is promised or judged.
 
+mod bandwidth;
+mod disks;
 mod memory;
 mod page;
 mod section;

@@ -258,4 +258,27 @@ pub const SOURCES: &[About] = &[
         since: "4.12, and a CPU that monitors (`info/L3_MON`); mounted by the host",
         cost: "a file for each column, domain and group of control",
     },
+    About {
+        name: "uncore",
+        subject: "each node, `node0`",
+        what: "bytes that memory controllers read and wrote",
+        files: "perf_event_open(2) of the PMUs `uncore_imc*` and `amd_umc_*` of \
+                `/sys/bus/event_source/devices`, with the codes and scales of their `events`",
+        pace: "1 s",
+        usual: false,
+        since: "amd_umc 6.10; a machine whose memory controllers have a PMU",
+        cost: "two read(2) for each controller and socket",
+    },
+    About {
+        name: "damon",
+        subject: "each scheme of DAMON that is on, `kdamond0.0.0:pageout`",
+        what: "what a scheme tried and did, and the CPU time of its thread",
+        files: "`/sys/kernel/mm/damon/admin/kdamonds`, `/sys/module/damon_reclaim/parameters`, \
+                `/proc/PID/schedstat`",
+        pace: "1 s",
+        usual: true,
+        since: "damon_reclaim 5.16, CONFIG_DAMON_SYSFS 5.18; counts of bytes where `refresh_ms` \
+                (6.17) is not 0",
+        cost: "2 us a scheme",
+    },
 ];

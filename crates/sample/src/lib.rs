@@ -16,7 +16,9 @@ pub use about::Choice;
 pub use first_io::{FirstIo, IoCounter};
 pub use sampler::{Outcome, Sampler};
 pub use seat::Seat;
-pub use source::{Depth, PERF_COLUMNS, Prepared, Rows, Source, prepare, prepare_chosen};
+pub use source::{
+    Depth, PERF_COLUMNS, Prepared, Rows, Source, UNCORE_COLUMNS, prepare, prepare_chosen,
+};
 pub use target::{
     CpuFile, DiskTarget, GroupTarget, IoFiles, MemoryFiles, ProcessTarget, Processes, Targets,
     ThrottleTarget,

@@ -10,9 +10,22 @@ use std::path::Path;
 
 use assay_kernel::Root;
 use assay_sample::about::{About, SOURCES};
+<<<<<<< HEAD
 use assay_sample::{Choice, PERF_COLUMNS, prepare_chosen};
 use assay_testbed::put;
 use whole_host::targets;
+=======
+use assay_sample::{
+    Choice, CpuFile, DiskTarget, GroupTarget, IoFiles, MemoryFiles, PERF_COLUMNS, ProcessTarget,
+    Processes, Targets, ThrottleTarget, UNCORE_COLUMNS, prepare_chosen,
+};
+
+fn put(tree: &Path, path: &str, text: &str) {
+    let path = tree.join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+>>>>>>> main
 
 /// A host that has every file, so that every source opens; with one node and one CPU.
 fn tree() -> tempfile::TempDir {
@@ -34,6 +47,13 @@ fn tree() -> tempfile::TempDir {
         ("proc/stat", "cpu  1 2 3 4 5 6 7 8\ncpu0 1 2 3 4 5 6 7 8\n".to_owned()),
         ("proc/vmstat", "nr_dirty 1\npgpgin 1\n".to_owned()),
         ("proc/meminfo", "MemTotal: 1 kB\n".to_owned()),
+        ("proc/5/schedstat", "1 1 1\n".to_owned()),
+        ("sys/kernel/mm/damon/admin/kdamonds/0/state", "on\n".to_owned()),
+        ("sys/kernel/mm/damon/admin/kdamonds/0/pid", "5\n".to_owned()),
+        (
+            "sys/kernel/mm/damon/admin/kdamonds/0/contexts/0/schemes/0/action",
+            "pageout\n".to_owned(),
+        ),
         ("proc/buddyinfo", format!("Node 0, zone Normal {free}\n")),
         ("proc/pagetypeinfo", format!("Node 0, zone Normal, type Movable {free}\n")),
         ("proc/self/numa_maps", String::new()),
@@ -55,9 +75,12 @@ fn columns() -> BTreeMap<String, Vec<String>> {
     let prepared = prepare_chosen(&Root::at(tree.path()), &targets(), &Choice::Most(all));
     let sources = prepared.sources.iter();
     let of = sources.map(|source| (source.name().to_owned(), source.columns().to_vec()));
-    // No tree of files stands for the counters of a CPU.
-    let perf = PERF_COLUMNS.map(str::to_owned).to_vec();
-    of.chain([("perf".to_owned(), perf)]).collect()
+    // No tree of files stands for the counters of a CPU and of a memory controller.
+    let counters = [("perf", PERF_COLUMNS.as_slice()), ("uncore", UNCORE_COLUMNS.as_slice())];
+    let counters = counters.map(|(source, columns)| {
+        (source.to_owned(), columns.iter().map(|column| (*column).to_owned()).collect())
+    });
+    of.chain(counters).collect()
 }
 
 /// What a column counts, told by its name: names end in their unit, or are the kernel's own.
@@ -77,7 +100,9 @@ fn unit(source: &str, column: &str) -> &'static str {
         _ if column.ends_with("_permille") => "thousandths, now",
         _ if column == "in_flight" => "requests, now",
         _ if column.starts_with("mbm_") => "bytes since boot; each counter turns over at its width",
-        _ if ["read_bytes", "write_bytes"].contains(&column) => "bytes since the start",
+        _ if ["read_bytes", "write_bytes", "tried_bytes", "applied_bytes"].contains(&column) => {
+            "bytes since the start"
+        }
         _ if column.ends_with("_bytes") => "bytes, now",
         _ if column.starts_with("free_") || column.starts_with("huge_pages") => {
             "blocks or pages, now"

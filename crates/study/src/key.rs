@@ -90,7 +90,7 @@ pub(crate) const PAIRS: &[&str] = &["all", "first"];
 
 /// Sources that a study may ask for besides those of every run (docs/sampling.md).
 pub(crate) const SAMPLED: &[&str] =
-    &["threads", "pages", "group_nodes", "pagetypeinfo", "perf", "resctrl"];
+    &["threads", "pages", "group_nodes", "pagetypeinfo", "perf", "resctrl", "uncore"];
 
 const fn required(name: &'static str, shape: Shape, about: &'static str) -> Key {
     Key { name, shape, required: true, about }

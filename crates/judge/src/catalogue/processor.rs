@@ -104,6 +104,16 @@ pub(super) static ENTRIES: &[CauseEntry] = &[
         source: "Documentation/admin-guide/cgroup-v2.rst: memory.high; Documentation/admin-guide/mm/concepts.rst: direct reclaim",
     },
     CauseEntry {
+        code: "C-DAMON-RECLAIM",
+        what: "A scheme of DAMON took pages that nobody had touched for a while, although memory was free.",
+        found_by: FoundBy::Suspicion,
+        fingerprint: "A scheme `pageout` is on while something that should have stayed in memory did not; where the kernel keeps the scheme's own counts, they grew in the window.",
+        confirm: "The same with the scheme off (`off` into the `state` of the kdamond, `N` into `enabled` of damon_reclaim): the pages stay.",
+        tests: &[],
+        remedy: "Switch the scheme off while it is measured, or touch the pages more often than the scheme's pattern asks for (`access_pattern/age`).",
+        source: "Documentation/admin-guide/mm/damon/usage.rst and design.rst; mm/damon/paddr.c: pages are handed to reclaim whatever memory.low says",
+    },
+    CauseEntry {
         code: "C-THP",
         what: "Huge pages were asked for and could not be had, so that some groups ran on huge pages and others did not.",
         found_by: FoundBy::Suspicion,

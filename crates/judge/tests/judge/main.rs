@@ -11,6 +11,8 @@ mod coverage;
 #[cfg(test)]
 mod cpu;
 #[cfg(test)]
+mod damon;
+#[cfg(test)]
 mod document;
 #[cfg(test)]
 mod drift;

@@ -546,6 +546,7 @@ fn host() -> HostFacts {
         null_blk: Available::Value(()),
         pressure: Available::Value(true),
         settings: BTreeMap::new(),
+        damon: Available::Value(Vec::new()),
         parses_partitions: Available::Value(true),
         tools: BTreeMap::new(),
     }

@@ -1,7 +1,9 @@
-//! What observing cost: a number is only worth something beside the price of getting it.
+//! What observing cost, and how it went: a number is only worth something beside the price of getting
+//! it. The sampler's own account of each repeat, and of each source over all of them.
 
 use std::collections::BTreeMap;
 
+use assay_record::RepeatRecord;
 use serde::Serialize;
 
 use crate::number::{self, NONE};
@@ -23,56 +25,117 @@ struct Row {
     interval_ms: String,
     rounds: u64,
     missed: u64,
+    late: u64,
     latest_ms: String,
+    /// `None` in records before it was counted.
+    wakeups: Option<u64>,
     cpu_percent: String,
+    seat: String,
 }
 
 /// One source over all repeats.
 #[derive(Serialize)]
 struct Source {
     name: String,
+    /// How often it was read and what came of it; empty for what is no source of samples, and in
+    /// records before it was counted.
+    reads: String,
+    rows: String,
     cpu_ms: String,
+    /// Of one read.
+    cpu_us: String,
     part: String,
+}
+
+/// What one source did in all repeats together.
+#[derive(Default)]
+struct Sum {
+    reads: u64,
+    rows: u64,
+    cpu_s: f64,
 }
 
 impl Cost {
     pub(crate) fn of(trials: &[Trial<'_>]) -> Self {
         let mut rows = Vec::new();
-        let mut by_source: BTreeMap<&str, f64> = BTreeMap::new();
+        let mut sums: BTreeMap<&str, Sum> = BTreeMap::new();
         for trial in trials {
             for (index, repeat) in trial.record.repeats.iter().enumerate() {
-                let sampler = &repeat.sampler;
-                let load = sampler.cpu_s / sampler.wall_s;
-                rows.push(Row {
-                    trial: wording::factors(&trial.record.factors),
-                    repeat: index + 1,
-                    interval_ms: number::fixed(sampler.interval_s * 1e3, 0),
-                    rounds: sampler.rounds,
-                    missed: sampler.missed,
-                    latest_ms: number::fixed(sampler.latest_s * 1e3, 1),
-                    cpu_percent: if sampler.wall_s > 0.0 {
-                        number::percent(load, 2)
-                    } else {
-                        NONE.to_owned()
-                    },
-                });
-                for (source, seconds) in &sampler.by_source_s {
-                    *by_source.entry(source).or_default() += seconds;
-                }
-                if let Some(watch) = &repeat.watch {
-                    *by_source.entry("knobs and queues, read again").or_default() += watch.cpu_s;
-                }
-                if let Some(shown) = repeat.shown_cpu_s {
-                    *by_source.entry("looking and showing").or_default() += shown;
-                }
+                rows.push(row(wording::factors(&trial.record.factors), index + 1, repeat));
+                add(&mut sums, repeat);
             }
         }
-        let total: f64 = by_source.values().sum();
-        let sources = by_source.into_iter().map(|(name, seconds)| Source {
-            name: name.to_owned(),
-            cpu_ms: number::fixed(seconds * 1e3, 1),
-            part: number::percent(if total > 0.0 { seconds / total } else { 0.0 }, 1),
-        });
+        let total: f64 = sums.values().map(|sum| sum.cpu_s).sum();
+        let sources = sums.into_iter().map(|(name, sum)| source(name, &sum, total));
         Self { rows, sources: sources.collect() }
+    }
+}
+
+fn row(trial: String, number: usize, repeat: &RepeatRecord) -> Row {
+    let sampler = &repeat.sampler;
+    Row {
+        trial,
+        repeat: number,
+        interval_ms: number::fixed(sampler.interval_s * 1e3, 0),
+        rounds: sampler.rounds,
+        missed: sampler.missed,
+        late: sampler.late,
+        latest_ms: number::fixed(sampler.latest_s * 1e3, 1),
+        wakeups: (sampler.wakeups > 0).then_some(sampler.wakeups),
+        cpu_percent: match sampler.wall_s > 0.0 {
+            true => number::percent(sampler.cpu_s / sampler.wall_s, 2),
+            false => NONE.to_owned(),
+        },
+        seat: seat(repeat),
+    }
+}
+
+/// Where the sampling thread sat: a CPU, a group, or why it had neither of its own.
+fn seat(repeat: &RepeatRecord) -> String {
+    let why = |what: &str, key: &str| match repeat.not_available.get(key) {
+        Some(reason) => format!("no {what} of its own: {reason}"),
+        None => format!("no {what} of its own is recorded"),
+    };
+    let sampler = &repeat.sampler;
+    let cpu = match sampler.cpu {
+        Some(cpu) => format!("CPU {cpu}"),
+        None => why("CPU", "sampler.cpu"),
+    };
+    let group = sampler.group.clone().unwrap_or_else(|| why("group", "sampler.group"));
+    format!("{cpu}; {group}")
+}
+
+fn add<'r>(sums: &mut BTreeMap<&'r str, Sum>, repeat: &'r RepeatRecord) {
+    for (source, seconds) in &repeat.sampler.by_source_s {
+        sums.entry(source).or_default().cpu_s += seconds;
+    }
+    for (source, cost) in &repeat.sampler.sources {
+        let sum = sums.entry(source).or_default();
+        sum.reads += cost.rounds;
+        sum.rows += cost.rows;
+    }
+    if let Some(watch) = &repeat.watch {
+        sums.entry("knobs and queues, read again").or_default().cpu_s += watch.cpu_s;
+    }
+    if let Some(shown) = repeat.shown_cpu_s {
+        sums.entry("looking and showing").or_default().cpu_s += shown;
+    }
+}
+
+fn source(name: &str, sum: &Sum, total: f64) -> Source {
+    let counted = |count: u64| match sum.reads {
+        0 => NONE.to_owned(),
+        _ => count.to_string(),
+    };
+    Source {
+        name: name.to_owned(),
+        reads: counted(sum.reads),
+        rows: counted(sum.rows),
+        cpu_ms: number::fixed(sum.cpu_s * 1e3, 1),
+        cpu_us: match sum.reads {
+            0 => NONE.to_owned(),
+            reads => number::fixed(sum.cpu_s * 1e6 / reads as f64, 1),
+        },
+        part: number::percent(if total > 0.0 { sum.cpu_s / total } else { 0.0 }, 1),
     }
 }

@@ -1,8 +1,8 @@
-//! What the kernel did meanwhile: the numbers of `sar -B`, `-W`, `-r` and `-d`, of numastat and of
+//! What the kernel did meanwhile: the numbers of `sar -B`, `-W` and `-r`, of numastat and of
 //! /proc/pressure, over the window of the recording.
 
-use super::Recorded;
 use super::section::Section;
+use super::{Recorded, bandwidth, disks};
 
 const HOST: &str = "host";
 
@@ -12,7 +12,8 @@ pub(super) fn sections(recorded: &Recorded<'_>) -> Vec<Section> {
         paging(recorded),
         memory(recorded),
         huge_pages(recorded),
-        disks(recorded),
+        disks::section(recorded),
+        bandwidth::section(recorded),
         pressure(recorded),
         nodes(recorded),
         fragmentation(recorded),
@@ -20,7 +21,7 @@ pub(super) fn sections(recorded: &Recorded<'_>) -> Vec<Section> {
 }
 
 /// The numbers of a source, or why it has none.
-fn of(
+pub(super) fn of(
     recorded: &Recorded<'_>,
     source: &str,
     id: &'static str,
@@ -103,6 +104,8 @@ fn memory(recorded: &Recorded<'_>) -> Section {
             ("available_bytes", "available"),
             ("buffers_bytes", "buffers"),
             ("cached_bytes", "page cache"),
+            ("active_bytes", "active"),
+            ("inactive_bytes", "inactive"),
             ("dirty_bytes", "dirty"),
             ("writeback_bytes", "being written"),
             ("anon_bytes", "anonymous"),
@@ -111,6 +114,17 @@ fn memory(recorded: &Recorded<'_>) -> Section {
         ] {
             section.bytes(id, label, mean(id));
         }
+        let total = mean("total_bytes");
+        let used = used(&mean);
+        section.bytes("used_bytes", "used", used);
+        let part = |amount: Option<f64>, of: Option<f64>| {
+            amount.zip(of.filter(|of| *of > 0.0)).map(|(amount, of)| amount / of * 100.0)
+        };
+        section.row("used_percent", "%memused", part(used, total), "%", 2);
+        // A kernel without swap shows 0 and not nothing.
+        let promised = total.zip(mean("swap_total_bytes")).map(|(memory, swap)| memory + swap);
+        let committed = part(mean("committed_bytes"), promised);
+        section.row("committed_percent", "%commit", committed, "%", 2);
         let grown = |column: &str| {
             let curve = recorded.curve("meminfo", HOST, column)?;
             let (from, to) =
@@ -119,6 +133,13 @@ fn memory(recorded: &Recorded<'_>) -> Section {
         };
         section.bytes("cached_grown_bytes", "page cache grew by", grown("cached_bytes"));
     })
+}
+
+/// What neither is free nor could be had by reclaim of the easy kind: sysstat's kbmemused.
+fn used(mean: &impl Fn(&str) -> Option<f64>) -> Option<f64> {
+    let parts = ["free_bytes", "buffers_bytes", "cached_bytes", "slab_bytes"];
+    let rest: Option<f64> = parts.iter().map(|column| mean(column)).sum();
+    mean("total_bytes").zip(rest).map(|(total, rest)| (total - rest).max(0.0))
 }
 
 fn huge_pages(recorded: &Recorded<'_>) -> Section {
@@ -131,43 +152,6 @@ fn huge_pages(recorded: &Recorded<'_>) -> Section {
         section.row("thp_collapse_alloc", "collapsed", grown("thp_collapse_alloc"), "", 0);
         section.row("thp_split_page", "split", grown("thp_split_page"), "", 0);
         section.row("compact_stall", "stalls for compaction", grown("compact_stall"), "", 0);
-    })
-}
-
-/// `sar -d`, of the disks that did anything.
-fn disks(recorded: &Recorded<'_>) -> Section {
-    of(recorded, "disk", "disks", "Disks, as sar -d", |section| {
-        let tables = recorded.trial.tables("disk");
-        let names = tables.first().map_or(&[][..], |(_, _, table)| &table.subjects);
-        for disk in names {
-            let rate = |column: &str| recorded.rate("disk", disk, column);
-            let requests = rate("reads").zip(rate("writes")).map(|(reads, writes)| reads + writes);
-            if requests.is_none_or(|requests| requests == 0.0) {
-                continue;
-            }
-            // Sectors are 512 bytes, whatever the disk is made of.
-            let kib = |column: &str| rate(column).map(|sectors| sectors / 2.0);
-            section.row(&format!("{disk}_tps"), &format!("{disk} tps"), requests, "", 1);
-            section.row(
-                &format!("{disk}_rkib_s"),
-                &format!("{disk} read"),
-                kib("read_sectors"),
-                "KiB/s",
-                1,
-            );
-            section.row(
-                &format!("{disk}_wkib_s"),
-                &format!("{disk} written"),
-                kib("write_sectors"),
-                "KiB/s",
-                1,
-            );
-            let util = rate("io_ms").map(|ms| ms / 10.0);
-            section.row(&format!("{disk}_util_percent"), &format!("{disk} busy"), util, "%", 1);
-        }
-        if section.rows.is_empty() {
-            section.lines.push("no disk did anything".to_owned());
-        }
     })
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_judge::{PromiseJudgement, TrialJudgement};
+use assay_record::RepeatRecord;
 
 use super::groups;
 use super::layout::{columns, wrap};
@@ -23,6 +24,7 @@ pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String
     };
     let mut lines = judged_lines(&factors, judged, said::lines(trial, width, paint), width, paint);
     lines.extend(numastat(trial, width));
+    lines.extend(sampling(trial, width));
     for (index, repeat) in trial.record.repeats.iter().enumerate() {
         if let Some(fault) = &repeat.fault {
             let text = format!("  repeat {} ({}): {}", index + 1, fault.kind, fault.message);
@@ -30,6 +32,26 @@ pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String
         }
     }
     lines
+}
+
+/// Repeats of which the sampler lost rounds, or in which it came late: what it saw there is coarser
+/// than it seems. The others have nothing to say.
+fn sampling(trial: &Trial<'_>, width: usize) -> Vec<String> {
+    let repeats = trial.record.repeats.iter().enumerate();
+    let disturbed =
+        repeats.filter(|(_, repeat)| repeat.sampler.missed > 0 || repeat.sampler.late > 0);
+    let line = |(index, repeat): (usize, &RepeatRecord)| {
+        let sampler = &repeat.sampler;
+        format!(
+            "  sampling of repeat {}: {} of {} rounds lost, {} late, the latest by {} ms",
+            index + 1,
+            sampler.missed,
+            sampler.rounds + sampler.missed,
+            sampler.late,
+            number::fixed(sampler.latest_s * 1e3, 1)
+        )
+    };
+    disturbed.flat_map(|one| wrap(&line(one), width, "    ")).collect()
 }
 
 /// What numastat counted of each node, all repeats together, where something was.

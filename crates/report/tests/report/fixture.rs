@@ -575,6 +575,7 @@ fn host() -> HostFacts {
         null_blk: Available::Value(()),
         pressure: Available::Value(true),
         settings: BTreeMap::new(),
+        damon: Available::Value(Vec::new()),
         parses_partitions: Available::NotAvailable("the kernel has no /proc/config.gz".to_owned()),
         tools: BTreeMap::from([(
             "fio".to_owned(),

@@ -13,6 +13,10 @@ mod nodes;
 #[cfg(test)]
 mod page;
 #[cfg(test)]
+mod sampling;
+#[cfg(test)]
+mod sar;
+#[cfg(test)]
 mod terminal;
 #[cfg(test)]
 mod tuning;

@@ -33,6 +33,9 @@ impl Disks {
             "in_flight",
             "io_ms",
             "weighted_ms",
+            "discards",
+            "discard_sectors",
+            "discard_ms",
         ]);
         let disks =
             targets.disks.iter().map(|disk| keep(&disk.device)).collect::<Result<_, _>>()?;
@@ -59,16 +62,38 @@ impl Source for Disks {
 
     fn read(&mut self, rows: &mut Rows, _: Depth) {
         for (index, (_, file)) in self.disks.iter().enumerate() {
-            let stat =
-                file.read_record(&mut self.buffer).ok().and_then(|text| fields::<11>(text, ""));
-            let values = match stat {
-                // The second and the sixth field count merges, which no promise needs.
-                Some([r, _, rs, rms, w, _, ws, wms, in_flight, io_ms, weighted]) => {
-                    [r, rs, rms, w, ws, wms, in_flight, io_ms, weighted].map(Some)
-                }
-                None => [None; 9],
-            };
-            rows.add(index, &values);
+            let text = file.read_record(&mut self.buffer).unwrap_or_default();
+            rows.add(index, &values(text));
         }
+    }
+}
+
+/// The columns from a `stat` file. The second and the sixth field, and the thirteenth of discards,
+/// count merges, which no promise needs. Discards are counted since 4.18.
+fn values(text: &[u8]) -> [Option<u64>; 12] {
+    let mut values = [None; 12];
+    if let Some([r, _, rs, rms, w, _, ws, wms, in_flight, io_ms, weighted]) = fields::<11>(text, "")
+    {
+        values[..9]
+            .copy_from_slice(&[r, rs, rms, w, ws, wms, in_flight, io_ms, weighted].map(Some));
+    }
+    if let Some([.., discards, _, sectors, ms]) = fields::<15>(text, "") {
+        values[9..].copy_from_slice(&[discards, sectors, ms].map(Some));
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_that_does_not_count_discards_has_none_and_not_zero() {
+        let old = values(b" 10 1 80 5 20 2 160 6 3 40 50\n");
+        assert_eq!(old[..3], [Some(10), Some(80), Some(5)]);
+        assert_eq!(old[8..], [Some(50), None, None, None]);
+        let new = values(b" 10 1 80 5 20 2 160 6 3 40 50 7 1 56 9 0 0\n");
+        assert_eq!(new[8..], [Some(50), Some(7), Some(56), Some(9)]);
+        assert_eq!(values(b""), [None; 12]);
     }
 }

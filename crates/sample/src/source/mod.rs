@@ -4,6 +4,7 @@ mod buddy;
 mod cpu;
 mod cpu_split;
 mod cpus;
+mod damon;
 mod dirty;
 mod disk;
 mod group_nodes;
@@ -18,6 +19,7 @@ mod pressure;
 mod resctrl;
 mod threads;
 mod throttle;
+mod uncore;
 mod vmstat;
 mod walk;
 
@@ -28,6 +30,7 @@ use assay_kernel::Root;
 use assay_record::{RowBuffer, Table};
 
 pub use perf::COLUMNS as PERF_COLUMNS;
+pub use uncore::COLUMNS as UNCORE_COLUMNS;
 
 use crate::about::{Choice, SOURCES};
 use crate::target::Targets;
@@ -196,6 +199,8 @@ impl Prepared {
             "pages" => self.take(name, pages::Pages::open(root, targets)),
             "perf" => self.take(name, perf::Perf::open(root, targets)),
             "resctrl" => self.take(name, resctrl::Resctrl::open(root)),
+            "uncore" => self.take(name, uncore::Uncore::open(root)),
+            "damon" => self.take(name, damon::Damon::open(root)),
             _ => {}
         }
     }

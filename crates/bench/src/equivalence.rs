@@ -1,0 +1,242 @@
+//! Whether programs are as fast with a sampler on them as without: fio, `assay-load chase` and
+//! `assay-load graph500` in a group, with ten rounds a second as a run samples and with none, in
+//! turns within one run, and two one-sided tests of the ratio.
+
+mod program;
+
+use std::fs::File;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use assay_cgroup::Tree;
+use assay_host::Ledger;
+use assay_kernel::Root;
+use assay_sample::{Choice, ProcessTarget, Processes, Sampler, Seat, Targets, prepare_chosen};
+
+use crate::child;
+use crate::figure::Figure;
+use crate::quiet;
+use crate::sampling;
+use crate::statistics::{Estimate, Reached, pairs_needed, two_one_sided};
+use crate::trouble::Trouble;
+use crate::turns::{Pair, in_turns};
+
+pub(crate) use program::Length;
+use program::Program;
+
+/// Both throughputs shall be equal within this margin.
+const MARGIN: f64 = 0.005;
+/// The confidence of the interval that is shown.
+const CONFIDENCE: f64 = 0.95;
+/// The level of each one-sided test.
+const LEVEL: f64 = 0.05;
+
+/// Time between two rounds, as runs have it.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// The group of the program, in both cases.
+const GROUP: &str = "load";
+
+/// Measures `rounds` pairs of each program. The host is put back whatever happens; after SIGKILL
+/// the ledger in `folder` does it.
+pub(crate) fn measure(
+    assay: &Path,
+    folder: &Path,
+    length: Length,
+    rounds: usize,
+) -> Result<Vec<Figure>, Trouble> {
+    let load = assay.with_file_name("assay-load");
+    let load = load.canonicalize().map_err(|cause| {
+        let remedy = "build it with `cargo build --release -p assay-load`";
+        Trouble::Failed(format!("cannot run {}: {cause}; {remedy}", load.display()))
+    })?;
+    let root = Root::real();
+    let id = format!("bench-equivalence-{}", std::process::id());
+    let mut ledger = Ledger::begin(&folder.join("equivalence-state"), &id)?;
+    let measured = with_group(&load, folder, length, rounds, &root, &mut ledger);
+    if let Some(error) = ledger.restore(&root).into_iter().next() {
+        return Err(Trouble::Failed(format!("not put back: {error}")));
+    }
+    ledger.finish()?;
+    measured
+}
+
+fn with_group(
+    load: &Path,
+    folder: &Path,
+    length: Length,
+    rounds: usize,
+    root: &Root,
+    ledger: &mut Ledger,
+) -> Result<Vec<Figure>, Trouble> {
+    let facts = assay_host::gather(root)?;
+    let counts = if facts.cgroup.is_on_v2("cpu") { "cpu" } else { "cpuacct" };
+    let (homes, absent) = facts.cgroup.homes([counts, "memory"]);
+    if let Some((name, why)) = absent.into_iter().next() {
+        return Err(Trouble::Failed(format!("the controller `{name}` is not available: {why}")));
+    }
+    let tree =
+        Tree::create(root, ledger, &homes, &format!("assay-bench-equal-{}", std::process::id()))?;
+    tree.make(GROUP, false)?;
+    let directories = [counts, "memory"].map(|controller| tree.directory(GROUP, controller));
+    let of = Processes::Group(directories.into_iter().flatten().collect());
+    let names = [GROUP.to_owned()];
+    let targets = Targets {
+        processes: Ok(vec![ProcessTarget { name: GROUP.to_owned(), of }]),
+        ..sampling::targets(&tree, &names, counts, facts.cgroup.is_on_v2("memory"))
+    };
+    let bench = Bench { root, tree, targets, load, folder, length };
+    Program::ALL.into_iter().map(|program| bench.compare(program, rounds)).collect()
+}
+
+/// Where programs run, and what is read of them.
+struct Bench<'b> {
+    root: &'b Root,
+    tree: Tree,
+    targets: Targets,
+    load: &'b Path,
+    folder: &'b Path,
+    length: Length,
+}
+
+/// What one run has found.
+#[derive(Clone, Copy)]
+struct Found {
+    throughput: f64,
+    /// The part of one core that sampling took; 0 where nothing was sampled.
+    cost: f64,
+}
+
+impl Bench<'_> {
+    fn compare(&self, program: Program, rounds: usize) -> Result<Figure, Trouble> {
+        let mut busiest = quiet::wait()?;
+        // The first run makes the file, and fills caches; it does not count.
+        self.without(program)?;
+        let mut pairs = Vec::with_capacity(rounds);
+        for _ in 0..rounds.div_ceil(2) {
+            busiest = busiest.max(quiet::wait()?);
+            let two = rounds.saturating_sub(pairs.len()).min(2);
+            pairs.extend(in_turns(two, || self.with(program), || self.without(program))?);
+        }
+        figure(program, &pairs, busiest)
+    }
+
+    fn with(&self, program: Program) -> Result<Found, Trouble> {
+        let place = self.folder.join("equivalence-samples");
+        std::fs::create_dir_all(&place)
+            .map_err(|cause| Trouble::Failed(format!("{}: {cause}", place.display())))?;
+        let choice = Choice::Also(vec!["threads".to_owned()]);
+        let prepared = prepare_chosen(self.root, &self.targets, &choice);
+        let seat = Seat::anywhere("programs and sampler share all CPUs here");
+        let sampler = Sampler::start(prepared, &place, INTERVAL, seat)
+            .map_err(|error| Trouble::Failed(error.to_string()))?;
+        let throughput = self.run(program);
+        let outcome = sampler.stop();
+        let _ = std::fs::remove_dir_all(&place);
+        if let Some(error) = outcome.failure {
+            return Err(Trouble::Failed(error.to_string()));
+        }
+        let cost = outcome.cost.cpu_s / outcome.cost.wall_s.max(f64::MIN_POSITIVE);
+        Ok(Found { throughput: throughput?, cost })
+    }
+
+    fn without(&self, program: Program) -> Result<Found, Trouble> {
+        Ok(Found { throughput: self.run(program)?, cost: 0.0 })
+    }
+
+    /// Runs the program to its end in its group; what it says of its throughput.
+    fn run(&self, program: Program) -> Result<f64, Trouble> {
+        let path = self.folder.join("equivalence-said");
+        let failed =
+            |cause: std::io::Error| Trouble::Failed(format!("{}: {cause}", path.display()));
+        let mut command = program.command(self.load, self.folder, self.length);
+        command
+            .current_dir(self.folder)
+            .stdin(Stdio::null())
+            .stdout(File::create(&path).map_err(failed)?)
+            .stderr(Stdio::null());
+        let mut running = self.tree.membership(GROUP)?.spawn(&mut command)?;
+        let status = child::wait(&mut running)?;
+        if !status.success() {
+            return Err(Trouble::Failed(format!("{command:?} ended with {status}")));
+        }
+        let said = std::fs::read_to_string(&path).map_err(failed)?;
+        program
+            .throughput(&said)
+            .ok_or_else(|| Trouble::Failed(format!("{} reported no throughput", program.name())))
+    }
+}
+
+fn figure(program: Program, pairs: &[Pair<Found>], busiest: f64) -> Result<Figure, Trouble> {
+    // Within each: first without, then with, so that the ratio is that of with to without.
+    let both: Vec<(f64, f64)> =
+        pairs.iter().map(|pair| (pair.peer.throughput, pair.ours.throughput)).collect();
+    let few = || Trouble::Failed("too few rounds for an interval".to_owned());
+    let ratio = Estimate::ratio(&both, CONFIDENCE).ok_or_else(few)?;
+    let [below, above] = two_one_sided(&both, MARGIN).ok_or_else(few)?;
+    let reached = match below.max(above) < LEVEL {
+        true => Reached::Yes,
+        false if ratio.is_one_within(MARGIN) == Reached::No => Reached::No,
+        false => Reached::Undecided,
+    };
+    let cost = pairs.iter().map(|pair| pair.ours.cost).sum::<f64>() / pairs.len() as f64;
+    let mut remarks = vec![
+        format!(
+            "{}; {} rounds in turns; the sampler took {:.3} % of one core",
+            program.about(),
+            pairs.len(),
+            cost * 100.0
+        ),
+        format!(
+            "two one-sided tests: p {below:.4} of {:.1} % less or worse, p {above:.4} of {:.1} % \
+             more; equal where both are below {LEVEL}",
+            MARGIN * 100.0,
+            MARGIN * 100.0
+        ),
+    ];
+    if reached == Reached::Undecided {
+        remarks.push(match pairs_needed(&both, CONFIDENCE, MARGIN) {
+            Some(needed) => format!("with this noise about {needed} rounds would decide"),
+            None => "with this noise no affordable number of rounds would decide".to_owned(),
+        });
+    }
+    remarks.extend(quiet::remark(busiest));
+    Ok(Figure {
+        name: format!("{} with the sampler / without", program.name()),
+        measured: format!("{:.4} [{:.4}, {:.4}]", ratio.value, ratio.low, ratio.high),
+        target: format!("1 within {:.1} %", MARGIN * 100.0),
+        of_target: None,
+        reached,
+        remarks,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(ratios: &[f64]) -> Figure {
+        let found = |throughput| Found { throughput, cost: 0.002 };
+        let pairs: Vec<Pair<Found>> =
+            ratios.iter().map(|ratio| Pair { ours: found(*ratio), peer: found(1.0) }).collect();
+        figure(Program::Fio, &pairs, 0.0).unwrap()
+    }
+
+    #[test]
+    fn a_thousandth_of_noise_is_equal_and_both_tests_are_shown() {
+        let figure = found(&[0.999, 1.001, 1.0, 1.0005]);
+        assert_eq!(figure.reached, Reached::Yes, "{figure:?}");
+        assert!(figure.remarks[1].contains("two one-sided tests: p 0.0"), "{figure:?}");
+        assert!(figure.remarks[0].contains("0.200 % of one core"), "{figure:?}");
+        assert_eq!(figure.target, "1 within 0.5 %");
+    }
+
+    #[test]
+    fn a_hundredth_slower_is_not_equal_and_noise_decides_nothing() {
+        assert_eq!(found(&[0.99, 0.9905, 0.9895, 0.99]).reached, Reached::No);
+        let noisy = found(&[0.97, 1.03, 0.98, 1.02]);
+        assert_eq!(noisy.reached, Reached::Undecided);
+        assert!(noisy.remarks[2].contains("rounds would decide"), "{noisy:?}");
+    }
+}

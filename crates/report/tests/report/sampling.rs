@@ -1,0 +1,52 @@
+//! The sampler's own account: a table on the page of every run, and a line in the text only where
+//! something was late or lost.
+
+use assay_record::SourceCost;
+
+use crate::cases;
+use crate::fixture::Run;
+
+fn html(run: &Run) -> String {
+    assay_report::html(&run.manifest, &run.judgement, &run.samples).unwrap()
+}
+
+fn text(run: &Run) -> String {
+    assay_report::text(&run.manifest, &run.judgement, 400, false)
+}
+
+#[test]
+fn what_was_late_or_lost_is_said_in_the_text_and_what_was_not_is_not() {
+    let mut run = cases::kept();
+    assert!(!text(&run).contains("sampling of repeat"));
+    let sampler = &mut run.manifest.trials[0].repeats[1].sampler;
+    (sampler.rounds, sampler.missed, sampler.late, sampler.latest_s) = (197, 3, 5, 0.0382);
+    let text = text(&run);
+    let line = "sampling of repeat 2: 3 of 200 rounds lost, 5 late, the latest by 38.2 ms";
+    assert!(text.contains(line), "{text}");
+    assert_eq!(text.matches("sampling of repeat").count(), 1);
+}
+
+#[test]
+fn the_page_says_where_the_sampler_sat_how_often_it_woke_and_what_each_source_cost() {
+    let mut run = cases::kept();
+    let repeats = &mut run.manifest.trials[0].repeats;
+    let sampler = &mut repeats[0].sampler;
+    (sampler.cpu, sampler.group) = (Some(3), Some("/sys/fs/cgroup/cpu/x/observer".to_owned()));
+    (sampler.wakeups, sampler.late) = (215, 4);
+    let cost = SourceCost { period_s: 0.1, rounds: 200, rows: 800, cpu_s: 0.06 };
+    sampler.sources.insert("io".to_owned(), cost);
+    let why = "every CPU belongs to a group that is measured".to_owned();
+    repeats[1].not_available.insert("sampler.cpu".to_owned(), why);
+    let page = html(&run);
+    let cost = page.split("<section id=\"cost\">").nth(1).unwrap();
+    let cost = cost.split("</section>").next().unwrap();
+    for part in [
+        "<caption>Sampling",
+        "CPU 3; &#x2f;sys&#x2f;fs&#x2f;cgroup&#x2f;cpu&#x2f;x&#x2f;observer",
+        "no CPU of its own: every CPU belongs to a group that is measured; no group of its own",
+        "<td class=\"n\">4</td><td class=\"n\">2.1</td><td class=\"n\">215</td>",
+        "<code>io</code></th><td class=\"n\">200</td><td class=\"n\">800</td>",
+    ] {
+        assert!(cost.contains(part), "no `{part}` in {cost}");
+    }
+}

@@ -1,0 +1,167 @@
+//! `damon`: what schemes of DAMON do by themselves while a run goes on, and the CPU time of their
+//! threads (Documentation/admin-guide/mm/damon/usage.rst).
+
+use std::time::Duration;
+
+use assay_kernel::damon::{Scheme, schemes};
+use assay_kernel::{KeptFile, Root, counters, task};
+
+use super::{Depth, Rows, SECOND, Source, names};
+
+const COLUMNS: [&str; 3] = ["tried_bytes", "applied_bytes", "cpu_ns"];
+
+/// The open files of a scheme.
+struct Lane {
+    name: String,
+    /// What it tried and did; `None` where the kernel does not keep it up to date.
+    bytes: [Option<KeptFile>; 2],
+    /// Of its thread, which may have others.
+    schedstat: Option<KeptFile>,
+}
+
+/// All schemes that were on when the run began.
+pub(super) struct Damon {
+    lanes: Vec<Lane>,
+    columns: Vec<String>,
+    buffer: Vec<u8>,
+}
+
+impl Damon {
+    pub(super) fn open(root: &Root) -> Result<Self, String> {
+        let lanes: Vec<Lane> = schemes(root)?.iter().map(|scheme| lane(root, scheme)).collect();
+        if lanes.is_empty() {
+            return Err("no scheme of DAMON is on".to_owned());
+        }
+        Ok(Self { lanes, columns: names(&COLUMNS), buffer: Vec::new() })
+    }
+}
+
+fn lane(root: &Root, scheme: &Scheme) -> Lane {
+    let current = |path| scheme.is_current.then(|| root.keep(path).ok()).flatten();
+    let schedstat = scheme.pid.and_then(|pid| root.keep(format!("/proc/{pid}/schedstat")).ok());
+    Lane {
+        name: scheme.name.clone(),
+        bytes: [&scheme.tried, &scheme.applied].map(current),
+        schedstat,
+    }
+}
+
+impl Source for Damon {
+    fn name(&self) -> &'static str {
+        "damon"
+    }
+
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        self.lanes.iter().map(|lane| lane.name.clone()).collect()
+    }
+
+    fn files(&self) -> usize {
+        let of = |lane: &Lane| {
+            lane.bytes.iter().flatten().count() + usize::from(lane.schedstat.is_some())
+        };
+        self.lanes.iter().map(of).sum()
+    }
+
+    fn period(&self) -> Duration {
+        SECOND
+    }
+
+    fn reasons(&self) -> Vec<(String, String)> {
+        let mut reasons = Vec::new();
+        let lacks = |at: usize| self.lanes.iter().all(|lane| lane.bytes[at].is_none());
+        for at in (0..2).filter(|at| lacks(*at)) {
+            let why = "the kernel brings it up to date only where it is told to (`refresh_ms` of the \
+                       kdamond is 0, or there is none before 6.17), which would change the host";
+            reasons.push((format!("damon.{}", COLUMNS[at]), why.to_owned()));
+        }
+        if self.lanes.iter().all(|lane| lane.schedstat.is_none()) {
+            let why = "no /proc/PID/schedstat of a kdamond (CONFIG_SCHED_INFO)";
+            reasons.push((format!("damon.{}", COLUMNS[2]), why.to_owned()));
+        }
+        reasons
+    }
+
+    fn read(&mut self, rows: &mut Rows, _: Depth) {
+        let Self { lanes, buffer, .. } = self;
+        for (index, lane) in lanes.iter().enumerate() {
+            let [tried, applied] = lane.bytes.each_ref().map(|file| {
+                let text = file.as_ref()?.read_record(buffer).ok()?;
+                counters::number(text)
+            });
+            let cpu_ns = lane.schedstat.as_ref().and_then(|file| {
+                let text = file.read_record(buffer).ok()?;
+                Some(task::schedstat(text)?.run_ns)
+            });
+            rows.add(index, &[tried, applied, cpu_ns]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    const KDAMOND: &str = "sys/kernel/mm/damon/admin/kdamonds/0";
+
+    fn put(tree: &Path, path: &str, text: &str) {
+        let path = tree.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, format!("{text}\n")).unwrap();
+    }
+
+    fn tree(refresh_ms: &str) -> tempfile::TempDir {
+        let tree = tempfile::tempdir().unwrap();
+        let scheme = format!("{KDAMOND}/contexts/0/schemes/0");
+        for (path, text) in [
+            (format!("{KDAMOND}/state"), "on"),
+            (format!("{KDAMOND}/pid"), "7"),
+            (format!("{KDAMOND}/refresh_ms"), refresh_ms),
+            (format!("{scheme}/action"), "pageout"),
+            (format!("{scheme}/stats/sz_tried"), "8192"),
+            (format!("{scheme}/stats/sz_applied"), "4096"),
+            ("proc/7/schedstat".to_owned(), "123 4 5"),
+        ] {
+            put(tree.path(), &path, text);
+        }
+        tree
+    }
+
+    fn row(tree: &tempfile::TempDir) -> (Damon, Vec<Option<u64>>) {
+        let mut source = Damon::open(&Root::at(tree.path())).unwrap();
+        let mut rows = Rows::new(&source, || 3);
+        source.read(&mut rows, Depth::Whole);
+        let values = rows.table().columns.iter().map(|column| column.values[0]).collect();
+        (source, values)
+    }
+
+    #[test]
+    fn a_scheme_has_what_it_tried_and_did_and_the_time_of_its_thread() {
+        let (source, values) = row(&tree("1000"));
+        assert_eq!(values, [Some(8192), Some(4096), Some(123)]);
+        assert_eq!(source.subjects(), ["kdamond0.0.0:pageout"]);
+        assert_eq!((source.reasons(), source.files()), (Vec::new(), 3));
+    }
+
+    #[test]
+    fn counts_that_the_kernel_leaves_as_they_are_are_not_taken_for_zero() {
+        let (source, values) = row(&tree("0"));
+        assert_eq!(values, [None, None, Some(123)]);
+        let reasons = source.reasons();
+        assert_eq!(reasons.len(), 2);
+        assert!(reasons[1].0 == "damon.applied_bytes" && reasons[1].1.contains("refresh_ms"));
+    }
+
+    #[test]
+    fn a_host_on_which_every_kdamond_is_off_says_so() {
+        let tree = tree("0");
+        put(tree.path(), &format!("{KDAMOND}/state"), "off");
+        let why = Damon::open(&Root::at(tree.path())).err().unwrap();
+        assert!(why.contains("no scheme of DAMON is on"), "{why}");
+    }
+}
