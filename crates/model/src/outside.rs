@@ -1,9 +1,10 @@
 //! Whether a question lies within what the model was compared with.
 
+use assay_judge::OF_WRITERS;
+
 use crate::asked::Asked;
 use crate::question::{Bfq, Device, Question, Scheduler};
 use crate::shares::capped;
-use crate::sim::FOR_WRITERS;
 
 /// Groups of the configurations of the validation (docs/predicting.md).
 pub(crate) const GROUPS: std::ops::RangeInclusive<usize> = 2..=64;
@@ -71,7 +72,7 @@ pub fn outside(asked: &Asked) -> Vec<String> {
 fn held_back(question: &Question) -> Option<String> {
     let Scheduler::Bfq(Bfq { caps: true, .. }) = &question.scheduler else { return None };
     let weights: Vec<f64> = question.members.iter().map(|member| member.weight).collect();
-    let pool = |writes: bool| f64::from(question.pool) * if writes { FOR_WRITERS } else { 1.0 };
+    let pool = |writes: bool| f64::from(question.pool) * if writes { OF_WRITERS } else { 1.0 };
     let caps = [capped(pool(false), &weights), capped(pool(true), &weights)];
     let members = question.members.iter().enumerate();
     let bound = members

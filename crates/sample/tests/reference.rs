@@ -10,22 +10,9 @@ use std::path::Path;
 
 use assay_kernel::Root;
 use assay_sample::about::{About, SOURCES};
-<<<<<<< HEAD
-use assay_sample::{Choice, PERF_COLUMNS, prepare_chosen};
+use assay_sample::{Choice, PERF_COLUMNS, UNCORE_COLUMNS, prepare_chosen};
 use assay_testbed::put;
 use whole_host::targets;
-=======
-use assay_sample::{
-    Choice, CpuFile, DiskTarget, GroupTarget, IoFiles, MemoryFiles, PERF_COLUMNS, ProcessTarget,
-    Processes, Targets, ThrottleTarget, UNCORE_COLUMNS, prepare_chosen,
-};
-
-fn put(tree: &Path, path: &str, text: &str) {
-    let path = tree.join(path);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, text).unwrap();
-}
->>>>>>> main
 
 /// A host that has every file, so that every source opens; with one node and one CPU.
 fn tree() -> tempfile::TempDir {

@@ -11,12 +11,6 @@ use crate::question::{Bfq, Member, Question, Scheduler};
 /// (BLK_DEF_MAX_SECTORS, include/linux/blkdev.h).
 const LARGEST: u64 = 1280 * 1024;
 
-<<<<<<< HEAD
-=======
-/// Of the pool, the part that writers may fill under BFQ (`bfq_limit_depth`).
-pub(crate) const FOR_WRITERS: f64 = 0.75;
-
->>>>>>> main
 /// A member's state.
 #[derive(Debug)]
 pub(super) struct Loop {

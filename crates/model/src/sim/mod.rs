@@ -21,7 +21,6 @@ use crate::question::{Bfq, Device, Question, Scheduler};
 use bfq::Queues;
 use cpu::Cpu;
 use device::Servers;
-pub(crate) use loops::FOR_WRITERS;
 use loops::Loop;
 use tally::Tally;
 use timers::{Timer, Timers};
