@@ -279,6 +279,6 @@ pub const SOURCES: &[About] = &[
         usual: true,
         since: "damon_reclaim 5.16, CONFIG_DAMON_SYSFS 5.18; counts of bytes where `refresh_ms` \
                 (6.17) is not 0",
-        cost: "2 us a scheme",
+        cost: "one file for a thread, two more where bytes are kept up to date",
     },
 ];
