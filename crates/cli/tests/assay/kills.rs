@@ -133,8 +133,20 @@ impl Kills {
         Running::start(command, self.bench.folder(), out.to_owned())
     }
 
-    /// A work that nobody kills.
+    /// A work that nobody kills. Taking back may be over between two looks; then another one.
     fn whole(&self) -> Whole {
+        let mut seen = self.watched();
+        for _ in 0..9 {
+            if seen.phases.len() > 1 {
+                break;
+            }
+            seen = self.watched();
+        }
+        assert!(seen.phases.len() > 1, "only {:?}", seen.phases);
+        seen
+    }
+
+    fn watched(&self) -> Whole {
         let out = self.bench.path("whole");
         let begun = Instant::now();
         let mut run = self.start(&out);
@@ -153,7 +165,6 @@ impl Kills {
         whole.times.push(begun.elapsed());
         run.end(Duration::from_secs(1)).assert_verdict();
         assert!(whole.times.len() > 5, "only {} marks", whole.times.len());
-        assert!(whole.phases.len() > 1, "only {:?}", whole.phases);
         Picture::assert_same(&self.before, "after a work that nobody killed");
         fs::remove_dir_all(out).unwrap();
         whole
