@@ -96,6 +96,12 @@ fn consequence(code: &str) -> u8 {
     }
 }
 
+/// Whether a cause that a gate proves is often what another one does: to the queue, or to how steady
+/// shares are.
+pub(crate) fn may_follow_from_others(code: &str) -> bool {
+    matches!(code, "C-NOT-BACKLOGGED" | "C-NO-STEADY-STATE")
+}
+
 /// Causes of a broken promise on what workloads say of themselves: what the whole host went
 /// through.
 pub(crate) fn of_metric(subject: &Subject<'_>, promise: &PromiseRecord) -> Vec<Cause> {

@@ -15,6 +15,7 @@ use assay_record::TrialRecord;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::cause_entry;
+use crate::causes::may_follow_from_others;
 use crate::judgement::{Cause, Interval, Judgement, PromiseJudgement, Verdict};
 use circumstances::Circumstances;
 use law::ABOUT;
@@ -305,14 +306,21 @@ fn causes(base: &PromiseJudgement, suspects: &[Cause], results: &[ArmResult]) ->
             found.push(tested(code, results));
         }
     }
-    found.sort_by_key(|cause| match cause.finding {
+    found.sort_by_key(rank);
+    found
+}
+
+/// First what explains most. A queue that ran dry and shares that never settled are proven of the
+/// trial by itself, and are what a confirmed cause does to it: without the cause they went as well.
+fn rank(cause: &Explained) -> u8 {
+    match cause.finding {
+        Finding::Proven if may_follow_from_others(&cause.code) => 2,
         Finding::Proven => 0,
         Finding::Confirmed => 1,
-        Finding::Contradicted => 2,
-        Finding::Open => 3,
-        Finding::Refuted => 4,
-    });
-    found
+        Finding::Contradicted => 3,
+        Finding::Open => 4,
+        Finding::Refuted => 5,
+    }
 }
 
 fn tested(code: &str, results: &[ArmResult]) -> Explained {
@@ -341,4 +349,27 @@ fn tested(code: &str, results: &[ArmResult]) -> Explained {
         _ => evidence,
     };
     Explained { code: code.to_owned(), finding, evidence }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_intervention_confirms_comes_before_what_it_did_to_the_trial() {
+        let one = |code: &str, finding| Explained {
+            code: code.to_owned(),
+            finding,
+            evidence: Vec::new(),
+        };
+        let mut found = [
+            one("C-INJECTION", Finding::Open),
+            one("C-NO-STEADY-STATE", Finding::Proven),
+            one("C-TAG-CAP", Finding::Confirmed),
+            one("C-SCHEDULER", Finding::Proven),
+        ];
+        found.sort_by_key(rank);
+        let codes: Vec<&str> = found.iter().map(|cause| cause.code.as_str()).collect();
+        assert_eq!(codes, ["C-SCHEDULER", "C-TAG-CAP", "C-NO-STEADY-STATE", "C-INJECTION"]);
+    }
 }

@@ -114,12 +114,18 @@ fn confirmed(
         true => String::new(),
         false => format!(" What was tried does not tell it apart from {}.", also.join(", ")),
     };
+    let proven = causes.iter().filter(|other| other.finding == Finding::Proven);
+    let proven: Vec<&str> = proven.map(|other| other.code.as_str()).collect();
+    let with = match proven.is_empty() {
+        true => String::new(),
+        false => format!(" ({} of the unchanged trial went with it.)", proven.join(", ")),
+    };
     let remedy = remedy_of(arm, arms)
         .or_else(|| entry.map(|entry| entry.remedy.to_owned()))
         .unwrap_or_default();
     let stop = if remedy.ends_with('.') { "" } else { "." };
     format!(
-        "{was}. It is confirmed ({}): {what} With {} {did}{law}{cost}.{also} To mend it: {remedy}{stop}",
+        "{was}. It is confirmed ({}): {what} With {} {did}{law}{cost}.{with}{also} To mend it: {remedy}{stop}",
         cause.code, arm.change
     )
 }
