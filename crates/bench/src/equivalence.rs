@@ -15,7 +15,9 @@ use assay_kernel::Root;
 use assay_sample::{Choice, ProcessTarget, Processes, Sampler, Seat, Targets, prepare_chosen};
 
 use crate::child;
-use crate::figure::Figure;
+use crate::figure::{Figure, would_decide};
+use crate::peers;
+use crate::put_back::put_back;
 use crate::quiet;
 use crate::sampling;
 use crate::statistics::{Estimate, Reached, pairs_needed, two_one_sided};
@@ -46,20 +48,13 @@ pub(crate) fn measure(
     length: Length,
     rounds: usize,
 ) -> Result<Vec<Figure>, Trouble> {
-    let load = assay.with_file_name("assay-load");
-    let load = load.canonicalize().map_err(|cause| {
-        let remedy = "build it with `cargo build --release -p assay-load`";
-        Trouble::Failed(format!("cannot run {}: {cause}; {remedy}", load.display()))
-    })?;
-    let root = Root::real();
-    let id = format!("bench-equivalence-{}", std::process::id());
-    let mut ledger = Ledger::begin(&folder.join("equivalence-state"), &id)?;
-    let measured = with_group(&load, folder, length, rounds, &root, &mut ledger);
-    if let Some(error) = ledger.restore(&root).into_iter().next() {
-        return Err(Trouble::Failed(format!("not put back: {error}")));
-    }
-    ledger.finish()?;
-    measured
+    let load = peers::load(assay)?;
+    let load = load
+        .canonicalize()
+        .map_err(|cause| Trouble::Failed(format!("cannot run {}: {cause}", load.display())))?;
+    put_back(&folder.join("equivalence-state"), "bench-equivalence", |root, ledger| {
+        with_group(&load, folder, length, rounds, root, ledger)
+    })
 }
 
 fn with_group(
@@ -196,10 +191,7 @@ fn figure(program: Program, pairs: &[Pair<Found>], busiest: f64) -> Result<Figur
         ),
     ];
     if reached == Reached::Undecided {
-        remarks.push(match pairs_needed(&both, CONFIDENCE, MARGIN) {
-            Some(needed) => format!("with this noise about {needed} rounds would decide"),
-            None => "with this noise no affordable number of rounds would decide".to_owned(),
-        });
+        remarks.push(would_decide(pairs_needed(&both, CONFIDENCE, MARGIN), "rounds"));
     }
     remarks.extend(quiet::remark(busiest));
     Ok(Figure {

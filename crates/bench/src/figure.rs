@@ -38,6 +38,14 @@ impl Figure {
     }
 }
 
+/// What would decide an open figure, in words; `needed` is how many of `what`, if any number would.
+pub(crate) fn would_decide(needed: Option<usize>, what: &str) -> String {
+    match needed {
+        Some(needed) => format!("with this noise about {needed} {what} would decide"),
+        None => format!("with this noise no affordable number of {what} would decide"),
+    }
+}
+
 /// How a quantity is written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shown {

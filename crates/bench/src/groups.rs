@@ -12,6 +12,7 @@ use assay_host::Ledger;
 use assay_kernel::{Root, signal};
 
 use crate::figure::{Figure, Shown};
+use crate::put_back::put_back;
 use crate::quiet;
 use crate::statistics::Estimate;
 use crate::trouble::Trouble;
@@ -50,17 +51,9 @@ impl Place {
 /// Measures `rounds` rounds with `count` groups. The host is put back whatever happens; after
 /// SIGKILL the ledger in `folder` does it.
 pub(crate) fn measure(folder: &Path, count: usize, rounds: usize) -> Result<Vec<Figure>, Trouble> {
-    let root = Root::real();
-    let mut ledger = Ledger::begin(
-        &folder.join("groups-state"),
-        &format!("bench-groups-{}", std::process::id()),
-    )?;
-    let measured = in_field(folder, count, rounds, &root, &mut ledger);
-    if let Some(error) = ledger.restore(&root).into_iter().next() {
-        return Err(Trouble::Failed(format!("not put back: {error}")));
-    }
-    ledger.finish()?;
-    measured
+    put_back(&folder.join("groups-state"), "bench-groups", |root, ledger| {
+        in_field(folder, count, rounds, root, ledger)
+    })
 }
 
 fn in_field(

@@ -19,6 +19,7 @@ mod pages;
 mod parsec;
 mod peers;
 mod predict;
+mod put_back;
 mod quiet;
 mod report_time;
 mod sampling;

@@ -13,7 +13,8 @@ use assay_workload::fio::{Job, Place, parse_output};
 
 use crate::assay::{Assay, write};
 use crate::child;
-use crate::figure::Figure;
+use crate::figure::{Figure, would_decide};
+use crate::put_back::put_back;
 use crate::quiet;
 use crate::statistics::{Estimate, Reached, pairs_needed};
 use crate::study;
@@ -35,16 +36,9 @@ const GROUP: &str = "alone";
 /// Measures `pairs` pairs on a loop disk of its own below `place`. The host is put back whatever
 /// happens; after SIGKILL the ledger in `place` does it.
 pub(crate) fn measure(assay: &Assay, place: &Path, pairs: usize) -> Result<Figure, Trouble> {
-    let root = Root::real();
-    let id = format!("bench-{}", std::process::id());
-    let mut ledger = Ledger::begin(&place.join("bench-state"), &id)?;
-    let measured = with_disk(assay, place, pairs, &root, &mut ledger);
-    let left = ledger.restore(&root);
-    if let Some(error) = left.into_iter().next() {
-        return Err(Trouble::Failed(format!("not put back: {error}")));
-    }
-    ledger.finish()?;
-    measured
+    put_back(&place.join("bench-state"), "bench", |root, ledger| {
+        with_disk(assay, place, pairs, root, ledger)
+    })
 }
 
 fn with_disk(
@@ -192,10 +186,7 @@ fn figure(pairs: &[(f64, f64)], busiest: f64) -> Result<Figure, Trouble> {
         pairs.len()
     )];
     if reached == Reached::Undecided {
-        remarks.push(match pairs_needed(pairs, CONFIDENCE, MARGIN) {
-            Some(needed) => format!("with this noise about {needed} pairs would decide"),
-            None => "with this noise no affordable number of pairs would decide".to_owned(),
-        });
+        remarks.push(would_decide(pairs_needed(pairs, CONFIDENCE, MARGIN), "pairs"));
     }
     remarks.extend(quiet::remark(busiest));
     Ok(Figure {

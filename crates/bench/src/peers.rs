@@ -13,6 +13,16 @@ pub(crate) struct Programs {
     pub(crate) peer: PathBuf,
 }
 
+/// Our `assay-load`, which lies beside `assay`.
+pub(crate) fn load(assay: &Path) -> Result<PathBuf, Trouble> {
+    let ours = assay.with_file_name("assay-load");
+    if ours.is_file() {
+        return Ok(ours);
+    }
+    let remedy = "build it with `cargo build --release -p assay-load`";
+    Err(Trouble::Failed(format!("there is no {}: {remedy}", ours.display())))
+}
+
 impl Programs {
     /// The peer that `variable` names, of which `is_there` must be a file, and ours, which lies
     /// beside `assay`. `None` where the variable is not set.
@@ -26,12 +36,7 @@ impl Programs {
             say(&format!("not compared: {variable} is not set ({what})"));
             return Ok(None);
         };
-        let (peer, ours) = (PathBuf::from(peer), assay.with_file_name("assay-load"));
-        if !ours.is_file() {
-            let ours = ours.display();
-            let remedy = "build it with `cargo build --release -p assay-load`";
-            return Err(Trouble::Failed(format!("there is no {ours}: {remedy}")));
-        }
+        let (peer, ours) = (PathBuf::from(peer), load(assay)?);
         if let Some(missing) = is_there(&peer).into_iter().find(|path| !path.is_file()) {
             let missing = missing.display();
             return Err(Trouble::Failed(format!("there is no {missing}: {variable} names {what}")));

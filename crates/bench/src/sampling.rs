@@ -19,6 +19,7 @@ use assay_sample::{
 };
 
 use crate::figure::{Figure, Shown};
+use crate::put_back::put_back;
 use crate::quiet;
 use crate::statistics::Estimate;
 use crate::trouble::Trouble;
@@ -81,15 +82,9 @@ impl Drop for Crowd {
 /// Measures `rounds` rounds. The host is put back whatever happens; after SIGKILL the ledger in
 /// `folder` does it.
 pub(crate) fn measure(folder: &Path, rounds: usize) -> Result<Vec<Figure>, Trouble> {
-    let root = Root::real();
-    let id = format!("bench-sampling-{}", std::process::id());
-    let mut ledger = Ledger::begin(&folder.join("sampling-state"), &id)?;
-    let measured = with_groups(folder, rounds, &root, &mut ledger);
-    if let Some(error) = ledger.restore(&root).into_iter().next() {
-        return Err(Trouble::Failed(format!("not put back: {error}")));
-    }
-    ledger.finish()?;
-    measured
+    put_back(&folder.join("sampling-state"), "bench-sampling", |root, ledger| {
+        with_groups(folder, rounds, root, ledger)
+    })
 }
 
 fn with_groups(

@@ -1,6 +1,6 @@
 //! Ours and its peer in turns within one run, and a quantity of ours as a part of the peer's.
 
-use crate::figure::{Figure, Shown};
+use crate::figure::{Figure, Shown, would_decide};
 use crate::statistics::{Estimate, Reached, pairs_needed};
 use crate::trouble::Trouble;
 
@@ -63,7 +63,7 @@ pub(crate) fn as_peer<F>(
     if figure.reached == Reached::Undecided
         && let Some(needed) = pairs_needed(&pairs, CONFIDENCE, margin)
     {
-        figure.remarks.push(format!("with this noise about {needed} rounds would decide"));
+        figure.remarks.push(would_decide(Some(needed), "rounds"));
     }
     Ok(figure)
 }

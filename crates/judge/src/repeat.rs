@@ -4,7 +4,7 @@ use assay_record::{RepeatRecord, Table, TrialRecord, WarmUpRecord};
 
 use crate::grid::Grid;
 use crate::measure::Measure;
-use crate::series::Sorted;
+use crate::series::{self, Sorted};
 use crate::warm_up;
 
 /// A repeat with the window that its numbers stand for.
@@ -81,6 +81,19 @@ impl<'r> Repeat<'r> {
     pub(crate) fn table(&self, source: &str) -> Result<Sorted<'r>, String> {
         Sorted::find(self.tables, source)
             .ok_or_else(|| why_missing(self.record, self.tables, source))
+    }
+
+    /// How much the sum of these counters of one subject grew over the judged window, and over how
+    /// many seconds of it.
+    pub(crate) fn growth(
+        &self,
+        source: &str,
+        subject: &str,
+        columns: &[&str],
+    ) -> Result<(f64, f64), String> {
+        let series = self.table(source)?.sum(subject, columns)?;
+        series::growth(&series, self.start_ns, self.end_ns)
+            .ok_or_else(|| format!("the samples of `{source}` do not cover the window"))
     }
 }
 

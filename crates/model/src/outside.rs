@@ -1,10 +1,8 @@
 //! Whether a question lies within what the model was compared with.
 
-use assay_judge::OF_WRITERS;
-
 use crate::asked::Asked;
 use crate::question::{Bfq, Device, Question, Scheduler};
-use crate::shares::capped;
+use crate::sim::cap;
 
 /// Groups of the configurations of the validation (docs/predicting.md).
 pub(crate) const GROUPS: std::ops::RangeInclusive<usize> = 2..=64;
@@ -71,13 +69,7 @@ pub fn outside(asked: &Asked) -> Vec<String> {
 /// of 50 configurations 8 of 9 without such a group came within 5 %, and 3 of 41 with one.
 fn held_back(question: &Question) -> Option<String> {
     let Scheduler::Bfq(Bfq { caps: true, .. }) = &question.scheduler else { return None };
-    let weights: Vec<f64> = question.members.iter().map(|member| member.weight).collect();
-    let pool = |writes: bool| f64::from(question.pool) * if writes { OF_WRITERS } else { 1.0 };
-    let caps = [capped(pool(false), &weights), capped(pool(true), &weights)];
-    let members = question.members.iter().enumerate();
-    let bound = members
-        .filter(|(at, member)| f64::from(member.depth) > caps[usize::from(member.writes)][*at])
-        .count();
+    let bound = question.members.iter().filter(|one| one.depth > cap(one, question)).count();
     let all = question.members.len();
     match bound {
         0 => None,

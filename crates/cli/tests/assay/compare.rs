@@ -40,30 +40,17 @@ fn the_same_run_is_equal_other_weights_differ_and_all_are_listed() {
     // else the host does meanwhile. A busy host leaves too few independent samples to say anything
     // of, which is said; that a run is different from itself never is.
     let (same, document) = compare(&bench, &["runs/b", "runs/b", "--within", "60%"]);
-    match document["verdict"].as_str() {
-        Some("equal") => same.assert_code(0),
-        Some("undecided" | "not_comparable") => {
-            assert!(matches!(same.status.code(), Some(2 | 3)), "{}", same.stderr);
-            skip("a run is equal to itself", document["reason"].as_str().unwrap());
-        }
-        _ => panic!("a run compared with itself: {document:#}"),
-    }
+    says(&same, &document, ("equal", 0), "a run is equal to itself");
 
     let page = bench.path("page.html");
     let (ended, document) = compare(&bench, &["runs/a", "runs/b", "--html", "page.html"]);
-    match document["verdict"].as_str() {
-        Some("different") => ended.assert_code(1),
-        Some("undecided" | "not_comparable") => {
-            assert!(matches!(ended.status.code(), Some(2 | 3)), "{}", ended.stderr);
-            skip("other weights differ", document["reason"].as_str().unwrap());
-        }
-        _ => panic!("weights of 1 to 8 compared with equal ones: {document:#}"),
-    }
+    let told = says(&ended, &document, ("different", 1), "other weights differ");
     let differences = document["differences"].as_array().unwrap();
     assert!(differences.iter().any(|one| one["what"] == "knob io.weight"), "{differences:?}");
     assert!(fs::read_to_string(&page).unwrap().contains("knob io.weight"));
 
     let text = bench.assay(["compare", "runs/a", "runs/b"]);
+    assert!(!told || text.stdout.contains("different"), "{}", text.stdout);
     assert!(text.stdout.contains("io.bytes"), "{}", text.stdout);
 
     let index = fs::read_to_string(bench.path("runs").join("index.html")).unwrap();
@@ -72,6 +59,22 @@ fn the_same_run_is_equal_other_weights_differ_and_all_are_listed() {
 
     refuses_what_cannot_be_read(&bench, &a, &b);
     bench.assert_host_is_as_before("after comparing");
+}
+
+/// Whether the comparison came to this verdict, with its exit code. Too few independent samples are
+/// the only other answer that it may give, which is a skip.
+#[track_caller]
+fn says(ended: &Ended, document: &Value, wanted: (&str, i32), what: &str) -> bool {
+    match document["verdict"].as_str() {
+        Some(verdict) if verdict == wanted.0 => ended.assert_code(wanted.1),
+        Some("undecided" | "not_comparable") => {
+            assert!(matches!(ended.status.code(), Some(2 | 3)), "{}", ended.stderr);
+            skip(what, document["reason"].as_str().unwrap());
+            return false;
+        }
+        _ => panic!("{what}: {document:#}"),
+    }
+    true
 }
 
 /// Each run folder that is no run any more ends with code 2 and its own message.

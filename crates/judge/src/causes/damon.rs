@@ -10,7 +10,6 @@ use super::{Strength, Suspicion};
 use crate::judgement::Cause;
 use crate::promise::Subject;
 use crate::repeat::Repeat;
-use crate::series::growth;
 use crate::wording::number;
 
 const CODE: &str = "C-DAMON-RECLAIM";
@@ -127,9 +126,5 @@ fn refaults(subject: &Subject<'_>) -> Option<String> {
 
 /// How much a counter grew over the window, or why that is not known.
 fn grown(repeat: &Repeat<'_>, source: &str, subject: &str, column: &str) -> Result<f64, String> {
-    let series = repeat.table(source)?.sum(subject, &[column])?;
-    let found = growth(&series, repeat.start_ns, repeat.end_ns);
-    found
-        .map(|(grown, _)| grown)
-        .ok_or_else(|| format!("the samples of `{source}` do not cover the window"))
+    repeat.growth(source, subject, &[column]).map(|(grown, _)| grown)
 }

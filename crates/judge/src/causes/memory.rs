@@ -4,7 +4,6 @@
 use super::{Strength, Suspicion};
 use crate::judgement::Cause;
 use crate::promise::Subject;
-use crate::series::growth;
 use crate::wording::some_of;
 
 /// Pages a second that the groups' own threads scanned to get one (`pgscan_direct`): 1 MiB/s.
@@ -51,13 +50,11 @@ fn counted(
     let mut missing = String::new();
     for repeat in subject.repeats {
         for column in columns {
-            let series = repeat.table("vmstat").and_then(|table| table.sum("host", &[column]));
-            match series.map(|series| growth(&series, repeat.start_ns, repeat.end_ns)) {
-                Ok(Some((grown, seconds))) => {
+            match repeat.growth("vmstat", "host", &[column]) {
+                Ok((grown, seconds)) => {
                     let rate = grown / seconds;
                     seen.push((rate, format!("`{column}` grew by {rate:.1} a second")));
                 }
-                Ok(None) => missing = "the samples of `vmstat` do not cover the window".to_owned(),
                 Err(why) => missing = why,
             }
         }

@@ -2,7 +2,6 @@
 
 use super::{Evidence, Finding, Gate, Scope, of_each_repeat};
 use crate::repeat::Repeat;
-use crate::series;
 
 /// Pages a second in both directions: 1 MiB/s of 4 KiB pages.
 const MOST: f64 = 256.0;
@@ -20,9 +19,7 @@ pub(super) fn gate(evidence: &Evidence<'_>) -> Option<Gate> {
 }
 
 fn find(repeat: &Repeat<'_>) -> Result<Finding, String> {
-    let series = repeat.table("vmstat")?.sum("host", &["pswpin", "pswpout"])?;
-    let (grown, seconds) = series::growth(&series, repeat.start_ns, repeat.end_ns)
-        .ok_or("the samples of `vmstat` do not cover the window")?;
+    let (grown, seconds) = repeat.growth("vmstat", "host", &["pswpin", "pswpout"])?;
     let rate = grown / seconds;
     Ok(Finding::new(
         rate <= MOST,

@@ -65,7 +65,7 @@ fn bfq(question: &Question) -> Option<&Bfq> {
 }
 
 /// Places that a member may have: its part by weight of those that it may see taken.
-pub(super) fn cap(member: &Member, question: &Question) -> u32 {
+pub(crate) fn cap(member: &Member, question: &Question) -> u32 {
     if !bfq(question).is_some_and(|bfq| bfq.caps) {
         return question.pool;
     }

@@ -22,6 +22,7 @@ use bfq::Queues;
 use cpu::Cpu;
 use device::Servers;
 use loops::Loop;
+pub(crate) use loops::cap;
 use tally::Tally;
 use timers::{Timer, Timers};
 
