@@ -1,13 +1,14 @@
 //! From a run of interventions to a sentence that a person can act on.
 //!
 //! The trials of such a run differ in one thing each from the first, which is unchanged, and took
-//! turns with it. A change that takes the error away, or lessens it by more than both intervals
-//! allow, confirms the causes that it was to test; one that leaves it where it was refutes them.
+//! turns with it. A change that takes the error away, or surely lessens it, confirms the causes that it was to test; one that leaves it where it was refutes them.
 //! Every cause says before the run what each change should do to the error; one that is wrong
 //! about a change contradicts what else speaks for it.
 
 mod circumstances;
+mod effect;
 mod law;
+mod rounds;
 mod score;
 mod sentence;
 
@@ -18,8 +19,10 @@ use crate::catalogue::cause_entry;
 use crate::causes::may_follow_from_others;
 use crate::judgement::{Cause, Interval, Judgement, PromiseJudgement, Verdict};
 use circumstances::Circumstances;
-use law::ABOUT;
+use effect::Base;
+pub use effect::Effect;
 pub use law::{Expect, Prediction};
+pub use rounds::Rounds;
 pub use score::Scored;
 
 /// One trial of the run of interventions.
@@ -39,26 +42,6 @@ pub struct Arm {
     pub trial: Result<usize, String>,
 }
 
-/// What became of the error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Effect {
-    /// The promise was kept, or at least the error is within the margin.
-    Cured,
-    /// Surely less than unchanged.
-    Lessened,
-    /// Neither surely less nor surely more, and about the same.
-    Unmoved,
-    /// Surely more than unchanged.
-    Worsened,
-    /// The intervals leave it open.
-    Open,
-    /// No number, or a gate failed.
-    Void,
-    /// Could not be tried.
-    NotTried,
-}
-
 /// What one intervention did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArmResult {
@@ -70,6 +53,9 @@ pub struct ArmResult {
     pub effect: Effect,
     /// The largest relative error with it.
     pub error: Option<Interval>,
+    /// What is left of the error round by round, where each repeat has one and there are two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<Rounds>,
     /// The rate of all groups together as a part of that of the unchanged trial.
     pub throughput: Option<f64>,
     /// What the law of each cause that it tests predicts for it.
@@ -159,6 +145,8 @@ pub struct Question<'q> {
     pub promise: usize,
     /// Whether it was broken when it was judged first.
     pub was_broken: bool,
+    /// How often the question may be asked while rounds become more; 1 when their number is given.
+    pub looks: usize,
     /// Causes of the run that is explained, the most likely first.
     pub suspects: &'q [Cause],
     /// What was said of the arms before they were tried.
@@ -173,7 +161,8 @@ pub fn explain(judgement: &Judgement, question: Question<'_>, arms: &[Arm]) -> O
         trial.promises.get(question.promise)
     };
     let (first, others) = arms.split_first()?;
-    let base = Base { judged: judged(first)?, was_broken: question.was_broken };
+    let base =
+        Base { judged: judged(first)?, was_broken: question.was_broken, looks: question.looks };
     let results: Vec<ArmResult> = others
         .iter()
         .map(|arm| {
@@ -201,32 +190,11 @@ pub fn explain(judgement: &Judgement, question: Question<'_>, arms: &[Arm]) -> O
     })
 }
 
-/// The unchanged trial, measured again.
-struct Base<'j> {
-    judged: &'j PromiseJudgement,
-    was_broken: bool,
-}
-
-impl Base<'_> {
-    /// Whether there is an error to take away: surely, or by its value where it was surely there
-    /// when the run that is explained was judged.
-    fn is_bad(&self) -> bool {
-        match self.judged.verdict {
-            Verdict::Broken => true,
-            Verdict::Undecided => {
-                let error = self.judged.worst_error;
-                self.was_broken && error.is_some_and(|error| error.value > self.judged.within)
-            }
-            Verdict::Kept | Verdict::Void => false,
-        }
-    }
-}
-
 fn result(arm: &Arm, base: &Base<'_>, judged: Option<&PromiseJudgement>) -> ArmResult {
     let effect = match (&arm.trial, judged) {
         (Err(_), _) => Effect::NotTried,
         (Ok(_), None) => Effect::Void,
-        (Ok(_), Some(judged)) => effect(base, judged),
+        (Ok(_), Some(judged)) => base.effect(judged),
     };
     let reason = match (&arm.trial, judged) {
         (Err(why), _) => why.clone(),
@@ -242,6 +210,7 @@ fn result(arm: &Arm, base: &Base<'_>, judged: Option<&PromiseJudgement>) -> ArmR
         change: arm.change.clone(),
         effect,
         error: judged.and_then(|judged| judged.worst_error),
+        rounds: judged.and_then(|judged| base.rounds(judged)),
         throughput,
         predicted: predicted(&arm.tests),
         laws: Vec::new(),
@@ -255,37 +224,6 @@ fn predicted(tests: &[String]) -> String {
     let laws = tests.iter().filter_map(|code| Some((code, cause_entry(code)?.confirm)));
     let each: Vec<String> = laws.map(|(code, law)| format!("{code}: {law}")).collect();
     if each.is_empty() { "no suspect predicts a change".to_owned() } else { each.join(" ") }
-}
-
-fn effect(base: &Base<'_>, judged: &PromiseJudgement) -> Effect {
-    // A gate that voided the unchanged trial and lets this one pass is all there is to see.
-    if base.judged.verdict == Verdict::Void && judged.verdict == Verdict::Kept {
-        return Effect::Cured;
-    }
-    let (Some(before), Some(after)) = (base.judged.worst_error, judged.worst_error) else {
-        return Effect::Void;
-    };
-    if judged.verdict == Verdict::Void {
-        return Effect::Void;
-    }
-    // Of an unchanged trial that was void or kept the figure says nothing.
-    let bad = base.is_bad();
-    let surely = base.judged.verdict == Verdict::Broken;
-    let within = base.judged.within;
-    // Unchanged it is surely broken, or was before and its value still is: then what is kept by an
-    // interval that leaves that value out is another state of affairs.
-    let below = after.high < if surely { before.low } else { before.value / ABOUT };
-    if bad && below && (judged.verdict == Verdict::Kept || after.value <= within) {
-        Effect::Cured
-    } else if surely && below {
-        Effect::Lessened
-    } else if surely && after.low > before.high {
-        Effect::Worsened
-    } else if bad && after.value > before.value / ABOUT && after.value < before.value * ABOUT {
-        Effect::Unmoved
-    } else {
-        Effect::Open
-    }
 }
 
 fn causes(base: &PromiseJudgement, suspects: &[Cause], results: &[ArmResult]) -> Vec<Explained> {

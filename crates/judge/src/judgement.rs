@@ -160,6 +160,10 @@ pub struct PromiseJudgement {
     pub reason: String,
     /// The largest relative error over all groups, |share / expected - 1|.
     pub worst_error: Option<Interval>,
+    /// The same in each repeat by itself, in their order. Errors of opposite signs do not cancel
+    /// here as they do in shares over all repeats.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<f64>,
     /// Weighted Jain index, a summary and never the reason of a verdict.
     pub jain: Option<f64>,
     /// The measure's total rate over all measured groups, per second.

@@ -31,12 +31,24 @@ pub(crate) struct Offence {
     pub(crate) high: f64,
 }
 
+impl Side {
+    /// How far a value is from the expected one, as a fraction of that; 0 on the side that breaks
+    /// nothing.
+    pub(crate) fn error(self, value: f64, expected: f64) -> f64 {
+        let error = value / expected - 1.0;
+        match self {
+            Self::Above => error.max(0.0),
+            Self::Below => (-error).max(0.0),
+            Self::Both => error.abs(),
+        }
+    }
+}
+
 impl Offence {
     /// The distance of an estimate from the expected value.
     pub(crate) fn new(estimate: &Estimate, expected: f64, side: Side) -> Self {
-        let error = |value: f64| value / expected - 1.0;
-        let above = |value: f64| error(value).max(0.0);
-        let below = |value: f64| (-error(value)).max(0.0);
+        let above = |value: f64| Side::Above.error(value, expected);
+        let below = |value: f64| Side::Below.error(value, expected);
         let (too_much, too_little) = (
             Self {
                 value: above(estimate.value),

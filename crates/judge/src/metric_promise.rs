@@ -21,6 +21,8 @@ struct Seen {
     estimate: Estimate,
     offence: Offence,
     spread: Spread,
+    /// Its error in each repeat.
+    errors: Vec<f64>,
 }
 
 /// Judges a promise on `metric`. The interval of a group is Student's t over its repeats.
@@ -40,14 +42,24 @@ pub(crate) fn judge(
         (Ok(_), Err(why)) => (Verdict::Void, why.clone()),
     };
     let seen = seen.unwrap_or_default();
+    // Without a value of every repeat nobody knows which repeat an error belongs to.
+    let complete = values.is_ok_and(|values| values.left_out.is_empty());
     let offences: Vec<Offence> = seen.iter().map(|group| group.offence).collect();
     PromiseJudgement {
         worst_error: margin::worst(&offences),
+        errors: if complete { largest_errors(&seen) } else { Vec::new() },
         needs_repeats: (verdict == Verdict::Undecided).then(|| needed(promise, &seen)).flatten(),
         groups: seen.iter().map(|group| document(group, promise.within, verdict)).collect(),
         causes: causes_of(subject, promise, &failed, verdict),
         ..promise::document(promise, None, verdict, reason)
     }
+}
+
+/// The largest error of any group in each repeat.
+fn largest_errors(seen: &[Seen]) -> Vec<f64> {
+    let repeats = seen.iter().map(|group| group.errors.len()).min().unwrap_or(0);
+    let largest = |repeat: usize| seen.iter().map(|group| group.errors[repeat]).fold(0.0, f64::max);
+    (0..repeats).map(largest).collect()
 }
 
 /// What failed gates prove; of a broken promise, what the places and the whole host went through.
@@ -97,7 +109,8 @@ fn seen(promise: &PromiseRecord, values: &Values) -> Result<Vec<Seen>, String> {
         let (_, low_of_all, high_of_all) = spread.interval(sure);
         let estimate = Estimate { value, low, high, low_of_all, high_of_all };
         let offence = Offence::new(&estimate, expected, side);
-        Some(Seen { name: name.clone(), expected, estimate, offence, spread })
+        let errors = logs.iter().map(|log| side.error(log.exp(), expected)).collect();
+        Some(Seen { name: name.clone(), expected, estimate, offence, spread, errors })
     });
     Ok(each.collect())
 }

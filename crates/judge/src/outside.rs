@@ -185,6 +185,8 @@ fn assemble(
             .collect(),
         expected,
         seen,
+        // Numbers from elsewhere have no repeats.
+        errors: Vec::new(),
         rates,
         blocks,
         window_s,

@@ -7,6 +7,7 @@ use crate::causes;
 use crate::cpus::Shared;
 use crate::expected::{self, Expected};
 use crate::gates::Gate;
+use crate::grid::Grid;
 use crate::judgement::{GroupJudgement, PromiseJudgement, Verdict};
 use crate::margin::{self, Offence, Side};
 use crate::measure::Measure;
@@ -60,6 +61,8 @@ pub(crate) struct Numbers {
     pub(crate) seen: Vec<Estimate>,
     /// How far it is from the promise.
     pub(crate) offences: Vec<Offence>,
+    /// The largest error of any group in each repeat by itself.
+    pub(crate) errors: Vec<f64>,
     /// The measure per second, each group.
     pub(crate) rates: Vec<f64>,
     /// Nearly independent observations.
@@ -211,6 +214,7 @@ fn numbers(
         return Err(format!("nothing was promised to `{}`", subject.groups[zero]));
     }
     let mut resampled = Vec::with_capacity(subject.repeats.len());
+    let mut errors = Vec::with_capacity(subject.repeats.len());
     let mut totals = vec![0.0; subject.groups.len()];
     let mut window_s = 0.0;
     for repeat in subject.repeats {
@@ -220,6 +224,7 @@ fn numbers(
         let draws = bootstrap::resample(grid, quantity, subject.draws, stream)
             .ok_or_else(|| format!("no measured group got anything in repeat {}", repeat.number))?;
         resampled.push(draws);
+        errors.push(largest_error(grid, quantity, side, &expected));
         totals.iter_mut().zip(grid.totals()).for_each(|(sum, total)| *sum += total);
         window_s += grid.seconds();
     }
@@ -233,10 +238,22 @@ fn numbers(
             .collect(),
         expected,
         seen: combined.groups,
+        errors,
         rates: totals.iter().map(|total| total / window_s).collect(),
         blocks: combined.blocks,
         window_s,
     })
+}
+
+/// The largest error of any group in one repeat, of its totals alone.
+fn largest_error(grid: &Grid, quantity: Quantity, side: Side, expected: &[Expected]) -> f64 {
+    let totals = grid.totals();
+    let whole = match quantity {
+        Quantity::Share => totals.iter().sum(),
+        Quantity::Rate => grid.seconds(),
+    };
+    let each = totals.iter().zip(expected);
+    each.map(|(total, expected)| side.error(total / whole, expected.share)).fold(0.0, f64::max)
 }
 
 /// Shares of different disks cannot be compared: each is divided by itself.
@@ -337,6 +354,7 @@ pub(crate) fn document(
         verdict,
         reason,
         worst_error: numbers.and_then(|numbers| margin::worst(&numbers.offences)),
+        errors: numbers.map(|numbers| numbers.errors.clone()).unwrap_or_default(),
         jain: numbers.filter(|_| shares).and_then(jain_index),
         total_rate: numbers.map(|numbers| numbers.rates.iter().sum()),
         needs_repeats: None,

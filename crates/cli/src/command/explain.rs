@@ -1,21 +1,25 @@
 //! `assay explain`
 
 mod arms;
+mod asked;
+mod rounds;
 mod target;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_judge::{Arm, Explanation, Finding, Question, Verdict, explain, predict};
-use assay_plan::take_turns;
+use assay_judge::{Explanation, Finding, Verdict, predict};
+use assay_plan::{Trial, take_turns};
 use clap::Args;
 
 use crate::args::duration;
-use crate::command::run::{code, execute, facts_for, judge_finished, refuse, request};
+use crate::command::run::{code, execute_course, facts_for, judge_finished, refuse, request};
 use crate::exit::Code;
 use crate::judged::open_run;
 use crate::load::Loaded;
 use crate::talk;
+use asked::Asked;
+use rounds::{Length, Rounds};
 use target::Target;
 
 /// What `assay explain` takes.
@@ -26,9 +30,10 @@ pub(crate) struct ExplainArguments {
     /// How long each repeat runs at most; 10 s by default, or what the run had if that is less
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     at_most: Option<Duration>,
-    /// Rounds: how often each change is tried, in turns with the unchanged trial
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
-    rounds: u32,
+    /// Rounds: how often each change is tried, in turns with the unchanged trial; by default 3 to
+    /// 8, as many as it takes to know a cause
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: Option<u32>,
     /// Test only this cause, or try only this change; may be repeated
     #[arg(long, value_name = "CAUSE")]
     only: Vec<String>,
@@ -53,16 +58,10 @@ fn carry_out(arguments: &ExplainArguments) -> Result<Code, Code> {
     let judgement = assay_judge::judge(&recorded.manifest, &recorded.samples);
     let target = Target::of(&recorded.manifest, &judgement)?;
     let facts = facts_for(&target.study).map_err(|error| refuse(&error))?;
-    let tried = arms::choose(&target, &facts, arguments)?;
-    talk::say(&format!(
-        "trial {} with {} changes in {} rounds, at most {} s each",
-        target.number + 1,
-        tried.trials.len().saturating_sub(1),
-        arguments.rounds,
-        tried.trials.first().map_or(0, |(_, trial)| trial.at_most.as_secs())
-    ));
-    let arms::Chosen { arms, trials } = tried;
-    let plan = take_turns(trials, arguments.rounds);
+    let arms::Chosen { arms, trials } = arms::choose(&target, &facts, arguments)?;
+    let length = Length::of(arguments.rounds);
+    talk::say(&announcement(&target, &trials, length));
+    let plan = take_turns(trials, length.most);
     let name = format!("{}-explain", target.study.name);
     let loaded = Loaded {
         study: target.study.clone(),
@@ -75,22 +74,19 @@ fn carry_out(arguments: &ExplainArguments) -> Result<Code, Code> {
     let predictions = predict(&target.trial, &target.judged, &arms);
     let written = request.folder.write_json("predictions.json", &predictions);
     written.map_err(|error| refuse(&error))?;
-    let finished = execute(&request)?;
+    let asked = Asked { target: &target, arms, predictions, looks: length.looks() };
+    let mut rounds = Rounds::new(&request.plan, length, &request.folder, &asked);
+    let finished = execute_course(&request, &mut rounds)?;
+    let refused = rounds.refused();
     let again = judge_finished(&request, &finished).map_err(|error| refuse(&error))?;
     if finished.interrupted.is_some() || finished.failure.is_some() {
         return Ok(code(&finished, None));
     }
-    let question = Question {
-        promise: target.promise,
-        was_broken: target.judged.verdict == Verdict::Broken,
-        suspects: target.suspects(),
-        predictions: &predictions,
-    };
-    let Some(found) = explain(&again, question, &arms) else {
+    let Some(found) = asked.answer(&again, &refused) else {
         return Err(refuse(&"the unchanged trial could not be judged"));
     };
     request.folder.write_json("explain.json", &found).map_err(|error| refuse(&error))?;
-    show(&found, &arms, &request.folder.file("explain.json"), arguments.json);
+    show(&found, &request.folder.file("explain.json"), arguments.json);
     let known = found
         .causes
         .iter()
@@ -101,7 +97,22 @@ fn carry_out(arguments: &ExplainArguments) -> Result<Code, Code> {
     })
 }
 
-fn show(found: &Explanation, arms: &[Arm], file: &std::path::Path, as_json: bool) {
+/// What is going to be done, and how long it takes at least.
+fn announcement(target: &Target, trials: &[(String, Trial)], length: Length) -> String {
+    let Length { least, most } = length;
+    let rounds = match least == most {
+        true => format!("{most} rounds"),
+        false => format!("{least} to {most} rounds"),
+    };
+    format!(
+        "trial {} with {} changes in {rounds}, at most {} s each",
+        target.number + 1,
+        trials.len().saturating_sub(1),
+        trials.first().map_or(0, |(_, trial)| trial.at_most.as_secs())
+    )
+}
+
+fn show(found: &Explanation, file: &Path, as_json: bool) {
     if as_json {
         match serde_json::to_string_pretty(found) {
             Ok(text) => talk::data(&text),
@@ -109,7 +120,6 @@ fn show(found: &Explanation, arms: &[Arm], file: &std::path::Path, as_json: bool
         }
         return;
     }
-    debug_assert!(arms.len() > found.arms.len(), "the first arm is the unchanged one");
     talk::data(&assay_report::explanation_text(found, talk::width()));
     talk::data(&format!("details: {}", file.display()));
 }

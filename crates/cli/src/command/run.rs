@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use assay_engine::{Finished, Request};
+use assay_engine::{Course, Failure, Finished, Request};
 use assay_facts::HostFacts;
 use assay_host::{gather, look_for, state_dir, unfinished};
 use assay_judge::{Judgement, Verdict};
@@ -180,10 +180,22 @@ pub(crate) fn execute_study(request: &Request) -> Result<Code, Code> {
 
 /// Runs a request with progress on stderr, looking at the data where trials stop once decided.
 pub(crate) fn execute(request: &Request) -> Result<Finished, Code> {
+    watched(request, |progress, looks| assay_engine::run(request, progress, looks))
+}
+
+/// The same where `course` says which repeat comes next, of those of the plan.
+pub(crate) fn execute_course(request: &Request, course: &mut dyn Course) -> Result<Finished, Code> {
+    watched(request, |progress, looks| assay_engine::run_course(request, progress, looks, course))
+}
+
+fn watched(
+    request: &Request,
+    run: impl FnOnce(&mut Progress, &mut Stop) -> Result<Finished, Failure>,
+) -> Result<Finished, Code> {
     signal::note_interruptions();
     let mut progress = Progress::new(&request.study, &request.plan);
     let mut looks = Stop::showing(progress.board());
-    let finished = assay_engine::run(request, &mut progress, &mut looks);
+    let finished = run(&mut progress, &mut looks);
     progress.finish();
     finished.map_err(|failure| refuse(&failure))
 }

@@ -1,6 +1,6 @@
 //! What interventions come to, in words.
 
-use super::{Arm, ArmResult, Effect, Explained, Finding};
+use super::{Arm, ArmResult, Effect, Explained, Finding, Rounds};
 use crate::catalogue::cause_entry;
 use crate::judgement::{PromiseJudgement, Verdict};
 use crate::wording::{margin, percent};
@@ -8,16 +8,26 @@ use crate::wording::{margin, percent};
 /// One intervention and its effect.
 pub(super) fn of_arm(arm: &ArmResult) -> String {
     let error = arm.error.map_or_else(|| "?".to_owned(), |error| percent(error.value));
+    let rounds = arm.rounds.map_or_else(String::new, |rounds| format!("; {}", of_rounds(&rounds)));
     let did = match arm.effect {
-        Effect::Cured => format!("took the error away (now {error})"),
-        Effect::Lessened => format!("lessened the error to {error}"),
-        Effect::Unmoved => format!("left the error where it was ({error})"),
-        Effect::Worsened => format!("raised the error to {error}"),
-        Effect::Open => format!("leaves it open ({error})"),
+        Effect::Cured => format!("took the error away (now {error}{rounds})"),
+        Effect::Lessened => format!("lessened the error (now {error}{rounds})"),
+        Effect::Unmoved => format!("left the error where it was ({error}{rounds})"),
+        Effect::Worsened => format!("raised the error (now {error}{rounds})"),
+        Effect::Open => format!("leaves it open ({error}{rounds})"),
         Effect::Void => format!("gives no verdict: {}", arm.reason),
         Effect::NotTried => format!("could not be tried: {}", arm.reason),
     };
     format!("{} {did}", arm.change)
+}
+
+/// What is left of the error, and how often it was within the margin.
+fn of_rounds(rounds: &Rounds) -> String {
+    let (left, low, high) = (percent(rounds.left), percent(rounds.low), percent(rounds.high));
+    format!(
+        "{left} of it is left round by round, {low} to {high}; within the margin in {} of {} rounds",
+        rounds.within, rounds.rounds
+    )
 }
 
 /// The same, with what the law of this cause said before.
@@ -38,9 +48,10 @@ pub(super) fn of(
         |error| {
             let over = if error.value > base.within { "where" } else { "and" };
             format!(
-                "Measured again, {} is off by {} {over} {} was promised",
+                "Measured again, {} is off by {}{} {over} {} was promised",
                 base.measure,
                 percent(error.value),
+                from_round_to_round(&base.errors),
                 margin(base.within)
             )
         },
@@ -59,6 +70,17 @@ pub(super) fn of(
         Finding::Contradicted | Finding::Open | Finding::Refuted => {
             unexplained(&was, causes, results)
         }
+    }
+}
+
+/// The least and the largest error of a round, where there are several.
+fn from_round_to_round(errors: &[f64]) -> String {
+    let least = errors.iter().copied().reduce(f64::min);
+    match (least, errors.iter().copied().reduce(f64::max)) {
+        (Some(least), Some(most)) if errors.len() > 1 => {
+            format!(" ({} to {} from round to round)", percent(least), percent(most))
+        }
+        _ => String::new(),
     }
 }
 
@@ -142,7 +164,7 @@ fn unexplained(was: &str, causes: &[Explained], results: &[ArmResult]) -> String
     let tried = results.iter().filter(|arm| arm.effect != Effect::NotTried).count();
     format!(
         "{was}. None of {tried} changes took the error away: {} ruled out, {} still possible. A \
-         longer explanation (`--at-most`, `--repeats`) narrows the intervals.",
+         longer explanation (`--at-most`, `--rounds`) narrows the intervals.",
         list(of(Finding::Refuted)),
         list([of(Finding::Contradicted), of(Finding::Open)].concat())
     )

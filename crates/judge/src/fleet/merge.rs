@@ -203,6 +203,7 @@ mod tests {
             verdict,
             reason: "because".to_owned(),
             worst_error: Some(Interval { value: 0.02, low: 0.01, high: 0.03 }),
+            errors: Vec::new(),
             jain: None,
             total_rate: Some(rate),
             needs_s: None,

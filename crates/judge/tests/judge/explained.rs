@@ -65,6 +65,7 @@ fn explained(shares: &[[f64; 4]]) -> (Explanation, Vec<Prediction>) {
     let question = Question {
         promise: 0,
         was_broken: true,
+        looks: 1,
         suspects: &judged.causes,
         predictions: &predictions,
     };
@@ -125,6 +126,69 @@ fn an_error_that_did_not_come_back_confirms_nothing() {
     let (found, _) = explained(&[KEPT, KEPT, KEPT]);
     assert!(found.causes.iter().all(|cause| cause.finding != Finding::Confirmed), "{found:#?}");
     assert!(found.sentence.contains("did not come back"), "{}", found.sentence);
+}
+
+/// A run with one trial an arm and one repeat a round.
+fn rounds(arms: &[&[[f64; 4]]]) -> Run {
+    let mut all = recorded();
+    all.manifest.trials.clear();
+    all.samples.clear();
+    for shares in arms {
+        let mut each = shares.iter().map(|shares| scenario(shares).run());
+        let mut one = each.next().unwrap();
+        for mut other in each {
+            one.manifest.trials[0].repeats.append(&mut other.manifest.trials[0].repeats);
+            one.samples[0].append(&mut other.samples[0]);
+        }
+        all.manifest.trials.append(&mut one.manifest.trials);
+        all.samples.append(&mut one.samples);
+    }
+    all
+}
+
+/// The lightest group gets twice its share in one round and a third in the next.
+fn unsteady(round: usize) -> [f64; 4] {
+    match round % 3 {
+        0 => [2.2 / 15.0, 1.5 / 15.0, 3.8 / 15.0, 7.5 / 15.0],
+        1 => [0.3 / 15.0, 2.4 / 15.0, 4.3 / 15.0, 8.0 / 15.0],
+        _ => [1.4 / 15.0, 2.6 / 15.0, 4.0 / 15.0, 7.0 / 15.0],
+    }
+}
+
+fn explained_rounds(changed: &[[f64; 4]], looks: usize) -> Explanation {
+    let unchanged: Vec<[f64; 4]> = (0..changed.len()).map(unsteady).collect();
+    let judged = recorded().promise();
+    let predictions = predict(&recorded().manifest.trials[0], &judged, &arms());
+    let again = rounds(&[&unchanged, changed, &unchanged]).judge();
+    assert_ne!(again.trials[0].promises[0].verdict, Verdict::Broken);
+    let question = Question {
+        promise: 0,
+        was_broken: true,
+        looks,
+        suspects: &judged.causes,
+        predictions: &predictions,
+    };
+    explain(&again, question, &arms()).unwrap()
+}
+
+#[test]
+fn what_every_round_shows_confirms_where_no_interval_over_all_rounds_could() {
+    let found = explained_rounds(&[KEPT; 5], 6);
+    let rounds = found.arms[0].rounds.unwrap();
+    assert_eq!((rounds.rounds, rounds.within), (5, 5), "{rounds:?}");
+    assert_eq!(found.arms[0].effect, Effect::Cured, "{found:#?}");
+    assert_eq!(finding(&found, "C-TAG-CAP"), Finding::Confirmed);
+    assert_eq!(found.arms[1].effect, Effect::Unmoved);
+    assert!(found.sentence.contains("from round to round"), "{}", found.sentence);
+}
+
+#[test]
+fn a_change_that_is_unsteady_itself_is_left_open_and_asks_for_more() {
+    let changed: Vec<[f64; 4]> = (1..5).map(unsteady).collect();
+    let found = explained_rounds(&changed, 6);
+    assert_eq!(found.arms[0].effect, Effect::Open, "{found:#?}");
+    assert!(found.arms[0].effect.may_change());
+    assert_ne!(finding(&found, "C-TAG-CAP"), Finding::Confirmed);
 }
 
 #[test]

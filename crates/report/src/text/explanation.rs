@@ -3,6 +3,7 @@
 use assay_judge::{Effect, Explanation, Finding};
 
 use super::layout::wrap;
+use crate::number::percent;
 use crate::wording;
 
 /// The changes with their effects, the causes, and the sentence.
@@ -14,7 +15,12 @@ pub(crate) fn render(found: &Explanation, width: usize) -> String {
     lines.extend(wrap(&format!("unchanged: {}, error {unchanged}", found.measure), width, "  "));
     for arm in &found.arms {
         let error = arm.error.map_or_else(|| arm.reason.clone(), wording::error_interval);
-        let line = format!("{}: {}, error {error}", arm.change, effect(arm.effect));
+        let left = arm.rounds.map_or_else(String::new, |rounds| {
+            let [left, low, high] =
+                [rounds.left, rounds.low, rounds.high].map(|part| percent(part, 0));
+            format!("; {left} % of it left round by round ({low} to {high} %)")
+        });
+        let line = format!("{}: {}, error {error}{left}", arm.change, effect(arm.effect));
         lines.extend(wrap(&line, width, "    "));
     }
     lines.push(String::new());

@@ -130,6 +130,7 @@ fn judged(shape: &Shape) -> TrialJudgement {
         verdict: shape.verdict,
         reason: reason(shape, worst),
         worst_error: Some(Interval { value: worst, low: worst * 0.9, high: worst * 1.1 + 0.004 }),
+        errors: Vec::new(),
         jain: Some(1.0 - worst * worst * 0.1),
         total_rate: Some(RATE),
         needs_repeats: None,

@@ -35,6 +35,7 @@ fn promise(measure: &str, groups: Vec<GroupJudgement>) -> PromiseJudgement {
         verdict: Verdict::worst(groups.iter().map(|group| group.verdict)),
         reason: "too early to tell".to_owned(),
         worst_error: None,
+        errors: Vec::new(),
         jain: None,
         total_rate: None,
         needs_s: None,

@@ -1,0 +1,137 @@
+//! What became of the error.
+
+use serde::{Deserialize, Serialize};
+
+use super::law::ABOUT;
+use super::rounds::{Rounds, typical};
+use crate::causes::may_follow_from_others;
+use crate::judgement::{PromiseJudgement, Verdict};
+
+/// What became of the error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// The promise was kept, or at least the error is within the margin.
+    Cured,
+    /// Surely less than unchanged.
+    Lessened,
+    /// Neither surely less nor surely more, and about the same.
+    Unmoved,
+    /// Surely more than unchanged.
+    Worsened,
+    /// The intervals leave it open.
+    Open,
+    /// No number, or a gate failed.
+    Void,
+    /// Could not be tried.
+    NotTried,
+}
+
+impl Effect {
+    /// Whether more rounds may still tell.
+    #[must_use]
+    pub const fn may_change(self) -> bool {
+        matches!(self, Self::Open | Self::Void)
+    }
+}
+
+/// The unchanged trial, measured again.
+pub(super) struct Base<'j> {
+    pub(super) judged: &'j PromiseJudgement,
+    pub(super) was_broken: bool,
+    /// How often the question may be asked.
+    pub(super) looks: usize,
+}
+
+impl Base<'_> {
+    /// Whether there is an error to take away: surely, or by its size where it was surely there
+    /// when the run that is explained was judged.
+    pub(super) fn is_bad(&self) -> bool {
+        match self.judged.verdict {
+            Verdict::Broken => true,
+            Verdict::Undecided => self.was_broken && self.size() > self.judged.within,
+            Verdict::Void => {
+                has_numbers(self.judged) && self.was_broken && self.size() > self.judged.within
+            }
+            Verdict::Kept => false,
+        }
+    }
+
+    /// The error of most rounds, or that of all together.
+    fn size(&self) -> f64 {
+        let all = || self.judged.worst_error.map_or(0.0, |error| error.value);
+        typical(&self.judged.errors).unwrap_or_else(all)
+    }
+
+    /// The arm's rounds beside those of the unchanged trial.
+    pub(super) fn rounds(&self, judged: &PromiseJudgement) -> Option<Rounds> {
+        Rounds::of(&self.judged.errors, &judged.errors, self.judged.within, self.looks)
+    }
+
+    /// What became of the error in this trial.
+    pub(super) fn effect(&self, judged: &PromiseJudgement) -> Effect {
+        // A gate that voided the unchanged trial and lets this one pass is all there is to see.
+        if self.judged.verdict == Verdict::Void && judged.verdict == Verdict::Kept {
+            return Effect::Cured;
+        }
+        if !has_numbers(judged) {
+            return Effect::Void;
+        }
+        match self.rounds(judged) {
+            Some(rounds) => self.by_rounds(judged, &rounds),
+            None => self.by_intervals(judged),
+        }
+    }
+
+    fn by_rounds(&self, judged: &PromiseJudgement, rounds: &Rounds) -> Effect {
+        let within = judged.worst_error.is_some_and(|error| error.value <= self.judged.within);
+        // Of an unchanged trial that was void or kept the figure says nothing.
+        if !self.is_bad() {
+            Effect::Open
+        } else if rounds.less() {
+            match within && judged.verdict != Verdict::Void {
+                true => Effect::Cured,
+                false => Effect::Lessened,
+            }
+        } else if rounds.more() {
+            Effect::Worsened
+        } else if rounds.same() {
+            Effect::Unmoved
+        } else {
+            Effect::Open
+        }
+    }
+
+    /// The same where only all rounds together have an error.
+    fn by_intervals(&self, judged: &PromiseJudgement) -> Effect {
+        let (Some(before), Some(after)) = (self.judged.worst_error, judged.worst_error) else {
+            return Effect::Void;
+        };
+        let bad = self.is_bad();
+        let surely = self.judged.verdict == Verdict::Broken;
+        let within = self.judged.within;
+        // Unchanged it is surely broken, or was before and its value still is: then what is kept by
+        // an interval that leaves that value out is another state of affairs.
+        let below = after.high < if surely { before.low } else { before.value / ABOUT };
+        if bad && below && (judged.verdict == Verdict::Kept || after.value <= within) {
+            Effect::Cured
+        } else if surely && below {
+            Effect::Lessened
+        } else if surely && after.low > before.high {
+            Effect::Worsened
+        } else if bad && after.value > before.value / ABOUT && after.value < before.value * ABOUT {
+            Effect::Unmoved
+        } else {
+            Effect::Open
+        }
+    }
+}
+
+/// Whether the numbers of a trial mean something: no gate failed, or only such as a broken share
+/// fails by itself, shares that never settle and a queue that runs dry.
+fn has_numbers(judged: &PromiseJudgement) -> bool {
+    judged.worst_error.is_some()
+        && (judged.verdict != Verdict::Void
+            || (!judged.causes.is_empty()
+                && judged.causes.iter().all(|cause| may_follow_from_others(&cause.code))))
+}
