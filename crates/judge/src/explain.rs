@@ -119,6 +119,19 @@ pub struct Explanation {
     pub sentence: String,
 }
 
+impl Explanation {
+    /// Whether more rounds would add nothing: one cause is known, or nothing came back to be
+    /// explained. Several that are confirmed may still be told apart by changes that are open, and
+    /// what is proven of the trial may follow from a cause that is open.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        let confirmed = self.causes.iter().filter(|cause| cause.finding == Finding::Confirmed);
+        self.verdict == Verdict::Kept
+            || confirmed.count() == 1
+            || self.causes.first().is_some_and(|cause| rank(cause) == 0)
+    }
+}
+
 /// Why a cause cannot be behind this promise of a trial, whatever is tried; `None` where it can.
 #[must_use]
 pub fn excluded(code: &str, trial: &TrialRecord, judged: &PromiseJudgement) -> Option<String> {

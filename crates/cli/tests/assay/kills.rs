@@ -92,14 +92,16 @@ fn kill_again_and_again(work: Work, kills: usize) {
     let mut draw = Draw::new(seed, whole);
     let mut phases: BTreeMap<Phase, usize> = BTreeMap::new();
     let mut killed = 0;
-    // A work that is over before its instant comes is none of the kills.
+    // A work that is over before its instant comes is none of the kills. A phase that passes quickly
+    // may be missed as often as was asked for, and is then tried again.
     for number in 0..3 * kills {
-        if killed == kills {
+        if killed >= kills && draw.missing().is_empty() {
             break;
         }
         let round = draw.round();
         if let Some(phase) = all.round(number, &round) {
             killed += 1;
+            draw.hit(phase);
             *phases.entry(phase).or_default() += 1;
         }
     }
@@ -107,10 +109,9 @@ fn kill_again_and_again(work: Work, kills: usize) {
     let summary = format!("{killed} in {seconds} s: {phases:?}; restores: {:?}", all.restores);
     writeln!(all.record, "{summary}").unwrap();
     eprintln!("{}, seed {seed}: {summary}", work.name());
-    assert_eq!(killed, kills, "seed {seed}: too many were over before they were killed");
-    for phase in draw.phases() {
-        assert!(phases.contains_key(&phase), "seed {seed}: no kill in {phase:?}: {phases:?}");
-    }
+    assert!(killed >= kills, "seed {seed}: too many were over before they were killed");
+    let missing = draw.missing();
+    assert!(missing.is_empty(), "seed {seed}: no kill in {missing:?}: {phases:?}");
 }
 
 impl Kills {

@@ -178,6 +178,7 @@ fn what_every_round_shows_confirms_where_no_interval_over_all_rounds_could() {
     assert_eq!((rounds.rounds, rounds.within), (5, 5), "{rounds:?}");
     assert_eq!(found.arms[0].effect, Effect::Cured, "{found:#?}");
     assert_eq!(finding(&found, "C-TAG-CAP"), Finding::Confirmed);
+    assert!(found.is_settled());
     assert_eq!(found.arms[1].effect, Effect::Unmoved);
     assert!(found.sentence.contains("from round to round"), "{}", found.sentence);
 }
@@ -189,6 +190,7 @@ fn a_change_that_is_unsteady_itself_is_left_open_and_asks_for_more() {
     assert_eq!(found.arms[0].effect, Effect::Open, "{found:#?}");
     assert!(found.arms[0].effect.may_change());
     assert_ne!(finding(&found, "C-TAG-CAP"), Finding::Confirmed);
+    assert!(!found.is_settled());
 }
 
 #[test]

@@ -185,20 +185,33 @@
 
   function drawAll() { places.forEach(draw); }
 
+  // One figure at a time, and the screen is painted in between: the first is to be seen while the
+  // others are still to be drawn. A tab in the background paints nothing and goes on by the clock.
+  function afterPainting(then) {
+    var gone = false;
+    function go() { if (!gone) { gone = true; setTimeout(then, 0); } }
+    requestAnimationFrame(go);
+    setTimeout(go, 100);
+  }
+
   function drawNext() {
-    var next = places.find(function (place) { return !place.dataset.drawn; });
-    if (next) { draw(next).then(function () { setTimeout(drawNext, 0); }); }
+    var left = places.filter(function (place) { return !place.dataset.drawn; });
+    var next = left.find(function (place) { return place.dataset.near; }) || left[0];
+    if (next) { draw(next).then(function () { afterPainting(drawNext); }); }
   }
 
   if ("IntersectionObserver" in window) {
+    var started = false;
     var near = new IntersectionObserver(function (entries) {
       entries.forEach(function (entry) {
-        if (entry.isIntersecting) { near.unobserve(entry.target); draw(entry.target); }
+        if (entry.isIntersecting) { near.unobserve(entry.target); entry.target.dataset.near = "yes"; }
       });
+      if (!started) { started = true; drawNext(); }
     }, { rootMargin: "300px 0px" });
     places.forEach(function (place) { near.observe(place); });
+  } else {
+    drawNext();
   }
-  setTimeout(drawNext, 50);
 
   window.addEventListener("beforeprint", function () {
     document.querySelectorAll("details").forEach(function (one) { one.open = true; });

@@ -1,7 +1,6 @@
 //! The repeats of an explanation in their order: as many rounds as it takes, and no more.
 
 use assay_engine::{Course, Failure, Turn};
-use assay_judge::{Explanation, Finding, Verdict};
 use assay_plan::{Plan, Slot};
 use assay_record::{Manifest, Run, RunFolder};
 
@@ -85,7 +84,7 @@ impl<'a> Rounds<'a> {
         let Ok(run) = Run::load(self.folder.path()) else { return false };
         let judgement = assay_judge::judge(&run.manifest, &run.samples);
         let Some(found) = self.asked.answer(&judgement, &self.refused) else { return false };
-        if is_known(&found) {
+        if found.is_settled() {
             return true;
         }
         for (trial, rest) in self.plan.trials.iter().zip(&mut self.rest).skip(1) {
@@ -95,12 +94,6 @@ impl<'a> Rounds<'a> {
         }
         self.rest.iter().skip(1).all(|rest| *rest)
     }
-}
-
-/// Whether more rounds would add nothing: a cause is known, or nothing came back to be explained.
-fn is_known(found: &Explanation) -> bool {
-    let first = found.causes.first().map(|cause| cause.finding);
-    found.verdict == Verdict::Kept || matches!(first, Some(Finding::Proven | Finding::Confirmed))
 }
 
 impl Course for Rounds<'_> {

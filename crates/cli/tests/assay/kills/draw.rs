@@ -2,7 +2,7 @@
 //! in each phase, the others between two marks of its progress, so that what passes quickly is met
 //! as often as what takes long.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rand::rngs::SmallRng;
@@ -50,6 +50,8 @@ pub(super) struct Whole {
 pub(super) struct Draw {
     random: SmallRng,
     whole: Whole,
+    /// Phases in which nothing was killed yet.
+    missing: BTreeSet<Phase>,
 }
 
 /// The seed from the environment, or a new one.
@@ -65,12 +67,18 @@ pub(super) fn seed() -> u64 {
 
 impl Draw {
     pub(super) fn new(seed: u64, whole: Whole) -> Self {
-        Self { random: SmallRng::seed_from_u64(seed), whole }
+        let missing = whole.phases.keys().copied().collect();
+        Self { random: SmallRng::seed_from_u64(seed), whole, missing }
     }
 
-    /// The phases in which a work of this kind can be killed.
-    pub(super) fn phases(&self) -> impl Iterator<Item = Phase> {
-        self.whole.phases.keys().copied()
+    /// A kill came in this phase.
+    pub(super) fn hit(&mut self, phase: Phase) {
+        self.missing.remove(&phase);
+    }
+
+    /// The phases in which a work of this kind can be killed, and was not yet.
+    pub(super) fn missing(&self) -> &BTreeSet<Phase> {
+        &self.missing
     }
 
     pub(super) fn round(&mut self) -> Round {
@@ -94,9 +102,12 @@ impl Draw {
         When::Time(self.whole.times[mark].mul_f64(self.random.random_range(0.0..part)))
     }
 
+    /// In one of the phases that are missing, while there are such.
     fn by_phase(&mut self) -> When {
-        let nth = self.random.random_range(0..self.whole.phases.len());
-        let (marks, length) = *self.whole.phases.values().nth(nth).unwrap();
+        let wanted = |phase: &Phase| self.missing.is_empty() || self.missing.contains(phase);
+        let phases = self.whole.phases.iter().filter(|(phase, _)| wanted(phase));
+        let all: Vec<(usize, Duration)> = phases.map(|(_, place)| *place).collect();
+        let (marks, length) = all[self.random.random_range(0..all.len())];
         When::After { marks, pause: length.mul_f64(self.random.random_range(0.0..0.9)) }
     }
 
