@@ -181,8 +181,8 @@ pub fn explain(judgement: &Judgement, question: Question<'_>, arms: &[Arm]) -> O
         .map(|arm| {
             let mut result = result(arm, &base, judged(arm));
             let said = question.predictions.iter().filter(|one| one.arm == arm.name);
-            let value = base.judged.worst_error.map_or(0.0, |error| error.value);
-            let of = |one| Scored::of(one, value, base.judged.within, result.error);
+            let of =
+                |one| Scored::of(one, base.size(), base.judged.within, result.error, result.rounds);
             result.laws = if base.is_bad() { said.map(of).collect() } else { Vec::new() };
             result
         })
@@ -282,7 +282,7 @@ fn tested(code: &str, results: &[ArmResult]) -> Explained {
     let laws = || results.iter().flat_map(|arm| arm.laws.iter().map(move |law| (arm, law)));
     let wrong: Vec<String> = laws()
         .filter(|(_, law)| law.cause == code && law.right == Some(false))
-        .map(|(arm, law)| format!("{}: {}", arm.change, law.line(arm.error)))
+        .map(|(arm, law)| format!("{}: {}", arm.change, law.line()))
         .collect();
     let finding = if arms.iter().any(|arm| helped(&arm)) {
         if wrong.is_empty() { Finding::Confirmed } else { Finding::Contradicted }

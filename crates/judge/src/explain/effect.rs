@@ -49,18 +49,22 @@ impl Base<'_> {
     pub(super) fn is_bad(&self) -> bool {
         match self.judged.verdict {
             Verdict::Broken => true,
-            Verdict::Undecided => self.was_broken && self.size() > self.judged.within,
-            Verdict::Void => {
-                has_numbers(self.judged) && self.was_broken && self.size() > self.judged.within
-            }
+            Verdict::Undecided => self.was_broken && self.is_off(),
+            Verdict::Void => self.was_broken && has_numbers(self.judged) && self.is_off(),
             Verdict::Kept => false,
         }
     }
 
+    /// Whether most rounds are off by more than the margin; a logarithm and its exponential are not
+    /// exact.
+    fn is_off(&self) -> bool {
+        self.size() > self.judged.within * (1.0 + 1e-9)
+    }
+
     /// The error of most rounds, or that of all together.
-    fn size(&self) -> f64 {
+    pub(super) fn size(&self) -> f64 {
         let all = || self.judged.worst_error.map_or(0.0, |error| error.value);
-        typical(&self.judged.errors).unwrap_or_else(all)
+        typical(&self.judged.errors, self.judged.within).unwrap_or_else(all)
     }
 
     /// The arm's rounds beside those of the unchanged trial.

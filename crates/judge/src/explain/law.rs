@@ -155,7 +155,8 @@ fn of(circumstances: &Circumstances, code: &str, arm: &Arm) -> Option<(Expect, S
             | "C-LOW-LATENCY"
             | "C-SLICE-IDLE"
             | "C-SHORT-RUN"
-            | "C-SCHEDULER-CEILING",
+            | "C-SCHEDULER-CEILING"
+            | "C-CPU",
             "requests",
         )
         | ("C-REQUEST-POOL" | "C-TAG-CAP" | "C-INJECTION" | "C-DEVICE-QUEUE", "rotational")

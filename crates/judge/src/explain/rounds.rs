@@ -63,9 +63,10 @@ impl Rounds {
     }
 }
 
-/// The error that most rounds had: the geometric mean, which no single round makes large.
-pub(super) fn typical(errors: &[f64]) -> Option<f64> {
-    let logs: Vec<f64> = errors.iter().map(|error| error.max(f64::MIN_POSITIVE).ln()).collect();
+/// The error that most rounds had: the geometric mean, which no single round makes large. One
+/// within the margin counts as the margin here too.
+pub(super) fn typical(errors: &[f64], within: f64) -> Option<f64> {
+    let logs: Vec<f64> = errors.iter().map(|error| error.max(within).ln()).collect();
     Spread::of(&logs).map(|spread| spread.mean.exp())
 }
 
@@ -117,7 +118,7 @@ mod tests {
     fn one_round_shows_nothing() {
         assert_eq!(Rounds::of(&[0.5], &[0.1], 0.1, 1), None);
         assert_eq!(Rounds::of(&[], &[0.1, 0.1], 0.1, 1), None);
-        assert!((typical(&[0.01, 1.0]).unwrap() - 0.1).abs() < 1e-12);
-        assert_eq!(typical(&[]), None);
+        assert!((typical(&[0.01, 0.4, 1.6], 0.1).unwrap() - 0.4).abs() < 1e-12);
+        assert_eq!(typical(&[], 0.1), None);
     }
 }

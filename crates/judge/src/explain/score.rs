@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::law::Prediction;
+use super::law::{Expect, Prediction};
+use super::rounds::Rounds;
 use crate::judgement::Interval;
 use crate::wording::percent;
 
@@ -19,6 +20,9 @@ pub struct Scored {
     pub low: f64,
     /// The largest error that it allows.
     pub high: f64,
+    /// The error that was measured with the change: of all rounds together where it was to vanish,
+    /// round by round where it was to become a part of what it is unchanged.
+    pub measured: Option<Interval>,
     /// Whether it was right; `None` where the measured interval leaves it open.
     pub right: Option<bool>,
 }
@@ -29,9 +33,19 @@ impl Scored {
         prediction: &Prediction,
         base: f64,
         within: f64,
-        measured: Option<Interval>,
+        error: Option<Interval>,
+        rounds: Option<Rounds>,
     ) -> Self {
         let (low, high) = prediction.expect.range(base, within);
+        let part = |rounds: Rounds| Interval {
+            value: rounds.left * base,
+            low: rounds.low * base,
+            high: rounds.high * base,
+        };
+        let measured = match prediction.expect {
+            Expect::Vanishes => error,
+            Expect::Times { .. } => rounds.map(part).or(error),
+        };
         let right = measured.and_then(|seen| {
             let inside = (low..=high).contains(&seen.value);
             let apart = seen.low > high || seen.high < low;
@@ -48,13 +62,14 @@ impl Scored {
             says: prediction.expect.says(within),
             low,
             high,
+            measured,
             right,
         }
     }
 
     /// One line for people.
-    pub(super) fn line(&self, measured: Option<Interval>) -> String {
-        let measured = measured.map_or_else(|| "?".to_owned(), |seen| percent(seen.value));
+    pub(super) fn line(&self) -> String {
+        let measured = self.measured.map_or_else(|| "?".to_owned(), |seen| percent(seen.value));
         let right = match self.right {
             Some(true) => "right",
             Some(false) => "wrong",

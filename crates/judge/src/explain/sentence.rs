@@ -33,7 +33,7 @@ fn of_rounds(rounds: &Rounds) -> String {
 /// The same, with what the law of this cause said before.
 pub(super) fn of_tested(code: &str, arm: &ArmResult) -> String {
     let law = arm.laws.iter().find(|law| law.cause == code);
-    law.map_or_else(|| of_arm(arm), |law| format!("{}; {}", of_arm(arm), law.line(arm.error)))
+    law.map_or_else(|| of_arm(arm), |law| format!("{}; {}", of_arm(arm), law.line()))
 }
 
 /// The sentence that ends an explanation.
