@@ -292,7 +292,7 @@ fn tested(code: &str, results: &[ArmResult]) -> Explained {
         Finding::Open
     };
     let evidence = match arms.is_empty() {
-        true => vec!["no intervention on this host tests it".to_owned()],
+        true => vec!["nothing that was tried tests it".to_owned()],
         false => arms.iter().map(|arm| sentence::of_tested(code, arm)).collect(),
     };
     let evidence = match finding {

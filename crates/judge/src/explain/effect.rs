@@ -74,8 +74,10 @@ impl Base<'_> {
 
     /// What became of the error in this trial.
     pub(super) fn effect(&self, judged: &PromiseJudgement) -> Effect {
-        // A gate that voided the unchanged trial and lets this one pass is all there is to see.
-        if self.judged.verdict == Verdict::Void && judged.verdict == Verdict::Kept {
+        // A gate that voided the unchanged trial and lets this one pass is all there is to see,
+        // unless the errors of both can be compared.
+        let void = self.judged.verdict == Verdict::Void;
+        if void && judged.verdict == Verdict::Kept && !self.is_bad() {
             return Effect::Cured;
         }
         if !has_numbers(judged) {

@@ -49,8 +49,15 @@ impl Scored {
         let right = measured.and_then(|seen| {
             let inside = (low..=high).contains(&seen.value);
             let apart = seen.low > high || seen.high < low;
+            // Surely changed, and by its estimate the way that the law does not allow.
+            let surely = rounds.is_some_and(|rounds| match prediction.expect {
+                Expect::Vanishes => false,
+                Expect::Times { low, high } => {
+                    (rounds.less() && rounds.left < low) || (rounds.more() && rounds.left > high)
+                }
+            });
             // A value inside with an interval that reaches far out says as little as one outside.
-            match (inside, apart) {
+            match (inside, apart || surely) {
                 (true, _) => Some(true),
                 (false, true) => Some(false),
                 (false, false) => None,
