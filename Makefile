@@ -21,6 +21,7 @@ test: setup
 check: setup
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	@scripts/check-static
 
 # Peers to be compared with, each where it is given: PEER_GRAPH500=omp-csr PEER_FILEBENCH=filebench
 # PEER_YCSB=bin/ycsb PEER_PARSEC=FOLDER PEER_MULTICHASE=FOLDER PEER_STREAM=stream

@@ -174,8 +174,11 @@ pub fn become_real_time() -> Result<(), Error> {
     Err(Error::new("sched_setscheduler", Path::new("/proc/self"), &cause))
 }
 
+/// By its number, because musl's `sched_setscheduler` only says ENOSYS: POSIX means a process by it,
+/// and the kernel a thread.
 fn set_policy(policy: i32, priority: i32) -> bool {
-    let parameters = libc::sched_param { sched_priority: priority };
-    // SAFETY: pid 0 is the calling thread and `parameters` lives through the call.
-    unsafe { libc::sched_setscheduler(0, policy, &parameters) == 0 }
+    // `struct sched_param` of include/uapi/linux/sched/types.h has this one member.
+    let parameters: libc::c_int = priority;
+    // SAFETY: pid 0 is the calling thread, and `parameters` is read within the call only.
+    unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const parameters) == 0 }
 }
