@@ -136,18 +136,6 @@ pub(crate) fn spreads(promise: &FleetPromise) -> Vec<SpreadRow> {
     rows
 }
 
-/// A promise in words.
-pub(crate) fn says(promise: &FleetPromise) -> String {
-    let to = promise.to.as_ref().map(|to| format!(" {to}")).unwrap_or_default();
-    format!(
-        "{} is {}{to}, within {} %, at {} % confidence",
-        promise.measure,
-        promise.is.replace('_', " "),
-        number::plain(promise.within * 100.0),
-        number::plain(promise.confidence * 100.0)
-    )
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use std::collections::BTreeMap;

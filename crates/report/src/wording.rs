@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use assay_judge::{GroupJudgement, Interval, PromiseJudgement, TrialJudgement, Verdict};
+use assay_judge::{
+    FleetPromise, GroupJudgement, Interval, PromiseJudgement, TrialJudgement, Verdict,
+};
 use serde_json::Value;
 
 use crate::number::{self, Unit};
@@ -98,19 +100,29 @@ pub(crate) fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
 
 /// A promise as a sentence fragment: what, in which relation, within what margin.
 pub(crate) fn promise(promise: &PromiseJudgement) -> String {
-    let relation = match (promise.is.as_str(), promise.to.as_deref()) {
+    let to = promise.to.as_deref();
+    promised(&promise.measure, &promise.is, to, promise.within, promise.confidence)
+}
+
+/// The same of a promise that many hosts were judged by.
+pub(crate) fn fleet_promise(promise: &FleetPromise) -> String {
+    let to = promise.to.as_deref();
+    promised(&promise.measure, &promise.is, to, promise.within, promise.confidence)
+}
+
+fn promised(measure: &str, is: &str, to: Option<&str>, within: f64, confidence: f64) -> String {
+    let relation = match (is, to) {
         ("proportional", Some(knob)) => format!("proportional to {knob}"),
         ("equal", _) => "equal for all groups".to_owned(),
-        ("at_most", Some(bound)) => format!("at most {}", limit(&promise.measure, bound)),
-        ("at_least", Some(bound)) => format!("at least {}", limit(&promise.measure, bound)),
+        ("at_most", Some(bound)) => format!("at most {}", limit(measure, bound)),
+        ("at_least", Some(bound)) => format!("at least {}", limit(measure, bound)),
         (other, Some(to)) => format!("{other} {to}"),
         (other, None) => other.to_owned(),
     };
     format!(
-        "{} {relation}, within {} %, at {} % confidence",
-        promise.measure,
-        number::plain(promise.within * 100.0),
-        number::plain(promise.confidence * 100.0)
+        "{measure} {relation}, within {} %, at {} % confidence",
+        number::plain(within * 100.0),
+        number::plain(confidence * 100.0)
     )
 }
 

@@ -4,7 +4,7 @@ use assay_judge::{FleetComparison, FleetJudgement, FleetTrial};
 use minijinja::Value as Markup;
 use serde::Serialize;
 
-use super::{HostRow, SpreadRow, figure, says, spreads};
+use super::{HostRow, SpreadRow, figure, spreads};
 use crate::error::Error;
 use crate::figure::Figure;
 use crate::number;
@@ -123,7 +123,7 @@ impl TrialView {
                 reason: wording::sentence(&host.reason),
             });
             Ok(PromiseView {
-                says: says(promise),
+                says: wording::fleet_promise(promise),
                 verdict: wording::verdict(promise.verdict),
                 mark: wording::mark(promise.verdict),
                 figure: figure::errors(format!("{anchor}-errors-{}", index + 1), promise)?,

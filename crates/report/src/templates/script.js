@@ -200,18 +200,20 @@
     if (next) { draw(next).then(function () { afterPainting(drawNext); }); }
   }
 
+  var started = false;
+  function start() { if (!started) { started = true; drawNext(); } }
+
+  // What is near is known once the page is laid out; a tab in the background is not.
   if ("IntersectionObserver" in window) {
-    var started = false;
     var near = new IntersectionObserver(function (entries) {
       entries.forEach(function (entry) {
         if (entry.isIntersecting) { near.unobserve(entry.target); entry.target.dataset.near = "yes"; }
       });
-      if (!started) { started = true; drawNext(); }
+      start();
     }, { rootMargin: "300px 0px" });
     places.forEach(function (place) { near.observe(place); });
-  } else {
-    drawNext();
   }
+  setTimeout(start, 50);
 
   window.addEventListener("beforeprint", function () {
     document.querySelectorAll("details").forEach(function (one) { one.open = true; });

@@ -6,7 +6,7 @@ use super::NARROWEST;
 use super::layout::{Align, Column, table, wrap};
 use super::paint::Paint;
 use super::trial::heading;
-use crate::fleet::{HostRow, SpreadRow, says, spreads};
+use crate::fleet::{HostRow, SpreadRow, spreads};
 use crate::wording;
 
 /// Reasons of more hosts than this are in the page and in fleet-verdict.json.
@@ -108,7 +108,8 @@ fn trial_lines(trial: &FleetTrial, width: usize, paint: Paint) -> Vec<String> {
 
 fn promise_lines(promise: &FleetPromise, width: usize, paint: Paint) -> Vec<String> {
     let verdict = wording::verdict(promise.verdict);
-    let mut lines = wrap(&format!("  {}: {verdict}", says(promise)), width, "    ");
+    let mut lines =
+        wrap(&format!("  {}: {verdict}", wording::fleet_promise(promise)), width, "    ");
     let not_kept = promise.hosts.iter().filter(|host| host.verdict != Verdict::Kept);
     for host in not_kept.take(REASONS) {
         let said = format!("  {} {}: {}", host.node, wording::verdict(host.verdict), host.reason);
@@ -150,7 +151,7 @@ mod tests {
             "broken\n  Broken on 1 of 3 hosts (beta)",
             "gamma: its node failed",
             "kernel differs: 1 host: 6.1.0; beta: 6.12.0",
-            "io.bytes is proportional io.weight, within 10 %",
+            "io.bytes proportional to io.weight, within 10 %",
             "not available: Slurm's accounting: it is disabled",
         ] {
             assert!(text.contains(said), "`{said}` in\n{text}");
