@@ -87,27 +87,31 @@ fn carry_out(arguments: &ExplainArguments) -> Result<Code, Code> {
     };
     request.folder.write_json("explain.json", &found).map_err(|error| refuse(&error))?;
     show(&found, &request.folder.file("explain.json"), arguments.json);
-    let known = found
-        .causes
-        .iter()
-        .any(|cause| matches!(cause.finding, Finding::Proven | Finding::Confirmed));
     Ok(match code(&finished, Some(Verdict::Kept)) {
-        Code::Kept if !known => Code::Undecided,
+        Code::Kept if !names_a_cause(&found) => Code::Undecided,
         other => other,
     })
 }
 
-/// What is going to be done, and how long it takes at least.
+fn names_a_cause(found: &Explanation) -> bool {
+    let known = |finding| matches!(finding, Finding::Proven | Finding::Confirmed);
+    found.causes.iter().any(|cause| known(cause.finding))
+}
+
+/// What is going to be done, and how long each part of it takes.
 fn announcement(target: &Target, trials: &[(String, Trial)], length: Length) -> String {
     let Length { least, most } = length;
     let rounds = match least == most {
         true => format!("{most} rounds"),
         false => format!("{least} to {most} rounds"),
     };
+    let changes = match trials.len().saturating_sub(1) {
+        1 => "1 change".to_owned(),
+        count => format!("{count} changes"),
+    };
     format!(
-        "trial {} with {} changes in {rounds}, at most {} s each",
+        "trial {} with {changes} in {rounds}, at most {} s each",
         target.number + 1,
-        trials.len().saturating_sub(1),
         trials.first().map_or(0, |(_, trial)| trial.at_most.as_secs())
     )
 }

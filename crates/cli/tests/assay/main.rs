@@ -13,6 +13,7 @@ mod cpu;
 mod delegated;
 mod drift;
 mod exec;
+mod explained;
 mod faults;
 mod fleet;
 mod full_disk;

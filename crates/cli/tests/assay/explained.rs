@@ -1,0 +1,58 @@
+//! `assay explain` on a real run: one thing is changed, round by round, until it is known.
+
+use std::path::Path;
+
+use assay_testbed::{Fault, skip};
+use serde_json::Value;
+
+use crate::bench::Bench;
+
+const TEST: &str = "explaining a pool of 32 requests";
+
+fn json(file: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
+}
+
+/// Sixteen groups want twice what the pool holds, and all but the heaviest starve in every round.
+#[test]
+fn more_requests_for_groups_that_starve_of_them_are_confirmed_round_by_round() {
+    let Some(bench) = Bench::on_host(TEST) else { return };
+    let assay = Path::new(env!("CARGO_BIN_EXE_assay"));
+    let faults = Fault::all().unwrap();
+    let fault = faults.iter().find(|fault| fault.name == "requests-32").unwrap();
+    let run = fault.inject(assay, bench.folder(), &|| false).unwrap();
+    if json(&run.join("verdict.json"))["trials"][0]["promises"][0]["verdict"] != "broken" {
+        skip(TEST, "the host was too busy for a verdict");
+        return;
+    }
+    let out = bench.path("explained");
+    let words = ["explain", run.to_str().unwrap(), "--only", "requests", "--at-most", "5s"];
+    let ended = bench.assay(words.into_iter().chain(["--out", out.to_str().unwrap()]));
+    bench.assert_host_is_as_before("after an explanation");
+    assert!(ended.stderr.contains("in 3 to 8 rounds"), "{}", ended.stderr);
+    let said = json(&out.join("predictions.json"));
+    assert!(said.as_array().unwrap().iter().any(|law| law["arm"] == "requests"), "{said:#}");
+    let found = json(&out.join("explain.json"));
+    let arm = &found["arms"][0];
+    assert_eq!(arm["name"], "requests", "{found:#}");
+    let manifest = json(&out.join("manifest.json"));
+    let rounds = |trial: usize| manifest["trials"][trial]["repeats"].as_array().unwrap().len();
+    assert!((3..=8).contains(&rounds(0)) && rounds(1) <= rounds(0), "{arm:#}");
+    if ["void", "kept"].iter().any(|verdict| found["verdict"] == *verdict) {
+        skip(TEST, &format!("a busy host: {}", found["sentence"]));
+        return;
+    }
+    assert_eq!(arm["rounds"]["rounds"], rounds(1), "{arm:#}");
+    assert!(arm["rounds"]["left"].as_f64().unwrap() < 1.0, "{arm:#}");
+    let sure = arm["rounds"]["high"].as_f64().unwrap() < 1.0;
+    assert_eq!(sure, arm["effect"] == "cured" || arm["effect"] == "lessened", "{arm:#}");
+    // What is sure ends the rounds, and what is not has had all of them.
+    assert!(sure || rounds(1) == 8, "{arm:#}");
+    let confirmed = found["causes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|one| one["code"] == "C-TAG-CAP" && one["finding"] == "confirmed");
+    assert_eq!(ended.status.code(), Some(if sure { 0 } else { 3 }), "{}", ended.stderr);
+    assert_eq!(sure, confirmed, "{found:#}");
+}
