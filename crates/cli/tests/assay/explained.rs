@@ -1,13 +1,17 @@
 //! `assay explain` on a real run: one thing is changed, round by round, until it is known.
 
 use std::path::Path;
+use std::time::Duration;
 
 use assay_testbed::{Fault, skip};
 use serde_json::Value;
 
 use crate::bench::Bench;
+use crate::running::Running;
 
 const TEST: &str = "explaining a pool of 32 requests";
+
+const LONGEST: Duration = Duration::from_secs(400);
 
 fn json(file: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
@@ -26,8 +30,11 @@ fn more_requests_for_groups_that_starve_of_them_are_confirmed_round_by_round() {
         return;
     }
     let out = bench.path("explained");
-    let words = ["explain", run.to_str().unwrap(), "--only", "requests", "--at-most", "5s"];
-    let ended = bench.assay(words.into_iter().chain(["--out", out.to_str().unwrap()]));
+    let mut command = bench.program();
+    command.arg("explain").arg(&run).args(["--only", "requests", "--at-most", "5s", "--out"]);
+    command.arg(&out);
+    // Eight rounds of two repeats, with all that is made before and taken back after each.
+    let ended = Running::start(command, bench.folder(), out.clone()).end(LONGEST);
     bench.assert_host_is_as_before("after an explanation");
     assert!(ended.stderr.contains("in 3 to 8 rounds"), "{}", ended.stderr);
     let said = json(&out.join("predictions.json"));
@@ -42,17 +49,17 @@ fn more_requests_for_groups_that_starve_of_them_are_confirmed_round_by_round() {
         skip(TEST, &format!("a busy host: {}", found["sentence"]));
         return;
     }
+    let known = ["proven", "confirmed"];
+    let causes = found["causes"].as_array().unwrap();
+    let named = causes.iter().any(|cause| known.iter().any(|known| cause["finding"] == *known));
+    assert_eq!(ended.status.code(), Some(if named { 0 } else { 3 }), "{}", ended.stderr);
+    if arm["effect"] == "void" {
+        skip(TEST, &format!("a busy host: {}", arm["reason"]));
+        return;
+    }
     assert_eq!(arm["rounds"]["rounds"], rounds(1), "{arm:#}");
-    assert!(arm["rounds"]["left"].as_f64().unwrap() < 1.0, "{arm:#}");
-    let sure = arm["rounds"]["high"].as_f64().unwrap() < 1.0;
-    assert_eq!(sure, arm["effect"] == "cured" || arm["effect"] == "lessened", "{arm:#}");
     // What is sure ends the rounds, and what is not has had all of them.
-    assert!(sure || rounds(1) == 8, "{arm:#}");
-    let confirmed = found["causes"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .any(|one| one["code"] == "C-TAG-CAP" && one["finding"] == "confirmed");
-    assert_eq!(ended.status.code(), Some(if sure { 0 } else { 3 }), "{}", ended.stderr);
-    assert_eq!(sure, confirmed, "{found:#}");
+    let helped = arm["effect"] == "cured" || arm["effect"] == "lessened";
+    assert!(!helped || arm["rounds"]["high"].as_f64().unwrap() < 1.0, "{arm:#}");
+    assert!(arm["effect"] != "open" || rounds(1) == 8, "{arm:#}");
 }
