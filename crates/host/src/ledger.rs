@@ -2,6 +2,7 @@
 //! made, so that it can be taken back even after SIGKILL at any instant (docs/safety.md).
 
 mod change;
+mod freezer;
 mod group;
 mod instant;
 mod inverse;

@@ -3,6 +3,10 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+/// How long a process that was killed may take to end. It ends when its I/O has ended, which on a
+/// disk that writes gigabytes back takes many seconds.
+pub(crate) const END_OF_KILLED: Duration = Duration::from_secs(30);
+
 /// Asks `done` again and again, more and more slowly, until it says yes or `limit` has passed.
 /// Says whether it said yes.
 pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {

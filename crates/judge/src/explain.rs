@@ -1,9 +1,10 @@
 //! From a run of interventions to a sentence that a person can act on.
 //!
 //! The trials of such a run differ in one thing each from the first, which is unchanged, and took
-//! turns with it. A change that takes the error away, or surely lessens it, confirms the causes that it was to test; one that leaves it where it was refutes them.
-//! Every cause says before the run what each change should do to the error; one that is wrong
-//! about a change contradicts what else speaks for it.
+//! turns with it. A change that takes the error away, or surely lessens it, confirms the causes
+//! that it was to test; one that leaves it where it was refutes them. Every cause says before the
+//! run what each change should do to the error; one that is wrong about a change contradicts what
+//! else speaks for it.
 
 mod circumstances;
 mod effect;

@@ -247,12 +247,8 @@ fn numbers(
 
 /// The largest error of any group in one repeat, of its totals alone.
 fn largest_error(grid: &Grid, quantity: Quantity, side: Side, expected: &[Expected]) -> f64 {
-    let totals = grid.totals();
-    let whole = match quantity {
-        Quantity::Share => totals.iter().sum(),
-        Quantity::Rate => grid.seconds(),
-    };
-    let each = totals.iter().zip(expected);
+    let whole = quantity.whole(grid);
+    let each = grid.totals().iter().zip(expected);
     each.map(|(total, expected)| side.error(total / whole, expected.share)).fold(0.0, f64::max)
 }
 

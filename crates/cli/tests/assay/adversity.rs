@@ -113,8 +113,7 @@ fn a_state_directory_that_cannot_be_written_is_refused_with_the_remedy() {
 /// A run killed in its window, and its ledger.
 fn killed(bench: &Bench) -> PathBuf {
     let run = run_until(bench, Moment::Run);
-    run.signal(Signal::KILL);
-    run.end(Duration::from_secs(10)).assert_killed();
+    run.kill();
     entries(&bench.path("state/ledger")).pop().unwrap()
 }
 
@@ -176,8 +175,7 @@ fn a_process_that_does_not_die_is_named_and_a_later_restore_ends_the_work() {
     let victim = processes_in(&bench.out()).pop().unwrap();
     fs::write(freezer.0.join("cgroup.procs"), victim.to_string()).unwrap();
     fs::write(freezer.0.join("freezer.state"), "FROZEN").unwrap();
-    run.signal(Signal::KILL);
-    run.end(Duration::from_secs(10)).assert_killed();
+    run.kill();
     let restored = bench.assay(["restore"]);
     restored.assert_code(6);
     restored.assert_says(&[
@@ -231,8 +229,7 @@ fn a_foreign_process_in_a_group_of_assay_is_ended_with_the_group() {
     };
     let mut foreign = Command::new("sleep").arg("60").spawn().unwrap();
     fs::write(group.join("cgroup.procs"), foreign.id().to_string()).unwrap();
-    run.signal(Signal::KILL);
-    run.end(Duration::from_secs(10)).assert_killed();
+    run.kill();
     bench.assay(["restore"]).assert_code(0);
     assert!(!foreign.wait().unwrap().success(), "it was ended with the group");
     bench.assert_host_is_as_before("restored with a foreign process inside");

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use crate::failure;
 use crate::halt::image_of;
 use crate::running::{Ended, Running, end_processes_in, processes_in};
 use assay_testbed::Picture;
@@ -43,6 +44,7 @@ impl Bench {
     }
 
     fn make(turn: Option<Turn>) -> Self {
+        failure::tell_at_once();
         let work = tempfile::Builder::new().prefix("assay-test-").tempdir().unwrap();
         // Tests of other users look in here too.
         fs::set_permissions(work.path(), fs::Permissions::from_mode(0o755)).unwrap();

@@ -95,8 +95,7 @@ fn conform_killed_at_any_instant_is_restored() {
             !entries(&bench.path("state").join("ledger")).is_empty()
         });
         std::thread::sleep(Duration::from_millis(instant));
-        running.signal(Signal::KILL);
-        running.end(Duration::from_secs(10)).assert_killed();
+        running.kill();
         bench.assay(["restore"]).assert_code(0);
         bench.assert_host_is_as_before(&format!("killed after {instant} ms and restored"));
     }
@@ -142,8 +141,7 @@ fn a_hierarchy_that_a_killed_conform_mounted_is_restored() {
             !entries(&bench.path("state").join("ledger")).is_empty()
         });
         std::thread::sleep(Duration::from_millis(instant));
-        running.signal(Signal::KILL);
-        running.end(Duration::from_secs(10)).assert_killed();
+        running.kill();
         bench.assay(["restore"]).assert_code(0);
         bench.assert_host_is_as_before(&format!("killed after {instant} ms and restored"));
         assert_eq!(networks(), before);
@@ -171,8 +169,7 @@ fn conform_refuses_over_what_a_killed_one_left() {
     command.args(["conform", "freezer", "core"]);
     let mut running = Running::start(command, bench.folder(), bench.out());
     running.wait_until("groups are there", |_| has_groups());
-    running.signal(Signal::KILL);
-    running.end(Duration::from_secs(10)).assert_killed();
+    running.kill();
     let next = bench.assay(["conform", "pids"]);
     next.assert_code(4);
     assert!(next.stderr.contains("assay restore"), "{}", next.stderr);

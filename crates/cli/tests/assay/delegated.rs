@@ -4,12 +4,10 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
 
 use assay_facts::Hierarchy;
 use assay_kernel::Root;
 use assay_testbed::{Picture, entries, skip};
-use rustix::process::Signal;
 
 use crate::bench::Bench;
 use crate::running::{Running, json};
@@ -132,8 +130,7 @@ fn a_users_run_that_is_killed_is_restored_by_the_user() {
     run.arg("run").arg(study(&bench, KNOBS)).arg("--out").arg(&out);
     let mut run = Running::start(run, bench.folder(), out);
     run.wait_until("the window", |run| run.says("run"));
-    run.signal(Signal::KILL);
-    run.end(Duration::from_secs(10)).assert_killed();
+    run.kill();
     let mut restore = as_nobody(&bench);
     restore.arg("restore");
     let restored = bench.finish(restore);

@@ -11,8 +11,7 @@ use crate::study::Weights;
 fn kill_and_restore(test: &str, moment: Moment) {
     let Some(bench) = Bench::on_host(test) else { return };
     let run = run_until(&bench, moment);
-    run.signal(Signal::KILL);
-    run.end(Duration::from_secs(10)).assert_killed();
+    run.kill();
 
     let study = bench.write("next.toml", &Weights::small().text());
     let mut next = bench.program();

@@ -28,7 +28,7 @@ use crate::kills::progress::{Phase, Progress};
 use crate::kills::studies::Changes;
 use crate::kills::theirs::Theirs;
 use crate::kills::works::Work;
-use crate::running::{Running, end_processes_in, processes_in};
+use crate::running::{KILLED, Running, end_processes_in, processes_in};
 
 /// One work's kills: what they share.
 struct Kills {
@@ -182,7 +182,7 @@ impl Kills {
                 end_processes_in(&out);
             }
         }
-        let ended = run.end(Duration::from_secs(10));
+        let ended = run.end(KILLED);
         let phase = Progress::look(&self.bench, &out).phase();
         let when = format!("seed {}, round {number}, {round:?}, {phase:?}", self.seed);
         writeln!(self.record, "{when}: {}", ended.status).unwrap();

@@ -14,6 +14,7 @@ mod delegated;
 mod drift;
 mod exec;
 mod explained;
+mod failure;
 mod faults;
 mod fleet;
 mod full_disk;

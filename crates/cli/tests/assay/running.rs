@@ -10,6 +10,10 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
+/// How long a killed program may take to end: one that is killed in fsync(2) ends when the disk has
+/// written, and just after a build that is gigabytes.
+pub(crate) const KILLED: Duration = Duration::from_secs(60);
+
 /// The program while it runs, alone in a process group as a shell would start it.
 pub(crate) struct Running {
     child: Child,
@@ -41,12 +45,13 @@ impl Running {
 
     /// Waits until `here` says so; fails when the program ends before.
     pub(crate) fn wait_until(&mut self, what: &str, mut here: impl FnMut(&Self) -> bool) {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        const LONGEST: Duration = Duration::from_secs(180);
+        let deadline = Instant::now() + LONGEST;
         while !here(self) {
             if let Some(status) = self.child.try_wait().unwrap() {
                 panic!("the run ended ({status}) before {what}:\n{}", self.stderr());
             }
-            assert!(Instant::now() < deadline, "no {what} within a minute:\n{}", self.stderr());
+            assert!(Instant::now() < deadline, "no {what} within {LONGEST:?}:\n{}", self.stderr());
             sleep(Duration::from_micros(500));
         }
     }
@@ -81,6 +86,13 @@ impl Running {
     /// Sends a signal to the program alone, as `kill` does.
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// Kills it in the middle of what it does.
+    #[track_caller]
+    pub(crate) fn kill(self) {
+        self.signal(Signal::KILL);
+        self.end(KILLED).assert_killed();
     }
 
     /// Sends a signal to the program's whole process group, as a terminal does at Ctrl-C.

@@ -6,7 +6,6 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use assay_testbed::Need;
-use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::bench::Bench;
@@ -110,8 +109,7 @@ fn settings_of_a_killed_run_are_put_back_by_restore() {
     let study = bench.write("settings.toml", STUDY);
     let mut running = bench.start(&study, &[]);
     running.wait_until("the window", |run| run.says("run"));
-    running.signal(Signal::KILL);
-    running.end(Duration::from_secs(10)).assert_killed();
+    running.kill();
     assert_eq!(vm("dirty_bytes"), "314572800", "nobody has put it back yet");
     bench.assay(["restore"]).assert_code(0);
     bench.assert_host_is_as_before("killed and restored");

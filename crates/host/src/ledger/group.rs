@@ -1,15 +1,16 @@
 //! Removing a control group that Assay made, whatever is still inside.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assay_kernel::{Error, Root, process};
+use rustix::io::Errno;
 use rustix::process::Signal;
 
+use super::freezer::{Frozen, frozen, thaw};
 use super::instant::instant;
 use super::queue::is_gone;
-use super::undo::while_busy;
-use crate::wait::wait_until;
+use crate::wait::{END_OF_KILLED, wait_until};
 
 const PROCS: &str = "cgroup.procs";
 
@@ -71,7 +72,13 @@ fn remove_tree(root: &Root, group: &Path) -> Result<(), Error> {
     if !root.is_real() {
         remove_fake_files(root, group)?;
     }
-    match while_busy(|| root.remove_dir(group)) {
+    // A process that is ending is in no list any more, and keeps its group until it has ended.
+    let mut result = Ok(());
+    wait_until(END_OF_KILLED, || {
+        result = root.remove_dir(group);
+        !matches!(&result, Err(error) if error.is(Errno::BUSY))
+    });
+    match result {
         Err(error) if is_gone(&error) => Ok(()),
         other => other,
     }
@@ -90,7 +97,7 @@ pub(super) fn remove_fake_files(root: &Root, directory: &Path) -> Result<(), Err
     Ok(())
 }
 
-fn children(root: &Root, group: &Path) -> Result<Vec<String>, Error> {
+pub(super) fn children(root: &Root, group: &Path) -> Result<Vec<String>, Error> {
     match root.directories(group) {
         Err(error) if is_gone(&error) => Ok(Vec::new()),
         found => found,
@@ -98,16 +105,17 @@ fn children(root: &Root, group: &Path) -> Result<Vec<String>, Error> {
 }
 
 fn empty(root: &Root, group: &Path) -> Result<(), Error> {
-    const PATIENCE: Duration = Duration::from_secs(5);
+    const FROZEN: Duration = Duration::from_secs(5);
+    let begun = Instant::now();
     let mut left = members(root, group);
-    let emptied = wait_until(PATIENCE, || {
+    wait_until(END_OF_KILLED, || {
         if !left.is_empty() {
             kill(root, group, &left);
             left = members(root, group);
         }
-        left.is_empty()
+        left.is_empty() || begun.elapsed() > FROZEN && wait_for_a_person(root, &left)
     });
-    if emptied {
+    if left.is_empty() {
         return Ok(());
     }
     let why: Vec<String> = left.iter().map(|pid| why_it_lives(root, *pid)).collect();
@@ -115,23 +123,26 @@ fn empty(root: &Root, group: &Path) -> Result<(), Error> {
     Err(Error::unexpected("empty group", group, hint))
 }
 
+/// Whether all of these end only when somebody thaws them, however long the wait.
+fn wait_for_a_person(root: &Root, left: &[u32]) -> bool {
+    left.iter().all(|pid| frozen(root, *pid).is_some_and(|found| found.is_certain))
+}
+
 /// What keeps a process from dying, as far as it can be seen from outside.
 fn why_it_lives(root: &Root, pid: u32) -> String {
     let name = root.read_trimmed(format!("/proc/{pid}/comm")).unwrap_or_default();
     let state = process::state(root, pid).unwrap_or('?');
-    let groups = root.read(format!("/proc/{pid}/cgroup")).unwrap_or_default();
-    let freezer = groups.lines().find_map(|line| line.split_once(":freezer:"));
-    match freezer {
+    match frozen(root, pid) {
         // A group that somebody else has frozen is not Assay's to thaw.
-        Some((_, group)) if group != "/" && state == 'D' => format!(
+        Some(Frozen { group, .. }) => format!(
             "{pid} ({name}) sits in the freezer group {group}: if that is frozen, write THAWED to \
              its freezer.state"
         ),
-        _ if state == 'D' => format!(
+        None if state == 'D' => format!(
             "{pid} ({name}) waits in the kernel for a device or a file system: see \
              /proc/{pid}/stack"
         ),
-        _ => format!("{pid} ({name}) in state {state}"),
+        None => format!("{pid} ({name}) in state {state}"),
     }
 }
 
@@ -158,17 +169,5 @@ fn kill(root: &Root, group: &Path, members: &[u32]) {
     for pid in members {
         // It may have ended by itself; whether all are gone is looked at afterwards.
         let _ = process::send(*pid, Signal::KILL);
-    }
-}
-
-/// A process that cgroup v1 has frozen dies only after it is thawed.
-fn thaw(root: &Root, group: &Path) {
-    let state = group.join("freezer.state");
-    if root.exists(&state) {
-        // A failure shows as a process that does not end.
-        let _ = root.write(&state, "THAWED");
-    }
-    for child in children(root, group).unwrap_or_default() {
-        thaw(root, &group.join(child));
     }
 }

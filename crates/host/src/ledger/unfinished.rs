@@ -117,7 +117,7 @@ fn list(directory: &Path) -> Result<Vec<Unfinished>, Error> {
 }
 
 /// How long a process that a killed run was just starting may hold on to the ledger's lock.
-const AFTERLIFE: Duration = Duration::from_secs(5);
+const AFTERLIFE: Duration = Duration::from_secs(15);
 
 /// Takes the lock of a ledger whose run is dead. A run that is killed while it starts a program
 /// leaves a child that shares the lock until its exec, which on a busy host takes a while; so

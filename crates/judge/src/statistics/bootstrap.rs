@@ -42,6 +42,16 @@ pub(crate) enum Quantity {
     Rate,
 }
 
+impl Quantity {
+    /// What the amount of a group in one repeat is divided by.
+    pub(crate) fn whole(self, grid: &Grid) -> f64 {
+        match self {
+            Self::Share => grid.totals().iter().sum(),
+            Self::Rate => grid.seconds(),
+        }
+    }
+}
+
 /// One repeat: an estimate for each group and how it scatters.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Resampled {
@@ -150,10 +160,7 @@ pub(crate) fn resample(
     }
     let (block, corrected) = blocks(grid, quantity);
     let blocks = grid.steps as f64 / block as f64;
-    let divisor = match quantity {
-        Quantity::Share => overall,
-        Quantity::Rate => grid.seconds(),
-    };
+    let divisor = quantity.whole(grid);
     let quantum = grid.largest_increment() / divisor;
     let seen: Vec<f64> = grid.totals().iter().map(|amount| amount / divisor).collect();
     let mut deviations = draw(grid, quantity, draws, block, stream);

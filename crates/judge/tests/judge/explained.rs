@@ -2,7 +2,8 @@
 //! says nothing.
 
 use assay_judge::{
-    Arm, Effect, Explanation, Finding, Prediction, Question, Verdict, excluded, explain, predict,
+    Arm, Effect, Explanation, Finding, Judgement, Prediction, Question, Verdict, excluded, explain,
+    predict,
 };
 
 use crate::synthetic::{Run, Scenario};
@@ -24,15 +25,20 @@ fn recorded() -> Run {
     run
 }
 
-/// A run with one trial an arm.
-fn interventions(shares: &[[f64; 4]]) -> Run {
+/// A run with one trial an arm and one repeat a round.
+fn interventions(arms: &[&[[f64; 4]]]) -> Run {
     let mut all = recorded();
     all.manifest.trials.clear();
     all.samples.clear();
-    for shares in shares {
-        let mut one = scenario(shares).run();
-        all.manifest.trials.push(one.manifest.trials.remove(0));
-        all.samples.push(one.samples.remove(0));
+    for shares in arms {
+        let mut each = shares.iter().map(|shares| scenario(shares).run());
+        let mut one = each.next().unwrap();
+        for mut other in each {
+            one.manifest.trials[0].repeats.append(&mut other.manifest.trials[0].repeats);
+            one.samples[0].append(&mut other.samples[0]);
+        }
+        all.manifest.trials.append(&mut one.manifest.trials);
+        all.samples.append(&mut one.samples);
     }
     all
 }
@@ -56,20 +62,25 @@ fn arms() -> Vec<Arm> {
     ]
 }
 
+/// What one round says.
 fn explained(shares: &[[f64; 4]]) -> (Explanation, Vec<Prediction>) {
+    let each: Vec<&[[f64; 4]]> = shares.chunks(1).collect();
+    explained_by(&interventions(&each).judge(), 1)
+}
+
+fn explained_by(again: &Judgement, looks: usize) -> (Explanation, Vec<Prediction>) {
     let recorded = recorded();
     let judged = recorded.promise();
     assert_eq!(judged.verdict, Verdict::Broken);
     let predictions = predict(&recorded.manifest.trials[0], &judged, &arms());
-    let again = interventions(shares).judge();
     let question = Question {
         promise: 0,
         was_broken: true,
-        looks: 1,
+        looks,
         suspects: &judged.causes,
         predictions: &predictions,
     };
-    (explain(&again, question, &arms()).unwrap(), predictions)
+    (explain(again, question, &arms()).unwrap(), predictions)
 }
 
 fn finding(found: &Explanation, code: &str) -> Finding {
@@ -128,24 +139,6 @@ fn an_error_that_did_not_come_back_confirms_nothing() {
     assert!(found.sentence.contains("did not come back"), "{}", found.sentence);
 }
 
-/// A run with one trial an arm and one repeat a round.
-fn rounds(arms: &[&[[f64; 4]]]) -> Run {
-    let mut all = recorded();
-    all.manifest.trials.clear();
-    all.samples.clear();
-    for shares in arms {
-        let mut each = shares.iter().map(|shares| scenario(shares).run());
-        let mut one = each.next().unwrap();
-        for mut other in each {
-            one.manifest.trials[0].repeats.append(&mut other.manifest.trials[0].repeats);
-            one.samples[0].append(&mut other.samples[0]);
-        }
-        all.manifest.trials.append(&mut one.manifest.trials);
-        all.samples.append(&mut one.samples);
-    }
-    all
-}
-
 /// The lightest group gets twice its share in one round and a third in the next.
 fn unsteady(round: usize) -> [f64; 4] {
     match round % 3 {
@@ -157,18 +150,9 @@ fn unsteady(round: usize) -> [f64; 4] {
 
 fn explained_rounds(changed: &[[f64; 4]], looks: usize) -> Explanation {
     let unchanged: Vec<[f64; 4]> = (0..changed.len()).map(unsteady).collect();
-    let judged = recorded().promise();
-    let predictions = predict(&recorded().manifest.trials[0], &judged, &arms());
-    let again = rounds(&[&unchanged, changed, &unchanged]).judge();
+    let again = interventions(&[&unchanged, changed, &unchanged]).judge();
     assert_ne!(again.trials[0].promises[0].verdict, Verdict::Broken);
-    let question = Question {
-        promise: 0,
-        was_broken: true,
-        looks,
-        suspects: &judged.causes,
-        predictions: &predictions,
-    };
-    explain(&again, question, &arms()).unwrap()
+    explained_by(&again, looks).0
 }
 
 #[test]

@@ -7,10 +7,10 @@ use assay_record::{Manifest, Run, RunFolder};
 use super::asked::Asked;
 
 /// Rounds before the first look. Student's t needs as much of a scatter.
-pub(super) const LEAST: u32 = 3;
+const LEAST: u32 = 3;
 
 /// Rounds after which what is open stays open.
-pub(super) const MOST: u32 = 8;
+const MOST: u32 = 8;
 
 /// How many rounds there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,10 +87,11 @@ impl<'a> Rounds<'a> {
         if found.is_settled() {
             return true;
         }
-        for (trial, rest) in self.plan.trials.iter().zip(&mut self.rest).skip(1) {
-            let name = trial.factors.get(assay_plan::CHANGED).map(ToString::to_string);
-            let arm = found.arms.iter().find(|arm| Some(&arm.name) == name.as_ref());
-            *rest |= arm.is_some_and(|arm| !arm.effect.may_change());
+        // Every arm but the first, which is unchanged, has a result.
+        for (arm, result) in self.asked.arms.iter().skip(1).zip(&found.arms) {
+            if let Ok(trial) = arm.trial {
+                self.rest[trial] |= !result.effect.may_change();
+            }
         }
         self.rest.iter().skip(1).all(|rest| *rest)
     }

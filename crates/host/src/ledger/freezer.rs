@@ -1,0 +1,50 @@
+//! Processes that a freezer of cgroup v1 keeps from dying.
+
+use std::path::{Path, PathBuf};
+
+use assay_kernel::parse::mountinfo;
+use assay_kernel::{Root, process};
+
+/// A process in a freezer group of somebody else.
+pub(super) struct Frozen {
+    /// The group as the process has it, `/lxc/7`.
+    pub(super) group: String,
+    /// Whether the group is seen to be frozen. A group outside what is mounted here, as from inside
+    /// a container, cannot be looked at.
+    pub(super) is_certain: bool,
+}
+
+/// The freezer group in which a process waits in the kernel; the root group is never frozen.
+pub(super) fn frozen(root: &Root, pid: u32) -> Option<Frozen> {
+    if process::state(root, pid) != Some('D') {
+        return None;
+    }
+    let groups = root.read(format!("/proc/{pid}/cgroup")).ok()?;
+    let group = groups.lines().find_map(|line| Some(line.split_once(":freezer:")?.1))?;
+    if group == "/" {
+        return None;
+    }
+    let state = hierarchy(root).map(|mount| mount.join(&group[1..]).join("freezer.state"));
+    let state = state.and_then(|path| root.read_trimmed(path).ok());
+    Some(Frozen { group: group.to_owned(), is_certain: state.as_deref() == Some("FROZEN") })
+}
+
+fn hierarchy(root: &Root) -> Option<PathBuf> {
+    let mounts = mountinfo::parse(&root.read("/proc/self/mountinfo").ok()?);
+    let found = mounts.into_iter().find(|mount| {
+        mount.kind == "cgroup" && mount.options.iter().any(|option| option == "freezer")
+    });
+    found.map(|mount| mount.target)
+}
+
+/// A process that cgroup v1 has frozen dies only after it is thawed.
+pub(super) fn thaw(root: &Root, group: &Path) {
+    let state = group.join("freezer.state");
+    if root.exists(&state) {
+        // A failure shows as a process that does not end.
+        let _ = root.write(&state, "THAWED");
+    }
+    for child in super::group::children(root, group).unwrap_or_default() {
+        thaw(root, &group.join(child));
+    }
+}
