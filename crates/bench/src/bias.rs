@@ -52,7 +52,9 @@ struct Count {
     runs: usize,
     /// Void: gates that failed say nothing of the statistics.
     void: Vec<String>,
-    falsely_broken: usize,
+    /// What was said of runs that are broken by their real weights. Such a verdict counts as false
+    /// here; whether it was, or the kernel did not obey in that run, only its numbers can tell.
+    broken: Vec<String>,
     honestly_undecided: usize,
     missed: usize,
     biased_undecided: usize,
@@ -90,7 +92,9 @@ fn one(assay: &Assay, resource: Resource, number: usize, count: &mut Count) -> R
         count.void.push(why);
         return Ok(());
     }
-    count.falsely_broken += usize::from(honest_verdict == Verdict::Broken);
+    if honest_verdict == Verdict::Broken {
+        count.broken.push(format!("run {number}: {why}"));
+    }
     count.honestly_undecided += usize::from(honest_verdict == Verdict::Undecided);
     match verdict(&biased, &honest).0 {
         Verdict::Kept => count.missed += 1,
@@ -191,7 +195,8 @@ fn figures_of(resource: Resource, count: &Count, busiest: f64) -> Result<Vec<Fig
             count.void.len()
         )],
     };
-    let mut wrong = counted("false verdicts", count.falsely_broken, 1, count.honestly_undecided);
+    let mut wrong = counted("false verdicts", count.broken.len(), 1, count.honestly_undecided);
+    wrong.remarks.extend(count.broken.iter().cloned());
     wrong.remarks.extend(count.void.first().map(|why| format!("the first void: {why}")));
     wrong.remarks.extend(quiet::remark(busiest));
     let missed = counted("bias missed", count.missed, 0, count.biased_undecided);
@@ -221,7 +226,8 @@ mod tests {
 
     #[test]
     fn one_missed_bias_misses_the_target_and_one_false_verdict_does_not() {
-        let mut count = Count { runs: 50, missed: 1, falsely_broken: 1, ..Count::default() };
+        let mut count =
+            Count { runs: 50, missed: 1, broken: vec![String::new()], ..Count::default() };
         count.seconds = vec![10.0, 12.0, 30.0];
         let figures = figures_of(Resource::Cpu, &count, 0.0).unwrap();
         assert_eq!(figures[0].reached, Reached::Yes);

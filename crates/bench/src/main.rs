@@ -76,6 +76,9 @@ struct Arguments {
     /// Draws them
     #[arg(long, value_name = "N", default_value_t = 20261121)]
     seed: u64,
+    /// Only those that the model, before they run, says it can stand behind
+    #[arg(long)]
+    inside: bool,
 }
 
 /// A part of the bench.
@@ -220,6 +223,7 @@ fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Trouble> {
             configurations: arguments.configs as usize,
             seconds: arguments.seconds,
             seed: arguments.seed,
+            inside: arguments.inside,
         };
         return predict::measure(&assay, place.path(), campaign, &say);
     }

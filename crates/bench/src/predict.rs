@@ -2,33 +2,33 @@
 //! other, on this host's loop disk. None of them was used to build or fit the model.
 
 mod draw;
+mod question;
 
 use std::path::Path;
-use std::time::Instant;
 
-use assay_host::gather;
-use assay_judge::{Judgement, Verdict};
-use assay_kernel::Root;
-use assay_model::{Basis, Calibration, Costs, Prediction, Score, predict};
-use assay_plan::plan;
+use assay_judge::{Judgement, PromiseJudgement, Verdict};
+use assay_model::{Calibration, Prediction, Score};
 use assay_record::RunFolder;
-use assay_study::{Study, parse};
 
 use crate::assay::Assay;
 use crate::figure::Figure;
 use crate::statistics::Reached;
 use crate::trouble::Trouble;
-use draw::{COUNTS, Family, WITHIN, families};
+use draw::{Family, WITHIN};
+use question::Oracle;
 
 /// What is run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Campaign {
-    /// Configurations; a family of one for each number of groups.
+    /// Configurations; a family has one for each number of groups.
     pub(crate) configurations: usize,
     /// Seconds of each.
     pub(crate) seconds: u64,
     /// Draws them.
     pub(crate) seed: u64,
+    /// Only those that the model, once it is calibrated and before they run, calls inside of what
+    /// it can stand behind; pools of requests are drawn up to the largest then.
+    pub(crate) inside: bool,
 }
 
 /// Goals of issue 6.
@@ -42,6 +42,8 @@ struct Row {
     groups: usize,
     /// Mean over groups of `|predicted / found - 1|`.
     error: f64,
+    /// The same of the shares that the weights alone would give.
+    by_weight: f64,
     predicted: Option<Verdict>,
     found: Verdict,
     /// The largest error of a share that was predicted, and that was found.
@@ -56,13 +58,13 @@ pub(crate) fn measure(
     campaign: Campaign,
     say: &dyn Fn(&str),
 ) -> Result<Vec<Figure>, Trouble> {
-    let drawn = families(campaign.configurations.div_ceil(COUNTS.len()), campaign.seed);
     say("calibration of this host's loop disk");
-    let first = drawn.first().ok_or_else(|| Trouble::Failed("nothing to predict".to_owned()))?;
-    assay.calibrate("calibration", &first.study(campaign.seconds))?;
+    assay.calibrate("calibration", &campaign.first()?)?;
     let calibration: Calibration =
         RunFolder::open(&place.join("calibration"))?.read_json("calibration.json")?;
-    let faster = faster(&drawn, campaign.seconds, &calibration.costs())?;
+    let oracle = Oracle::new(calibration.costs(), campaign.seconds)?;
+    let drawn = oracle.drawn(campaign)?;
+    let faster = oracle.faster(&drawn)?;
     let mut rows = Vec::new();
     for (number, family) in drawn.iter().enumerate() {
         say(&format!("family {} of {}: {}", number + 1, drawn.len(), family.name()));
@@ -72,25 +74,6 @@ pub(crate) fn measure(
         let _ = std::fs::remove_dir_all(out.join("samples"));
     }
     Ok(figures(&rows, faster, &calibration))
-}
-
-/// How many times faster than running them all of them are predicted.
-fn faster(drawn: &[Family], seconds: u64, costs: &Costs) -> Result<f64, Trouble> {
-    let facts = gather(&Root::real())?;
-    let (mut run, mut took) = (0.0, 0.0);
-    for family in drawn {
-        let text = family.study(seconds);
-        let found: Option<Study> = parse("family", &text, &|_| Err(String::new())).0;
-        let study =
-            found.ok_or_else(|| Trouble::Failed("a drawn study has a mistake".to_owned()))?;
-        let plan = plan(&study, &facts, 1);
-        let began = Instant::now();
-        let basis = Basis::Measured(String::new());
-        let prediction = predict(&study.name, &plan, &facts, costs, basis, 1);
-        took += began.elapsed().as_secs_f64();
-        run += prediction.run_s;
-    }
-    Ok(run / took.max(1e-9))
 }
 
 fn read(family: &Family, out: &Path) -> Result<Vec<Row>, Trouble> {
@@ -107,6 +90,7 @@ fn read(family: &Family, out: &Path) -> Result<Vec<Row>, Trouble> {
             name: family.name(),
             groups: promise.groups.len(),
             error: score.mean_error,
+            by_weight: by_weight(promise),
             predicted: score.predicted,
             found: score.found,
             worst: (
@@ -119,17 +103,23 @@ fn read(family: &Family, out: &Path) -> Result<Vec<Row>, Trouble> {
     Ok(rows.collect())
 }
 
+/// The mean over groups of `|expected / found - 1|`.
+fn by_weight(promise: &PromiseJudgement) -> f64 {
+    let errors = promise.groups.iter().map(|group| match group.share > 0.0 {
+        true => (group.expected_share / group.share - 1.0).abs(),
+        false => 1.0,
+    });
+    errors.sum::<f64>() / promise.groups.len().max(1) as f64
+}
+
 fn figures(families: &[Vec<Row>], faster: f64, calibration: &Calibration) -> Vec<Figure> {
     let rows: Vec<&Row> = families.iter().flatten().collect();
     let near = rows.iter().filter(|row| row.error <= GOAL_ERROR).count();
     let mut errors: Vec<f64> = rows.iter().map(|row| row.error).collect();
     errors.sort_by(f64::total_cmp);
     let right = rows.iter().filter(|row| row.predicted == Some(row.found)).count();
-    let knees: Vec<(Option<usize>, Option<usize>)> = families
-        .iter()
-        .map(|family| (knee(family, |row| row.worst.0), knee(family, |row| row.worst.1)))
-        .collect();
-    let hit = knees.iter().filter(|(predicted, found)| within_two(*predicted, *found)).count();
+    let knees: Vec<Knees> = families.iter().map(|family| Knees::of(family)).collect();
+    let hit = knees.iter().filter(|knees| knees.are_within_two()).count();
     let mut shares = of_goal("predicted shares within 5 % (mean of a run)", near, rows.len());
     shares.remarks.push(format!(
         "mean error of a run: median {:.1} %, mean {:.1} %; verdict as predicted in {right} of {}",
@@ -137,11 +127,17 @@ fn figures(families: &[Vec<Row>], faster: f64, calibration: &Calibration) -> Vec
         100.0 * errors.iter().sum::<f64>() / errors.len().max(1) as f64,
         rows.len()
     ));
+    let by_weight = rows.iter().filter(|row| row.by_weight <= GOAL_ERROR).count();
+    shares.remarks.push(format!(
+        "without a model, by the weights alone: {by_weight} of {} within 5 %",
+        rows.len()
+    ));
     shares.remarks.extend(rows.iter().map(|row| line(row)));
     let mut breaking = of_goal("breaking point within a factor of two", hit, knees.len());
-    breaking.remarks.extend(families.iter().zip(&knees).map(|(family, (predicted, found))| {
+    breaking.remarks.extend(families.iter().zip(&knees).map(|(family, knees)| {
         let name = family.first().map_or("", |row| row.name.as_str());
-        format!("{name}: predicted {}, found {}", count(*predicted), count(*found))
+        let Knees { predicted, found, run_to } = *knees;
+        format!("{name}: predicted {}, found {}, run to {run_to}", count(predicted), count(found))
     }));
     let mut speed = Figure {
         name: "prediction against the run it is about".to_owned(),
@@ -156,17 +152,33 @@ fn figures(families: &[Vec<Row>], faster: f64, calibration: &Calibration) -> Vec
     vec![shares, breaking, speed]
 }
 
-/// The least number of groups from which on the error is larger than the margin.
-fn knee(family: &[Row], error: impl Fn(&Row) -> Option<f64>) -> Option<usize> {
-    let broken = family.iter().filter(|row| error(row).is_some_and(|error| error > WITHIN));
-    broken.map(|row| row.groups).min()
+/// From how many groups on the error of a family is larger than the margin.
+struct Knees {
+    predicted: Option<usize>,
+    found: Option<usize>,
+    /// The largest number of groups that was run.
+    run_to: usize,
 }
 
-/// A knee beyond the largest number of groups that was run counts as twice that.
-fn within_two(predicted: Option<usize>, found: Option<usize>) -> bool {
-    let beyond = 2 * COUNTS[COUNTS.len() - 1];
-    let (a, b) = (predicted.unwrap_or(beyond), found.unwrap_or(beyond));
-    a <= 2 * b && b <= 2 * a
+impl Knees {
+    fn of(family: &[Row]) -> Self {
+        let knee = |error: fn(&Row) -> Option<f64>| {
+            let broken = family.iter().filter(|row| error(row).is_some_and(|error| error > WITHIN));
+            broken.map(|row| row.groups).min()
+        };
+        Self {
+            predicted: knee(|row| row.worst.0),
+            found: knee(|row| row.worst.1),
+            run_to: family.iter().map(|row| row.groups).max().unwrap_or_default(),
+        }
+    }
+
+    /// A knee beyond the largest number of groups that was run counts as twice that.
+    fn are_within_two(&self) -> bool {
+        let beyond = 2 * self.run_to;
+        let (a, b) = (self.predicted.unwrap_or(beyond), self.found.unwrap_or(beyond));
+        a <= 2 * b && b <= 2 * a
+    }
 }
 
 fn count(groups: Option<usize>) -> String {
@@ -209,8 +221,10 @@ mod tests {
 
     #[test]
     fn a_breaking_point_counts_when_it_is_right_within_a_factor_of_two() {
-        assert!(within_two(Some(16), Some(32)) && within_two(Some(32), Some(16)));
-        assert!(within_two(None, None) && within_two(Some(64), None));
-        assert!(!within_two(Some(8), Some(32)) && !within_two(None, Some(32)));
+        let are_within_two =
+            |predicted, found| Knees { predicted, found, run_to: 64 }.are_within_two();
+        assert!(are_within_two(Some(16), Some(32)) && are_within_two(Some(32), Some(16)));
+        assert!(are_within_two(None, None) && are_within_two(Some(64), None));
+        assert!(!are_within_two(Some(8), Some(32)) && !are_within_two(None, Some(32)));
     }
 }

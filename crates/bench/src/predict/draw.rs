@@ -20,39 +20,74 @@ pub(super) struct Family {
     budget: u32,
     rotational: u32,
     strict: u32,
+    /// Numbers of groups, some of [`COUNTS`].
+    counts: Vec<usize>,
+}
+
+/// From where settings are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Range {
+    /// Pools of a few hundred requests, as disks have them by themselves.
+    Usual,
+    /// Pools of up to the 2048 that a scheduler may have (`MAX_SCHED_RQ` of block/blk-mq.h) too.
+    WithLargePools,
+}
+
+impl Range {
+    const fn pools(self) -> &'static [u32] {
+        match self {
+            Self::Usual => &[64, 128, 256, 256],
+            Self::WithLargePools => &[64, 128, 256, 512, 1024, 2048],
+        }
+    }
 }
 
 fn one<T: Copy>(from: &[T], random: &mut ChaCha8Rng) -> T {
     from[random.random_range(0..from.len())]
 }
 
-/// So many families; the same for a seed.
-pub(super) fn families(count: usize, seed: u64) -> Vec<Family> {
+/// Families, each with every number of groups and none twice; the same for a seed.
+pub(super) fn families(range: Range, seed: u64) -> impl Iterator<Item = Family> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut drawn: Vec<Family> = Vec::new();
-    while drawn.len() < count {
-        let random = &mut random;
-        let family = Family {
+    std::iter::from_fn(move || {
+        loop {
+            let family = Family::draw(range, &mut random);
+            if !drawn.contains(&family) {
+                drawn.push(family.clone());
+                return Some(family);
+            }
+        }
+    })
+}
+
+impl Family {
+    fn draw(range: Range, random: &mut ChaCha8Rng) -> Self {
+        Self {
             rw: one(&["randread", "randwrite", "randrw", "read", "write", "rw"], random),
             kilobytes: one(&[4, 16, 64, 256], random),
             depth: one(&[1, 4, 8, 16, 32, 64], random),
             weights: one(&["100, 200, 400, 800", "100, 300", "200, 500, 1000", "100"], random),
-            requests: one(&[64, 128, 256, 256], random),
+            requests: one(range.pools(), random),
             budget: one(&[256, 512, 2048, 0], random),
             rotational: one(&[0, 1], random),
             strict: one(&[0, 0, 0, 1], random),
-        };
-        if !drawn.contains(&family) {
-            drawn.push(family);
+            counts: COUNTS.to_vec(),
         }
     }
-    drawn
-}
 
-impl Family {
+    /// The same with only these numbers of groups.
+    pub(super) fn with_counts(&self, counts: Vec<usize>) -> Self {
+        Self { counts, ..self.clone() }
+    }
+
+    pub(super) fn counts(&self) -> &[usize] {
+        &self.counts
+    }
+
     /// What is told of it in tables.
     pub(super) fn name(&self) -> String {
-        let Self { rw, kilobytes, depth, weights, requests, budget, rotational, strict } = self;
+        let Self { rw, kilobytes, depth, weights, requests, budget, rotational, strict, .. } = self;
         format!(
             "{rw} {kilobytes}k depth={depth} weights=[{weights}] requests={requests} \
              budget={budget} rotational={rotational} strict={strict}"
@@ -61,8 +96,9 @@ impl Family {
 
     /// Its study.
     pub(super) fn study(&self, seconds: u64) -> String {
-        let Self { rw, kilobytes, depth, weights, requests, budget, rotational, strict } = self;
-        let counts: Vec<String> = COUNTS.iter().map(ToString::to_string).collect();
+        let Self { rw, kilobytes, depth, weights, requests, budget, rotational, strict, counts } =
+            self;
+        let counts: Vec<String> = counts.iter().map(ToString::to_string).collect();
         let counts = counts.join(", ");
         format!(
             r#"title = "A configuration of the validation of predictions"
@@ -101,9 +137,11 @@ mod tests {
 
     #[test]
     fn every_drawn_study_has_no_mistakes_and_a_seed_draws_the_same() {
-        let drawn = families(40, 7);
-        assert_eq!(drawn, families(40, 7));
-        assert_ne!(drawn, families(40, 8));
+        let forty = |range, seed| families(range, seed).take(40).collect::<Vec<_>>();
+        let drawn = forty(Range::WithLargePools, 7);
+        assert_eq!(drawn, forty(Range::WithLargePools, 7));
+        assert_ne!(drawn, forty(Range::WithLargePools, 8));
+        assert_ne!(drawn, forty(Range::Usual, 7));
         for family in &drawn {
             let (study, findings) =
                 assay_study::parse("drawn", &family.study(6), &|_| Err(String::new()));

@@ -1,0 +1,104 @@
+//! What is asked of the model in one campaign, and how long the answers take.
+
+use std::time::Instant;
+
+use assay_facts::HostFacts;
+use assay_host::gather;
+use assay_judge::Verdict;
+use assay_kernel::Root;
+use assay_model::{Basis, Costs, Prediction, TrialPrediction, predict};
+use assay_plan::plan;
+use assay_study::{Study, parse};
+
+use super::Campaign;
+use super::draw::{Family, Range, families};
+use crate::trouble::Trouble;
+
+/// The model on this host.
+pub(super) struct Oracle {
+    facts: HostFacts,
+    costs: Costs,
+    /// Seconds of each configuration.
+    seconds: u64,
+}
+
+impl Oracle {
+    pub(super) fn new(costs: Costs, seconds: u64) -> Result<Self, Trouble> {
+        Ok(Self { facts: gather(&Root::real())?, costs, seconds })
+    }
+
+    fn predict(&self, family: &Family) -> Result<(Prediction, f64), Trouble> {
+        let text = family.study(self.seconds);
+        let found: Option<Study> = parse("family", &text, &|_| Err(String::new())).0;
+        let study =
+            found.ok_or_else(|| Trouble::Failed("a drawn study has a mistake".to_owned()))?;
+        let plan = plan(&study, &self.facts, 1);
+        let began = Instant::now();
+        let basis = Basis::Measured(String::new());
+        let prediction = predict(&study.name, &plan, &self.facts, &self.costs, basis, 1);
+        Ok((prediction, began.elapsed().as_secs_f64()))
+    }
+
+    /// How many times faster than running them all of them are predicted.
+    pub(super) fn faster(&self, drawn: &[Family]) -> Result<f64, Trouble> {
+        let (mut run, mut took) = (0.0, 0.0);
+        for family in drawn {
+            let (prediction, seconds) = self.predict(family)?;
+            took += seconds;
+            run += prediction.run_s;
+        }
+        Ok(run / took.max(1e-9))
+    }
+
+    /// The families of a campaign.
+    pub(super) fn drawn(&self, campaign: Campaign) -> Result<Vec<Family>, Trouble> {
+        let mut wanted = campaign.configurations;
+        let mut drawn = Vec::new();
+        // A host on which the model stands behind nothing must not be asked for ever.
+        let most = 10 * campaign.configurations;
+        for family in families(campaign.range(), campaign.seed).take(most) {
+            let mut counts = match campaign.inside {
+                true => self.inside(&family)?,
+                false => family.counts().to_vec(),
+            };
+            counts.truncate(wanted);
+            wanted -= counts.len();
+            if !counts.is_empty() {
+                drawn.push(family.with_counts(counts));
+            }
+            if wanted == 0 {
+                break;
+            }
+        }
+        Ok(drawn)
+    }
+
+    /// Numbers of groups for which the model stands behind the shares that it predicts.
+    fn inside(&self, family: &Family) -> Result<Vec<usize>, Trouble> {
+        let (prediction, _) = self.predict(family)?;
+        let each = family.counts().iter().zip(&prediction.trials);
+        Ok(each.filter(|(_, trial)| is_inside(trial)).map(|(count, _)| *count).collect())
+    }
+}
+
+/// A trial that is void by its prediction has no shares to stand behind.
+fn is_inside(trial: &TrialPrediction) -> bool {
+    let verdict = trial.promises.first().and_then(|promise| promise.verdict);
+    trial.outside.is_empty() && verdict.is_some_and(|verdict| verdict != Verdict::Void)
+}
+
+impl Campaign {
+    const fn range(self) -> Range {
+        match self.inside {
+            true => Range::WithLargePools,
+            false => Range::Usual,
+        }
+    }
+
+    /// A study of the disk that all of them use.
+    pub(super) fn first(self) -> Result<String, Trouble> {
+        let first = families(self.range(), self.seed).next();
+        let first = first.ok_or_else(|| Trouble::Failed("nothing to predict".to_owned()))?;
+        Ok(first.study(self.seconds))
+    }
+}
