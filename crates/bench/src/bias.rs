@@ -2,8 +2,9 @@
 //! what the record says.
 //!
 //! Each run is made with the biased weight and judged twice. Against what was really set, its
-//! promise holds, and a verdict of broken is false. Against a record in which the group has the
-//! weight of its place it does not hold, and a verdict of kept is false: the bias was missed.
+//! promise holds if the kernel obeys, and a verdict of broken counts as false. Against a record in
+//! which the group has the weight of its place it does not hold, and a verdict of kept is false: the
+//! bias was missed.
 
 use assay_facts::Available;
 use assay_judge::{Verdict, judge};

@@ -7,7 +7,7 @@ mod question;
 use std::path::Path;
 
 use assay_judge::{Judgement, PromiseJudgement, Verdict};
-use assay_model::{Calibration, Prediction, Score};
+use assay_model::{Calibration, Prediction, Score, share_error};
 use assay_record::RunFolder;
 
 use crate::assay::Assay;
@@ -103,12 +103,9 @@ fn read(family: &Family, out: &Path) -> Result<Vec<Row>, Trouble> {
     Ok(rows.collect())
 }
 
-/// The mean over groups of `|expected / found - 1|`.
+/// The mean error of the shares that were promised.
 fn by_weight(promise: &PromiseJudgement) -> f64 {
-    let errors = promise.groups.iter().map(|group| match group.share > 0.0 {
-        true => (group.expected_share / group.share - 1.0).abs(),
-        false => 1.0,
-    });
+    let errors = promise.groups.iter().map(|group| share_error(group.expected_share, group.share));
     errors.sum::<f64>() / promise.groups.len().max(1) as f64
 }
 

@@ -293,10 +293,7 @@ mod tests {
     fn directory(root: &Root, controller: &str) -> Option<std::path::PathBuf> {
         let mounts = root.read("/proc/self/mountinfo").ok()?;
         let mounts = crate::parse::mountinfo::parse(&mounts);
-        let is = |mount: &&crate::parse::mountinfo::Mount| {
-            mount.kind == "cgroup" && mount.options.iter().any(|option| option == controller)
-        };
-        mounts.iter().find(is).map(|mount| mount.target.clone())
+        mounts.into_iter().find(|mount| mount.is_v1_of(controller)).map(|mount| mount.target)
     }
 
     /// What the files say before and after agrees with what the iterator says between, or the

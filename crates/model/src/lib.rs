@@ -30,6 +30,6 @@ pub use document::{
 pub use outside::outside;
 pub use predict::{Basis, predict};
 pub use question::{Bfq, Device, Member, Question, Scheduler};
-pub use score::{PromiseScore, Score, TrialScore, score};
+pub use score::{PromiseScore, Score, TrialScore, score, share_error};
 pub use shares::{capped, ladder_knee, weighted_jain};
 pub use sim::{Effort, Simulated, simulate};

@@ -61,10 +61,9 @@ pub fn outside(asked: &Asked) -> Vec<String> {
     if let Some(why) = held_back(question) {
         unless(false, why);
     }
-    unless(
-        !finds_budget(question),
-        "a budget that BFQ finds by itself (max_budget = 0)".to_owned(),
-    );
+    if finds_budget(question) {
+        reasons.push("a budget that BFQ finds by itself (max_budget = 0)".to_owned());
+    }
     reasons.extend(asked.assumed.iter().map(|what| format!("not measured here: {what}")));
     reasons.extend(asked.left_out.iter().map(|what| format!("not in the model: {what}")));
     reasons

@@ -83,6 +83,16 @@ pub fn score(prediction: &Prediction, judgement: &Judgement) -> Score {
     }
 }
 
+/// `|expected / found - 1|`. A group that got nothing where something was expected is off by all of
+/// it.
+#[must_use]
+pub fn share_error(expected: f64, found: f64) -> f64 {
+    match found > 0.0 {
+        true => (expected / found - 1.0).abs(),
+        false => f64::from(u8::from(expected > 0.0)),
+    }
+}
+
 fn of_promise(
     predicted: &PromisePrediction,
     found: &PromiseJudgement,
@@ -100,12 +110,7 @@ fn of_promise(
         .collect();
     let pairs = pairs.filter(|pairs| !pairs.is_empty())?;
     let count = pairs.len() as f64;
-    // A group that got nothing where something was expected is off by all of it.
-    let error = |(predicted, found): &(f64, f64)| match *found > 0.0 {
-        true => (predicted / found - 1.0).abs(),
-        false => f64::from(u8::from(*predicted > 0.0)),
-    };
-    let errors = || pairs.iter().map(error);
+    let errors = || pairs.iter().map(|(predicted, found)| share_error(*predicted, *found));
     Some(PromiseScore {
         measure: found.measure.clone(),
         mean_error: errors().sum::<f64>() / count,

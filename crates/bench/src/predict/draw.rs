@@ -1,4 +1,5 @@
-//! Configurations, drawn by a seed over the whole range that the model claims to know.
+//! Configurations, drawn by a seed over the whole range that was ever compared, also where the model
+//! does not stand behind what it says.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

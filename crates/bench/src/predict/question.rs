@@ -70,7 +70,13 @@ impl Oracle {
                 break;
             }
         }
-        Ok(drawn)
+        match drawn.is_empty() {
+            // Nothing of nothing would count as all of it.
+            true => {
+                Err(Trouble::Failed(format!("the model stands behind none of {most} families")))
+            }
+            false => Ok(drawn),
+        }
     }
 
     /// Numbers of groups for which the model stands behind the shares that it predicts.

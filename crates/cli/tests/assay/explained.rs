@@ -4,18 +4,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use assay_testbed::{Fault, skip};
-use serde_json::Value;
 
 use crate::bench::Bench;
-use crate::running::Running;
+use crate::running::{Running, json};
 
 const TEST: &str = "explaining a pool of 32 requests";
 
 const LONGEST: Duration = Duration::from_secs(400);
-
-fn json(file: &Path) -> Value {
-    serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
-}
 
 /// Sixteen groups want twice what the pool holds, and all but the heaviest starve in every round.
 #[test]

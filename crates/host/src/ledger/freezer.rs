@@ -1,6 +1,6 @@
 //! Processes that a freezer of cgroup v1 keeps from dying.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use assay_kernel::parse::mountinfo;
 use assay_kernel::{Root, process};
@@ -31,20 +31,5 @@ pub(super) fn frozen(root: &Root, pid: u32) -> Option<Frozen> {
 
 fn hierarchy(root: &Root) -> Option<PathBuf> {
     let mounts = mountinfo::parse(&root.read("/proc/self/mountinfo").ok()?);
-    let found = mounts.into_iter().find(|mount| {
-        mount.kind == "cgroup" && mount.options.iter().any(|option| option == "freezer")
-    });
-    found.map(|mount| mount.target)
-}
-
-/// A process that cgroup v1 has frozen dies only after it is thawed.
-pub(super) fn thaw(root: &Root, group: &Path) {
-    let state = group.join("freezer.state");
-    if root.exists(&state) {
-        // A failure shows as a process that does not end.
-        let _ = root.write(&state, "THAWED");
-    }
-    for child in super::group::children(root, group).unwrap_or_default() {
-        thaw(root, &group.join(child));
-    }
+    mounts.into_iter().find(|mount| mount.is_v1_of("freezer")).map(|mount| mount.target)
 }

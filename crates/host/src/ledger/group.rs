@@ -4,12 +4,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use assay_kernel::{Error, Root, process};
-use rustix::io::Errno;
 use rustix::process::Signal;
 
-use super::freezer::{Frozen, frozen, thaw};
+use super::freezer::{Frozen, frozen};
 use super::instant::instant;
 use super::queue::is_gone;
+use super::undo::while_busy_for;
 use crate::wait::{END_OF_KILLED, wait_until};
 
 const PROCS: &str = "cgroup.procs";
@@ -73,12 +73,7 @@ fn remove_tree(root: &Root, group: &Path) -> Result<(), Error> {
         remove_fake_files(root, group)?;
     }
     // A process that is ending is in no list any more, and keeps its group until it has ended.
-    let mut result = Ok(());
-    wait_until(END_OF_KILLED, || {
-        result = root.remove_dir(group);
-        !matches!(&result, Err(error) if error.is(Errno::BUSY))
-    });
-    match result {
+    match while_busy_for(END_OF_KILLED, || root.remove_dir(group)) {
         Err(error) if is_gone(&error) => Ok(()),
         other => other,
     }
@@ -97,7 +92,7 @@ pub(super) fn remove_fake_files(root: &Root, directory: &Path) -> Result<(), Err
     Ok(())
 }
 
-pub(super) fn children(root: &Root, group: &Path) -> Result<Vec<String>, Error> {
+fn children(root: &Root, group: &Path) -> Result<Vec<String>, Error> {
     match root.directories(group) {
         Err(error) if is_gone(&error) => Ok(Vec::new()),
         found => found,
@@ -169,5 +164,17 @@ fn kill(root: &Root, group: &Path, members: &[u32]) {
     for pid in members {
         // It may have ended by itself; whether all are gone is looked at afterwards.
         let _ = process::send(*pid, Signal::KILL);
+    }
+}
+
+/// A process that cgroup v1 has frozen dies only after it is thawed.
+fn thaw(root: &Root, group: &Path) {
+    let state = group.join("freezer.state");
+    if root.exists(&state) {
+        // A failure shows as a process that does not end.
+        let _ = root.write(&state, "THAWED");
+    }
+    for child in children(root, group).unwrap_or_default() {
+        thaw(root, &group.join(child));
     }
 }

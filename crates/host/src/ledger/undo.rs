@@ -142,9 +142,17 @@ fn unlink(root: &Root, path: &Path) -> Result<(), Error> {
 }
 
 /// Repeats what the kernel answers with EBUSY until it succeeds or patience ends.
-pub(super) fn while_busy(mut action: impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
+pub(super) fn while_busy(action: impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
+    while_busy_for(PATIENCE, action)
+}
+
+/// The same with a patience of its own.
+pub(super) fn while_busy_for(
+    patience: Duration,
+    mut action: impl FnMut() -> Result<(), Error>,
+) -> Result<(), Error> {
     let mut result = Ok(());
-    wait_until(PATIENCE, || {
+    wait_until(patience, || {
         result = action();
         !matches!(&result, Err(error) if error.is(Errno::BUSY))
     });

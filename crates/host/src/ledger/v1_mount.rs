@@ -74,8 +74,5 @@ fn subsystem(root: &Root, controller: &str) -> Option<cgroups::Subsystem> {
 /// Whether anybody has the hierarchy mounted in this process's sight.
 fn is_mounted(root: &Root, controller: &str) -> bool {
     let text = root.read("/proc/self/mountinfo").unwrap_or_default();
-    let mounts = mountinfo::parse(&text);
-    mounts.iter().any(|mount| {
-        mount.kind == "cgroup" && mount.options.iter().any(|option| option == controller)
-    })
+    mountinfo::parse(&text).iter().any(|mount| mount.is_v1_of(controller))
 }

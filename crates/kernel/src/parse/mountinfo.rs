@@ -19,6 +19,14 @@ pub struct Mount {
     pub options: Vec<String>,
 }
 
+impl Mount {
+    /// Whether this is a hierarchy of cgroup v1 with this controller.
+    #[must_use]
+    pub fn is_v1_of(&self, controller: &str) -> bool {
+        self.kind == "cgroup" && self.options.iter().any(|option| option == controller)
+    }
+}
+
 /// Reads the table; lines that do not have its form are left out.
 #[must_use]
 pub fn parse(text: &str) -> Vec<Mount> {
