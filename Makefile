@@ -25,7 +25,7 @@ check: setup
 
 # Peers to be compared with, each where it is given: PEER_GRAPH500=omp-csr PEER_FILEBENCH=filebench
 # PEER_YCSB=bin/ycsb PEER_PARSEC=FOLDER PEER_MULTICHASE=FOLDER PEER_STREAM=stream
-# (docs/performance.md).
+# (docs/results/performance.md).
 bench: build
 	@scripts/setup bench
 	cargo build --release -p assay-bench
@@ -34,7 +34,7 @@ bench: build
 		PEER_MULTICHASE="$(PEER_MULTICHASE)" PEER_STREAM="$(PEER_STREAM)" \
 		target/release/assay-bench $(ASSAY)
 
-# docs/conformance.md: this host, and guests with other kernels and layouts.
+# docs/results/conformance.md: this host, and guests with other kernels and layouts.
 conformance: build
 	@$(AS_ROOT) scripts/conformance $(ASSAY)
 
@@ -43,7 +43,7 @@ screenshots: build
 	@$(AS_ROOT) scripts/screenshots $(ASSAY)
 
 # target/package: a static assay and a .deb for this architecture, installed in a clean root and run
-# there (docs/packages.md).
+# there (docs/cli.md).
 package: setup
 	@scripts/setup package
 	@package=$$(scripts/package) && $(AS_ROOT) scripts/package-check "$$package"

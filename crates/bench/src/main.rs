@@ -1,5 +1,5 @@
 //! Measures what Assay itself costs and how precise it is, on this host, and prints one table.
-//! What is measured and how stands in `docs/performance.md`.
+//! What is measured and how stands in `docs/results/performance.md`.
 
 mod assay;
 mod bias;

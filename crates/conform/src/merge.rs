@@ -9,7 +9,7 @@ use crate::outcome::Verdict;
 /// A controller and a behaviour.
 type Name = (String, String);
 
-/// The page docs/conformance.md: where the cases ran, a table of verdicts for each controller
+/// The page docs/results/conformance.md: where the cases ran, a table of verdicts for each controller
 /// with a column for each document, and the reason for every verdict that is not `kept`.
 #[must_use]
 pub fn merge(documents: &[Document]) -> String {
@@ -27,7 +27,7 @@ const HEAD: &str = "\
 # Does the kernel do what its document says?
 
 Made by `make conformance`, which runs `assay conform --json` here and in guests and merges the documents below
-docs/conformance/ with `assay conform --merge`; not to be edited. What each case does stands in
+docs/results/conformance/ with `assay conform --merge`; not to be edited. What each case does stands in
 `crates/conform/src/cases/`; figures behind each verdict stand in the documents.
 
 **kept**: the kernel did what its document says. **BROKEN**: it did not, by more than noise explains. *undecided*: the

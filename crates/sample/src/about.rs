@@ -18,7 +18,7 @@ pub struct About {
     pub usual: bool,
     /// The kernel that brought it, where that is later than 4.15 or depends on its configuration.
     pub since: &'static str,
-    /// CPU time that the kernel takes for one read, on the machine of docs/performance.md.
+    /// CPU time that the kernel takes for one read, on the machine of docs/results/performance.md.
     pub cost: &'static str,
 }
 

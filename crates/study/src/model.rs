@@ -201,7 +201,7 @@ pub struct Sampling {
 
 impl Default for Sampling {
     /// Ten samples a second: finer than a service round of BFQ with a handful of groups, and under
-    /// a hundredth of a core with 128 of them (docs/performance.md).
+    /// a hundredth of a core with 128 of them (docs/results/performance.md).
     fn default() -> Self {
         Self { sources: Vec::new(), interval: Duration::from_millis(100) }
     }

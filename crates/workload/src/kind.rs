@@ -13,7 +13,7 @@ pub struct Kind {
     pub name: &'static str,
     /// One line for lists.
     pub about: &'static str,
-    /// Its page below docs/.
+    /// Its section below docs/: `page.md#name`.
     pub page: &'static str,
     /// What is started.
     pub program: Program,

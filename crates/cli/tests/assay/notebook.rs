@@ -1,4 +1,4 @@
-//! `assay export` of a real run, and the guide in docs/notebook.md run on it.
+//! `assay export` of a real run, and the guide in docs/exporting.md run on it.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,7 +13,7 @@ use assay_testbed::skip;
 
 /// The blocks of Python in the guide, in their order.
 fn blocks() -> Vec<String> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/notebook.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/exporting.md");
     let text = fs::read_to_string(path).unwrap();
     let blocks = text.split("```python\n").skip(1);
     blocks.map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
@@ -97,7 +97,7 @@ fn many_runs_need_no_more_memory_than_few(bench: &Bench) {
 fn guide(bench: &Bench) {
     let python = match python() {
         Ok(python) => python,
-        Err(why) => return skip("the guide in docs/notebook.md", &why),
+        Err(why) => return skip("the guide in docs/exporting.md", &why),
     };
     let blocks = blocks();
     assert!(blocks.len() >= 6, "{} blocks", blocks.len());

@@ -95,18 +95,47 @@ fn beside(page: &Path, file: &str) -> PathBuf {
     page.parent().unwrap().join(file)
 }
 
+/// The pages that mdBook binds: the chapters of docs/README.md and the page that begins each row.
+fn summary(contents: &str) -> String {
+    let mut lines = vec!["# Summary".to_owned(), String::new(), "[The book](README.md)".to_owned()];
+    for line in contents.lines() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            let chapter = heading.split(':').next().unwrap();
+            lines.extend([String::new(), format!("# {chapter}"), String::new()]);
+        } else if let Some(row) = line.strip_prefix("| [") {
+            let (link, _) = row.split_once(") |").unwrap();
+            lines.push(format!("- [{link})"));
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
 #[test]
 fn every_page_of_the_docs_is_in_the_table_of_contents_and_bound() {
     let docs = root().join("docs");
-    for contents in ["README.md", "SUMMARY.md"] {
-        let text = std::fs::read_to_string(docs.join(contents)).unwrap();
-        let linked: BTreeSet<String> = targets(&text).into_iter().collect();
-        for path in files(&docs, "md") {
-            let name = path.strip_prefix(&docs).unwrap().display().to_string();
-            let is_cover = ["README.md", "SUMMARY.md"].contains(&name.as_str());
-            assert!(is_cover || linked.contains(&name), "docs/{contents} does not list {name}");
-        }
+    let contents = std::fs::read_to_string(docs.join("README.md")).unwrap();
+    let made = summary(&contents);
+    if std::env::var_os("ASSAY_BLESS").is_some() {
+        std::fs::write(docs.join("SUMMARY.md"), &made).unwrap();
     }
+    let bound = std::fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+    assert!(
+        bound == made,
+        "docs/SUMMARY.md differs from docs/README.md: ASSAY_BLESS=1 cargo test -p assay-house"
+    );
+    let linked: BTreeSet<String> = targets(&bound).into_iter().collect();
+    for path in files(&docs, "md") {
+        let name = path.strip_prefix(&docs).unwrap().display().to_string();
+        let is_cover = ["README.md", "SUMMARY.md"].contains(&name.as_str());
+        assert!(is_cover || linked.contains(&name), "docs/README.md does not list {name}");
+    }
+}
+
+#[test]
+fn the_summary_has_chapters_and_the_page_that_begins_each_row() {
+    let contents = "# Book\n## Guide: how?\n| page | for |\n|---|---|\n| [A](a.md) | [b](b.md) |\n";
+    let made = summary(contents);
+    assert_eq!(made, "# Summary\n\n[The book](README.md)\n\n# Guide\n\n- [A](a.md)\n");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! bandwidth: what the memory delivers to loops that do little else, in STREAM's definitions, and
-//! from each node to each. What is measured and how stands in docs/load/bandwidth.md.
+//! from each node to each. What is measured and how stands in docs/load/memory.md.
 
 mod check;
 mod kernels;

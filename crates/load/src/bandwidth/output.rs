@@ -15,7 +15,7 @@ use crate::measured::known;
 const FAR_LOAD: &str = "far_to_near_load";
 const FAR_READ: &str = "far_to_near_read";
 
-/// The report of docs/load/bandwidth.md.
+/// The report of docs/load/memory.md.
 pub(super) fn report(job: &Job, streamed: &Streamed, matrix: &Result<Vec<Pair>, String>) -> Report {
     let stores = match job.stores {
         Stores::Cached => "cached",

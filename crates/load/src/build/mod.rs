@@ -1,5 +1,5 @@
 //! build: the host's C compiler on a project that is made up here. What is measured stands in
-//! docs/load/build.md.
+//! docs/load/compute.md.
 
 mod compile;
 mod source;

@@ -1,5 +1,5 @@
 //! chase: dependent loads through more and more memory, until it is more than any cache holds.
-//! What is measured and how stands in docs/load/chase.md.
+//! What is measured and how stands in docs/load/memory.md.
 
 mod capacity;
 mod knee;
@@ -64,7 +64,7 @@ pub(crate) fn linking_bytes(bytes: u64) -> u64 {
     order::bytes(bytes)
 }
 
-/// The first `bytes` of an arena as one random ring (see docs/load/chase.md).
+/// The first `bytes` of an arena as one random ring (see docs/load/memory.md).
 pub(crate) fn random_ring<'a>(
     arena: &'a mut Arena,
     bytes: u64,

@@ -9,7 +9,7 @@ use crate::caches::Cache;
 use crate::footprint::shown;
 use crate::generator::Report;
 
-/// The report of docs/load/chase.md.
+/// The report of docs/load/memory.md.
 pub(super) fn report(chased: &Chased) -> Report {
     let mut text = String::new();
     let (mut curves, mut metrics) = (Vec::new(), serde_json::Map::new());

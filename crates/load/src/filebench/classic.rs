@@ -1,4 +1,4 @@
-//! The four classic loads, written out of their published parameters (docs/load/filebench.md), so
+//! The four classic loads, written out of their published parameters (docs/load/storage.md), so
 //! that they run where no filebench is installed.
 
 /// Their names.

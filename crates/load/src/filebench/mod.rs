@@ -1,6 +1,6 @@
 //! `filebench`: an interpreter of filebench's workload language, which runs the scripts of the
 //! original unchanged. What it does as the original does and what it does not is told in
-//! docs/load/filebench.md. A run: the text becomes a script (`language`), the script a workload
+//! docs/load/storage.md. A run: the text becomes a script (`language`), the script a workload
 //! (`resolve`, `model`), the workload's file sets are made on disk (`files`), and its threads
 //! carry out its operations (`flow`) under `control`.
 

@@ -1,5 +1,5 @@
 //! graph500: a large graph with no locality, searched 64 times. The definitions and how they were
-//! met stand in docs/load/graph500.md.
+//! met stand in docs/load/compute.md.
 
 mod bitmap;
 mod c_format;

@@ -1,5 +1,5 @@
 //! hog: a user of memory that grows step by step, holds what it has, and looks whether all of it
-//! is still what it wrote. What is measured stands in docs/load/hog.md.
+//! is still what it wrote. What is measured stands in docs/load/memory.md.
 
 use assay_kernel::pages::{Pages, page_size};
 use assay_kernel::{Root, clock, signal};

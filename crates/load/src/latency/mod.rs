@@ -1,5 +1,5 @@
 //! latency: what a load costs while others use the memory, from nobody to as much as they can, as
-//! Intel's Memory Latency Checker lays it out. What is measured stands in docs/load/latency.md.
+//! Intel's Memory Latency Checker lays it out. What is measured stands in docs/load/memory.md.
 
 mod curve;
 mod measure;

@@ -7,7 +7,7 @@ use super::measure::{Curve, Job};
 use crate::footprint::shown;
 use crate::generator::Report;
 
-/// The report of docs/load/latency.md.
+/// The report of docs/load/memory.md.
 pub(super) fn report(job: &Job, curve: &Curve) -> Report {
     let aggressors: Vec<String> = job.cpus[1..].iter().map(u16::to_string).collect();
     let mut text = format!(

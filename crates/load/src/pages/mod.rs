@@ -1,5 +1,5 @@
 //! pages: what the page cache does to a file that is made, read twice and written in three ways,
-//! phase by phase. What is measured stands in docs/load/pages.md.
+//! phase by phase. What is measured stands in docs/load/storage.md.
 
 mod content;
 mod output;

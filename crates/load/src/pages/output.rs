@@ -8,7 +8,7 @@ use super::witness::{self, growth};
 use crate::footprint::shown;
 use crate::generator::Report;
 
-/// The report of docs/load/pages.md.
+/// The report of docs/load/storage.md.
 pub(super) fn report(transfer: &Transfer, records: &[Record], ended_by: Option<&str>) -> Report {
     let mut text = format!(
         "file of {}, blocks of {}, threads {}\n{}",

@@ -1,5 +1,5 @@
 //! spin: CPU time and nothing else. Every thread multiplies in registers until the time is up, and
-//! says how much it got done. What is measured stands in docs/load/spin.md.
+//! says how much it got done. What is measured stands in docs/load/compute.md.
 
 mod sequence;
 

@@ -1,5 +1,5 @@
 //! ycsb: the Yahoo! Cloud Serving Benchmark on RocksDB. The definitions and how they were met
-//! stand in docs/load/ycsb.md.
+//! stand in docs/load/storage.md.
 
 mod client;
 mod command_line;

@@ -1,5 +1,5 @@
 //! How much memory a run will touch. RocksDB's part is computed from the options of the binding;
-//! what was measured against it stands in docs/load/ycsb.md.
+//! what was measured against it stands in docs/load/storage.md.
 
 use std::path::Path;
 

@@ -41,7 +41,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// How much of a source a round reads.
 ///
 /// With 128 groups the kernel spends 1.6 % of a core on writing out three files a group ten times
-/// a second (docs/performance.md), and what is spent on looking is taken from what is looked at.
+/// a second (docs/results/performance.md), and what is spent on looking is taken from what is looked at.
 /// So where files are many, bytes alone are read in every round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {

@@ -8,5 +8,5 @@ pub(crate) const KIND: Kind = Kind {
     seconds: Some("time"),
     instead_of_seconds: &["repeats"],
     ends_with_figures: true,
-    ..generator("bandwidth", "streams through memory: copy, scale, add, triad", "load/bandwidth.md")
+    ..generator("bandwidth", "streams through memory: copy, scale, add, triad", "load/memory.md#bandwidth")
 };

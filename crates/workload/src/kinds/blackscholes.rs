@@ -11,6 +11,6 @@ pub(crate) const KIND: Kind = Kind {
     ..generator(
         "blackscholes",
         "prices of options: computes, and hardly waits for memory",
-        "load/blackscholes.md",
+        "load/compute.md#blackscholes",
     )
 };

@@ -18,5 +18,5 @@ pub(crate) const KIND: Kind = Kind {
     ends_with_figures: true,
     threads: Threads::Option("jobs"),
     does_io: true,
-    ..generator("build", "a compile of a generated C project by cc", "load/build.md")
+    ..generator("build", "a compile of a generated C project by cc", "load/compute.md#build")
 };

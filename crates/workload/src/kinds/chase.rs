@@ -10,6 +10,6 @@ pub(crate) const KIND: Kind = Kind {
     ..generator(
         "chase",
         "dependent loads through working sets from the first cache to memory",
-        "load/chase.md",
+        "load/memory.md#chase",
     )
 };

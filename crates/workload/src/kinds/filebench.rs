@@ -31,6 +31,6 @@ pub(crate) const KIND: Kind = Kind {
     ..generator(
         "filebench",
         "file servers, mail and web loads, or any script of filebench",
-        "load/filebench.md",
+        "load/storage.md#filebench",
     )
 };

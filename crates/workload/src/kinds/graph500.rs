@@ -5,4 +5,4 @@ use crate::kind::Kind;
 
 /// The kind.
 pub(crate) const KIND: Kind =
-    generator("graph500", "searches through a large graph", "load/graph500.md");
+    generator("graph500", "searches through a large graph", "load/compute.md#graph500");

@@ -9,6 +9,6 @@ pub(crate) const KIND: Kind = Kind {
     ..generator(
         "latency",
         "the latency of memory beside aggressors that grow step by step",
-        "load/latency.md",
+        "load/memory.md#latency",
     )
 };

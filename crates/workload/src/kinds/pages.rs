@@ -20,6 +20,6 @@ pub(crate) const KIND: Kind = Kind {
     ..generator(
         "pages",
         "a file created, read and written through the page cache and past it",
-        "load/pages.md",
+        "load/storage.md#pages",
     )
 };

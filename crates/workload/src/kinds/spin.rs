@@ -7,5 +7,5 @@ use crate::kind::Kind;
 pub(crate) const KIND: Kind = Kind {
     seconds: Some("time"),
     ends_with_figures: true,
-    ..generator("spin", "threads that use their CPUs and nothing else", "load/spin.md")
+    ..generator("spin", "threads that use their CPUs and nothing else", "load/compute.md#spin")
 };

@@ -11,6 +11,6 @@ pub(crate) const KIND: Kind = Kind {
     ..generator(
         "streamcluster",
         "clusters of a stream of points: streams through memory",
-        "load/streamcluster.md",
+        "load/compute.md#streamcluster",
     )
 };

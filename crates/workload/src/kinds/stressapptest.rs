@@ -8,7 +8,7 @@ use crate::said::{Output, Said};
 pub(crate) const KIND: Kind = Kind {
     name: "stressapptest",
     about: "memory traffic of stressapptest, with its own flags",
-    page: "workloads/stressapptest.md",
+    page: "workloads.md#stressapptest",
     program: Program::Host { name: "stressapptest", package: "stressapptest" },
     needs: &[],
     keys: &[],

@@ -10,7 +10,7 @@ use crate::kind::{Becomes, Key, Kind, Threads};
 use crate::metric::document;
 use crate::said::{Output, Said};
 
-/// Properties of the core workload, of the client and of the binding (docs/load/ycsb.md).
+/// Properties of the core workload, of the client and of the binding (docs/load/storage.md).
 const PROPERTIES: &str = "recordcount operationcount insertstart insertcount fieldcount fieldlength minfieldlength \
      fieldlengthdistribution fieldlengthhistogram fieldnameprefix readallfields \
      readallfieldsbyname writeallfields readproportion updateproportion insertproportion \
@@ -110,7 +110,7 @@ pub(crate) const KIND: Kind = Kind {
         "scan_p99_us",
     ],
     read,
-    ..generator("ycsb", "operations on records in RocksDB, as YCSB makes them", "load/ycsb.md")
+    ..generator("ycsb", "operations on records in RocksDB, as YCSB makes them", "load/storage.md#ycsb")
 };
 
 fn read(said: &Said<'_>) -> Result<Output, String> {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::graph500::outcome::{Outcome, Searched, column};
 use crate::graph500::statistics::{Quartiles, Summary, harmonic, summary};
 
-/// The object of docs/load/graph500.md.
+/// The object of docs/load/compute.md.
 pub(crate) fn json(outcome: &Outcome) -> Value {
     let size = outcome.size;
     let mut document = json!({

@@ -1,5 +1,5 @@
 //! blackscholes: prices of European options in single precision, over and over. Definitions and
-//! how they were met: docs/load/blackscholes.md.
+//! how they were met: docs/load/compute.md.
 
 mod check;
 mod options;

@@ -15,7 +15,7 @@ pub(super) fn count(path: &Path) -> Result<u64, Failure> {
         path: path.to_owned(),
         place: Some((1, 1)),
         what: format!("the first line is the number of options, not `{}`", first.trim()),
-        remedy: "see docs/load/blackscholes.md; `--input 1000 --write-options FILE` makes one"
+        remedy: "see docs/load/compute.md; `--input 1000 --write-options FILE` makes one"
             .to_owned(),
     })
 }

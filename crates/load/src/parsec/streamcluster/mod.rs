@@ -1,5 +1,5 @@
 //! streamcluster: the k-median of a stream of points, chunk by chunk. Definitions and how they
-//! were met: docs/load/streamcluster.md.
+//! were met: docs/load/compute.md.
 
 mod centers;
 mod check;

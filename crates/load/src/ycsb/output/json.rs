@@ -7,7 +7,7 @@ use crate::ycsb::measure::{Metric, Number, Series};
 use crate::ycsb::outcome::Outcome;
 use crate::ycsb::settings::Settings;
 
-/// The object of docs/load/ycsb.md.
+/// The object of docs/load/storage.md.
 pub(in crate::ycsb) fn json(outcome: &Outcome, settings: &Settings) -> Value {
     let measurements: Map<String, Value> = outcome
         .book
