@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// A kernel file kept open. A pread(2) at offset 0 makes the kernel produce the text anew, at a
-/// fifth of the cost of open, read and close (`science.md` section 6).
+/// fifth of the cost of open, read and close.
 #[derive(Debug)]
 pub struct KeptFile(File);
 

@@ -108,7 +108,7 @@ pub const SOURCES: &[About] = &[
     },
     About {
         name: "memory",
-        subject: "group",
+        subject: "group; in a study only where it limits memory or promises something about it",
         what: "what each group holds, what was taken from it, which limits it met",
         files: "v1 `memory.usage_in_bytes`, `memory.stat`; v2 `memory.current`, `memory.stat`, \
                 `memory.events`",

@@ -21,7 +21,7 @@ pub(super) static ENTRIES: &[CauseEntry] = &[
         confirm: "Four times the requests (`nr_requests`), or a quarter of the iodepth: the number of groups where shares break grows by four, so that the error at this number vanishes.",
         tests: &["requests", "iodepth"],
         remedy: "Raise `nr_requests` above groups x iodepth, or lower the iodepth.",
-        source: "a051661ca6d1 (2012), 76f1df88bbc2 (5.17); science of the knee: N* = P / d",
+        source: "a051661ca6d1 (2012), 76f1df88bbc2 (5.17); breaks at N* = P / d groups",
     },
     CauseEntry {
         code: "C-TAG-CAP",

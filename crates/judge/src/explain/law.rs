@@ -1,6 +1,6 @@
 //! What the law of each cause says of each change, before the change is tried.
 //!
-//! A law speaks of the number of groups at which shares break (science of the knee: N* = P / d for
+//! A law speaks of the number of groups at which shares break (N* = P / d for
 //! an exhausted pool, P w_min / (d w_mean) for BFQ's caps, a quarter of the error for a run four
 //! times as long). Of one trial it follows whether the error vanishes, falls, or stays. A cause
 //! says something also of changes that do not test it: that they leave the error where it is. That

@@ -21,7 +21,7 @@ pub(crate) fn weighted(shares: &[f64], expected: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// The figures of science.md 1.3 and pitfalls.md 1.1, computed there by hand.
+    /// Computed by hand.
     #[test]
     fn gives_0_662_when_weights_1_2_4_8_collapse_to_equal_shares() {
         let collapsed = weighted(&[0.25; 4], &[1.0 / 15.0, 2.0 / 15.0, 4.0 / 15.0, 8.0 / 15.0]);

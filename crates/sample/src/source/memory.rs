@@ -18,8 +18,8 @@ use super::{Depth, Rows, Source, names};
 use crate::target::{MemoryFiles, Targets};
 
 /// The long files of a group are read in every so-many-th round. What a group holds is one atomic
-/// counter; `memory.stat` makes the kernel flush the statistics of the whole subtree (`science.md`
-/// section 6: 7 us a group where nothing moves).
+/// counter; `memory.stat` makes the kernel flush the statistics of the whole subtree (7 us
+/// a group where nothing moves).
 const LONG_EVERY: u64 = 5;
 
 /// And those of so many groups in one round at the most, so that with many groups each has its turn

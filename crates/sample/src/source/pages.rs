@@ -3,7 +3,7 @@
 //! Exact, by kind and by policy, from /proc/PID/numa_maps (numa(7)): of small processes each time, of
 //! others now and then, of very large ones never, since the kernel walks all their page tables for
 //! it, 11 ms a GiB. Otherwise every second by asking for the nodes of pages drawn at random (move_pages(2)): 2400 of them give each node's
-//! share within 2 points at 95 %, whatever the size of the process (`science.md` section 4); fewer do
+//! share within 2 points at 95 %, whatever the size of the process; fewer do
 //! where most are on one node.
 
 mod draw;
