@@ -43,11 +43,11 @@ pub(crate) struct FleetRunArguments {
     /// These nodes, as Slurm writes lists of them: `node1,node[3-5]`
     #[arg(long, value_name = "LIST", conflicts_with = "nodes", help_heading = "Fleet")]
     hosts: Option<String>,
-    /// So many nodes, idle ones first; every node by default
+    /// Number of nodes, idle ones first; all nodes by default
     #[arg(long, value_name = "N", help_heading = "Fleet",
           value_parser = clap::value_parser!(u32).range(1..))]
     nodes: Option<u32>,
-    /// The nodes of this partition; Slurm's default by default
+    /// Partition whose nodes to use; Slurm's default partition if not given
     #[arg(long, value_name = "NAME", help_heading = "Fleet")]
     partition: Option<String>,
     /// Divide the trials into this many parts, and the hosts among them, instead of running all
