@@ -5,8 +5,8 @@ use std::process::Command;
 
 use assay_testbed::skip;
 
-use crate::extract::root;
-use crate::program::assay_load;
+use crate::book::extract::root;
+use crate::book::program::assay_load;
 
 /// What `scripts/package-check` ends with where no clean root can be had.
 const UNABLE: i32 = 77;
