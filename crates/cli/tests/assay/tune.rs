@@ -97,7 +97,7 @@ fn a_search_tries_what_the_host_allows_confirms_by_fresh_repeats_and_puts_everyt
 
 #[test]
 fn a_search_that_is_interrupted_judges_what_there_is_and_restores() {
-    let Some(bench) = Bench::on_host("tune, interrupted") else { return };
+    let Some(bench) = Bench::on_busy_host("tune, interrupted") else { return };
     let study = bench.write("study.toml", &Weights { at_most: "6 s", ..Weights::small() }.text());
     let command = command(&bench, &study, &["--for", "5m", "--json"]);
     let mut running = Running::start(command, bench.folder(), bench.out());

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use assay_testbed::{skip, turn};
+use assay_testbed::skip;
 use serde_json::Value;
 
 use super::shared::{PATIENCE, Visit, tree, visit, why_not};
@@ -276,11 +276,10 @@ const CAVEAT: &str = "emulated guest: placement and logic hold, times do not";
 #[test]
 fn a_run_in_a_hybrid_guest_brings_its_folder_back_with_the_caveat_of_guests() {
     const TEST: &str = "a run in a hybrid guest";
+    let Some(bench) = Bench::busy_with(TEST, &[]) else { return };
     if let Some(why) = why_not("debian-6.1") {
         return skip(TEST, &format!("no guest: {why}"));
     }
-    let _turn = turn(TEST, &[]);
-    let bench = Bench::aside();
     let study = bench.write("small.toml", SMALL);
     let mut command = bench.program();
     command
@@ -308,11 +307,10 @@ fn a_run_in_a_hybrid_guest_brings_its_folder_back_with_the_caveat_of_guests() {
 #[test]
 fn a_kernel_that_panics_ends_the_lab_with_its_console() {
     const TEST: &str = "a kernel that panics";
+    let Some(bench) = Bench::busy_with(TEST, &[]) else { return };
     if let Some(why) = why_not("debian-6.1") {
         return skip(TEST, &format!("no guest: {why}"));
     }
-    let _turn = turn(TEST, &[]);
-    let bench = Bench::aside();
     let mut command = bench.program();
     command
         .args(["lab", "exec", "--kernel", "debian-6.1", "--cgroup", "v1", "--timeout", "10min"])
