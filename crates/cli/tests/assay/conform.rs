@@ -103,7 +103,7 @@ fn conform_killed_at_any_instant_is_restored() {
 
 #[test]
 fn packets_are_seen_and_no_hierarchy_or_device_of_theirs_stays() {
-    let Some(bench) = Bench::on_busy_host("conformance of net_cls and net_prio") else { return };
+    let Some(bench) = Bench::on_host("conformance of net_cls and net_prio") else { return };
     let before = networks();
     let ended = bench.assay(["conform", "net_cls", "net_prio", "--json"]);
     bench.assert_host_is_as_before("after conform");

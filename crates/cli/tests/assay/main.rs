@@ -40,6 +40,7 @@ mod running;
 mod sample;
 mod settings;
 mod shipped;
+mod smallest;
 mod study;
 mod terminal;
 mod tune;

@@ -13,7 +13,7 @@ use assay_kernel::{Root, clock};
 use assay_record::{Table, read_tables};
 use assay_sample::about::SOURCES;
 use assay_sample::{Choice, ProcessTarget, Processes, Sampler, Seat, Targets, prepare_chosen};
-use assay_testbed::{Picture, put, turn};
+use assay_testbed::{Picture, busy_turn, put};
 
 const FREE: &str = "Node 0, zone Normal 0 0 0 0 0 0 0 0 0 0 1\n";
 const TYPE: &str = "Node 0, zone Normal, type Movable 0 0 0 0 0 0 0 0 0 0 1\n";
@@ -116,7 +116,7 @@ impl Drop for Full {
 #[test]
 fn a_disk_full_of_samples_ends_the_samples_and_not_the_trial() {
     const NAME: &str = "a_disk_full_of_samples_ends_the_samples_and_not_the_trial";
-    let Some(_turn) = turn(NAME, &[]) else { return };
+    let Some(_turn) = busy_turn(NAME, &[]) else { return };
     let before = Picture::take();
     let full = Full::mount();
     let tree = tree();

@@ -44,6 +44,8 @@ part placement place numa-placement --set program=streamcluster,matrix --set bal
     --set "memory=first touch,interleave:0-1,bind:1" --at-most 20s
 part flags place numa-local-remote --set program=copy --set "memory=first touch" --set size=256 \
     --repeats 2 --at-most 8s
+part mix place numa-mix --set first=streamcluster --set second=streamcluster --set beside=node:1 \
+    --repeats 1 --at-most 5s
 part bfq shares bfq 2000
 part none shares none 400
 exit 7
@@ -202,6 +204,22 @@ fn flags_of_a_program_that_sees_one_node_are_told_to_change_nothing() {
         assert_eq!(codes(seen), ["C-PLACE-BLIND"], "{seen:#}");
         assert_eq!(promise(trial, "pages")["verdict"], "kept", "{trial:#}");
     }
+}
+
+#[test]
+fn a_mix_on_two_nodes_runs_and_its_pages_lie_where_they_should() {
+    let Some(guest) = on_v2("a mix in a guest") else { return };
+    let part = guest.part("mix");
+    assert!(matches!(part.code, 0 | 1 | 3), "{part:?}");
+    let document = part.json();
+    assert_eq!(document["restored"], true, "{document:#}");
+    let trial = trial(&document, "beside", "node:1");
+    let pages = promise(trial, "pages");
+    assert_eq!(pages["verdict"], "kept", "{pages:#}");
+    // How sure threads are depends on how often a busy guest could look.
+    assert_ne!(promise(trial, "threads")["verdict"], "broken", "{trial:#}");
+    let rates = trial["metrics"].to_string();
+    assert!(rates.contains("distances_per_s"), "{trial:#}");
 }
 
 /// Weights 1 to 8 were told apart in their order, by whichever scheduler divides. How exactly is

@@ -89,3 +89,52 @@ impl<'p> Account<'p> {
         self.failed == 0 && self.passed > 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pass::Later;
+
+    fn skipped(test: &str, why: &str) -> (String, String) {
+        (test.to_owned(), why.to_owned())
+    }
+
+    fn computing() -> Pass {
+        Pass {
+            passed: 10,
+            failed: 1,
+            ignored: 1,
+            times: vec![(0.5, "judge a".to_owned()), (2.0, "judge b".to_owned())],
+            failures: vec![Failure { name: "judge c".to_owned(), said: "\nleft: 1\n".to_owned() }],
+            later: vec![Later { name: "d".to_owned(), quiet: true }],
+            // One test that says twice why a part of it did not run.
+            skipped: vec![skipped("pages", "no zsh"), skipped("pages", "no fish")],
+        }
+    }
+
+    #[test]
+    fn a_test_that_was_put_off_or_skipped_has_not_passed() {
+        let of_host = Pass { passed: 1, ..Pass::default() };
+        let passes = [computing(), of_host];
+        let account = Account::of(&passes, false);
+        assert_eq!(account.counts(), "9 passed, 1 failed, 2 skipped");
+        assert!(!account.is_good());
+    }
+
+    #[test]
+    fn what_the_quick_tier_leaves_to_the_other_is_skipped_with_the_reason() {
+        let passes = [computing()];
+        let account = Account::of(&passes, true);
+        assert_eq!(account.counts(), "8 passed, 1 failed, 3 skipped");
+        let text = account.text();
+        for said in ["judge c\n      left: 1", "no zsh", "no fish", "1 of the host", "#[ignore]"] {
+            assert!(text.contains(said), "no `{said}` in {text}");
+        }
+        assert!(text.find("judge b") < text.find("judge a"), "the slowest first: {text}");
+    }
+
+    #[test]
+    fn nothing_that_passed_is_not_good() {
+        assert!(!Account::of(&[], false).is_good());
+    }
+}
