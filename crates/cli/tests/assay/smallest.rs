@@ -1,7 +1,7 @@
 //! Every shipped study runs: those that no other test runs do so here, each by its smallest sizes. What the
 //! verdict is does not matter, and neither does how busy the host is; that the run is whole does.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -12,6 +12,8 @@ use assay_testbed::{Need, entries, skip};
 /// A study with its smallest sizes.
 struct Smallest {
     study: &'static str,
+    /// Sizes that are no factors, as they stand in its file and as they are here.
+    sizes: &'static [(&'static str, &'static str)],
     options: &'static [&'static str],
     needs: &'static [Need],
     /// Numbers that its workloads bring, each by the last part of the workload's name.
@@ -33,7 +35,7 @@ fn whole(smallest: &Smallest) -> Option<(Value, Value)> {
         return None;
     }
     let options = [smallest.options, &["--repeats", "1", "--json"]].concat();
-    let ended = bench.run(Path::new(smallest.study), &options);
+    let ended = bench.run(&with_sizes(&bench, smallest), &options);
     ended.assert_verdict();
     bench.assert_host_is_as_before(smallest.study);
     let manifest = json(&bench.out().join("manifest.json"));
@@ -46,6 +48,16 @@ fn whole(smallest: &Smallest) -> Option<(Value, Value)> {
     }
     let verdict = serde_json::from_str(&ended.stdout).unwrap();
     Some((manifest, verdict))
+}
+
+/// The shipped file with smaller sizes.
+fn with_sizes(bench: &Bench, smallest: &Smallest) -> PathBuf {
+    let mut text = bench.assay(["studies", smallest.study]).stdout;
+    for (shipped, here) in smallest.sizes {
+        assert_eq!(text.matches(shipped).count(), 1, "{shipped} in {}", smallest.study);
+        text = text.replace(shipped, here);
+    }
+    bench.write(&format!("{}.toml", smallest.study), &text)
 }
 
 /// That a repeat has its window, its numbers and its samples.
@@ -74,6 +86,7 @@ fn assert_whole(repeat: &Value, out: &Path, smallest: &Smallest, ended: &Ended) 
 fn the_cache_ladder() {
     whole(&Smallest {
         study: "cache-ladder",
+        sizes: &[("points = 3, sample-ms = 10", "points = 1, sample-ms = 1")],
         options: &["--at-most", "60s"],
         needs: &[],
         metrics: &[("chase", "random_l1_ns"), ("chase", "random_least_rise")],
@@ -85,6 +98,7 @@ fn the_cache_ladder() {
 fn the_page_cache() {
     whole(&Smallest {
         study: "page-cache",
+        sizes: &[("2 GiB\"\nformat", "96 MiB\"\nformat"), ("pause = 1", "pause = 0")],
         options: &["--set", "size=16 MiB"],
         needs: &DISK,
         metrics: &[("file", "first_read_disk_part"), ("file", "write_direct_bytes_per_s")],
@@ -94,11 +108,21 @@ fn the_page_cache() {
 
 #[test]
 fn writeback_with_the_settings_of_the_study_back_afterwards() {
-    let options =
-        ["--set", "dirty_background_bytes=8 MiB", "--set", "dirty_bytes=16 MiB", "--at-most", "2s"];
     let run = whole(&Smallest {
         study: "writeback",
-        options: &options,
+        sizes: &[
+            ("1280 MiB", "128 MiB"),
+            ("768 MiB", "48 MiB"),
+            ("size = \"16 MiB\"", "size = \"4 MiB\""),
+        ],
+        options: &[
+            "--set",
+            "dirty_background_bytes=8 MiB",
+            "--set",
+            "dirty_bytes=16 MiB",
+            "--at-most",
+            "2s",
+        ],
         needs: &DISK,
         metrics: &[("update", "write_iops"), ("note", "write_iops")],
         samples: &["meminfo", "vmstat", "disk"],
@@ -114,6 +138,7 @@ fn siblings_on_one_core_or_why_there_are_none() {
     if smt.trim() == "1" {
         whole(&Smallest {
             study: "smt",
+            sizes: &[],
             options: &["--at-most", "2s"],
             needs: &[Need::Controller("cpu")],
             metrics: &[("compute", "steps_per_s")],
@@ -134,6 +159,7 @@ fn a_mix_on_two_nodes_or_why_there_are_none() {
     }
     whole(&Smallest {
         study: "numa-mix",
+        sizes: &[],
         options: &["--set", "first=streamcluster", "--at-most", "2s"],
         needs: &[Need::Controller("cpu")],
         metrics: &[("first.streamcluster", "distances_per_s")],
@@ -154,7 +180,13 @@ fn refused(study: &str, says: &[&str]) {
 fn a_memory_limit_on_two_programs() {
     whole(&Smallest {
         study: "memory-limit",
-        options: &["--set", "limit=1.2", "--set", "scale=12", "--set", "files=50"],
+        sizes: &[
+            ("size   = \"1 GiB\"", "size   = \"160 MiB\""),
+            ("\"6 s\"", "\"500 ms\""),
+            ("warm_up = \"2 s\"", "warm_up = \"200 ms\""),
+            ("\"count=64\"", "\"count=8\""),
+        ],
+        options: &["--set", "limit=1.2", "--set", "scale=12", "--set", "files=300"],
         needs: &[Need::Loop, Need::Tool("mkfs.ext4"), Need::Controller("memory")],
         metrics: &[("graph", "bfs_harmonic_mean_teps"), ("files", "ops_per_s")],
         samples: &["memory", "pagetypeinfo"],
@@ -165,6 +197,7 @@ fn a_memory_limit_on_two_programs() {
 fn io_weights_beside_a_key_value_store() {
     whole(&Smallest {
         study: "io-weight-ycsb",
+        sizes: &[("\"2 GiB\"", "\"256 MiB\""), ("\"128M\"", "\"16M\"")],
         options: &[
             "--set",
             "run=update",
@@ -185,6 +218,7 @@ fn io_weights_beside_a_key_value_store() {
 fn io_weights_and_requests() {
     whole(&Smallest {
         study: "io-weight-requests",
+        sizes: &[("\"1 GiB\"", "\"64 MiB\"")],
         options: &[
             "--set",
             "groups=8",
@@ -205,6 +239,7 @@ fn io_weights_and_requests() {
 fn io_weights_of_the_fewest_groups() {
     whole(&Smallest {
         study: "io-weight-scaling",
+        sizes: &[("\"3 GiB\"", "\"96 MiB\"")],
         options: &["--set", "groups=4", "--at-most", "2s"],
         needs: &WEIGHTS,
         metrics: &[],
@@ -216,6 +251,7 @@ fn io_weights_of_the_fewest_groups() {
 fn cpu_weights_of_two_groups() {
     whole(&Smallest {
         study: "cpu-weight-scaling",
+        sizes: &[],
         options: &["--set", "groups=2", "--set", "threads=1", "--set", "cpus=0", "--at-most", "2s"],
         needs: &[Need::Controller("cpu"), Need::Controller("cpuset"), Need::Tool("fio")],
         metrics: &[],

@@ -2,7 +2,7 @@
 //! toolchain too, where it is asked as the compiler's own bootstrap asks.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,6 +10,9 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::binary::Binary;
+
+/// Tests that take more seconds are told as they end, so that somebody who waits sees what for.
+const TOLD: f64 = 2.0;
 
 /// Which tests of a binary are run.
 #[derive(Debug, Clone)]
@@ -59,7 +62,13 @@ impl Pass {
             Ok(place) => place,
             Err(error) => return pass.broken(binary, format!("no temporary folder: {error}")),
         };
-        let ended = pass.follow(binary, command(binary, which, place.path()));
+        let noise = place.path().join("stderr");
+        let ended = command(binary, which, place.path(), &noise)
+            .and_then(|command| pass.follow(binary, command));
+        // What libtest does not catch says nothing while all goes well.
+        if pass.failed > 0 || !matches!(ended, Ok(None)) {
+            print!("{}", fs::read_to_string(&noise).unwrap_or_default());
+        }
         pass.skipped = lines(&place.path().join("skips"));
         // A test may ask more than once, and is measuring if it says so at all.
         let asked = lines(&place.path().join("later"));
@@ -111,6 +120,9 @@ impl Pass {
             println!("FAILED {name} ({seconds:.1} s)\n{said}");
             self.failures.push(Failure { name: name.clone(), said });
         }
+        if seconds > TOLD {
+            println!("{seconds:6.1} s  {name}");
+        }
         self.times.push((seconds, name));
     }
 
@@ -122,7 +134,7 @@ impl Pass {
     }
 }
 
-fn command(binary: &Binary, which: &Which, place: &Path) -> Command {
+fn command(binary: &Binary, which: &Which, place: &Path, noise: &Path) -> io::Result<Command> {
     let mut command = Command::new(&binary.path);
     command
         .args(["-Z", "unstable-options", "--format", "json", "--report-time"])
@@ -131,7 +143,8 @@ fn command(binary: &Binary, which: &Which, place: &Path) -> Command {
         .env("CARGO_MANIFEST_DIR", &binary.folder)
         .env("ASSAY_TEST_SKIPS", place.join("skips"))
         .stdin(Stdio::null())
-        .stdout(Stdio::piped());
+        .stdout(Stdio::piped())
+        .stderr(File::create(noise)?);
     match which {
         Which::Computing { filter, threads } => {
             command.args(["--test-threads", &threads.to_string()]).args(filter);
@@ -142,7 +155,7 @@ fn command(binary: &Binary, which: &Which, place: &Path) -> Command {
             command.env_remove("ASSAY_TEST_LATER");
         }
     }
-    command
+    Ok(command)
 }
 
 /// Lines of a word and the rest.
