@@ -38,10 +38,14 @@ impl Binary {
     }
 }
 
-/// All of them. Most tests of the host are in that of the command line: it comes first, so that they can
-/// begin while others compute.
+/// Binaries whose tests compute for long, which begin first, so that none of them is left alone at the
+/// end. Most tests of the host are in that of the command line: they can begin while others compute.
+const FIRST: [&str; 5] = ["cli/assay", "host", "load", "report/report", "load/load"];
+
+/// All of them.
 pub(crate) fn all(built: &str) -> Vec<Binary> {
     let mut binaries: Vec<Binary> = built.lines().filter_map(Binary::read).collect();
-    binaries.sort_by_key(|binary| binary.name != "cli/assay");
+    let rank = |binary: &Binary| FIRST.iter().position(|name| binary.name == *name);
+    binaries.sort_by_key(|binary| rank(binary).unwrap_or(FIRST.len()));
     binaries
 }
