@@ -333,7 +333,7 @@ fn a_kernel_that_panics_ends_the_lab_with_its_console() {
     command
         .args(["lab", "exec", "--kernel", "debian-6.1", "--cgroup", "v1", "--timeout", "10min"])
         .args(["--", "sh", "-c"])
-        .arg("cat /proc/self/cgroup; sleep 1; echo c >/proc/sysrq-trigger; sleep 60");
+        .arg("cat /proc/self/cgroup; sleep 3; echo c >/proc/sysrq-trigger; sleep 60");
     let ended = Running::start(command, bench.folder(), bench.out()).end(PATIENCE);
     ended.assert_code(4);
     ended.assert_says(&["ended before its command was done", "Kernel panic", "sysrq", "console"]);
