@@ -6,7 +6,7 @@ AS_ROOT := $(shell [ "$$(id -u)" -eq 0 ] || echo sudo)
 ASSAY := target/release/assay
 ASSAY_LOAD := target/release/assay-load
 
-.PHONY: demo test check bench conformance screenshots package book install build setup clean
+.PHONY: demo test test-quick check bench conformance screenshots package book install build setup clean
 
 demo: build
 	@echo "+ assay run io-weight --set groups=4"
@@ -15,8 +15,13 @@ demo: build
 	echo "exit code $$code (0 kept, 1 broken, 3 undecided or void)"; \
 	case $$code in 0|1|3) ;; *) exit $$code;; esac
 
+# Everything, or by name: make test ONLY=ledger. Its last line counts what passed, failed and was skipped.
 test: setup
-	@scripts/test
+	@scripts/test $(if $(ONLY),--only '$(ONLY)')
+
+# What needs no root, no network and no guest: the inner loop.
+test-quick:
+	@scripts/test --quick $(if $(ONLY),--only '$(ONLY)')
 
 check: setup
 	cargo fmt --all --check

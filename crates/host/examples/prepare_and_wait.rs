@@ -1,5 +1,5 @@
 //! Changes a host in every way that Assay knows, says so, and waits to be killed: the other half
-//! of the kill tests in `tests/real_kernel`.
+//! of the kill tests in `tests/host/real_kernel`.
 //!
 //! ```text
 //! prepare_and_wait STATE_DIR WORK_DIR GROUP

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
+#[path = "sample/whole_host.rs"]
 mod whole_host;
 
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 //! change, skips that are counted, faults to inject, trees of files in place of a host, and hosts made
 //! up to plan for. Used by tests and by the bench only.
 // A failure in what the tests share is a failure of the test.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 pub mod browser;
 mod fault;
@@ -14,4 +14,4 @@ mod turn;
 pub use fault::{Fault, Named, Outcome, keep};
 pub use picture::{Picture, entries};
 pub use tree::put;
-pub use turn::{Need, Turn, skip, turn};
+pub use turn::{Need, Turn, busy_turn, is_for_later, skip, turn};

@@ -1,8 +1,17 @@
-//! Tests that cannot run here are counted, with the reason, and never taken for passed.
+//! Tests take turns on the host, and those that cannot run are counted, with the reason, and never
+//! taken for passed.
+//!
+//! `assay-suite` runs every test binary twice. In the first pass tests that ask for the host are only
+//! written down, so that all others run side by side at once; in the second those
+//! that were written down run one after the other. A test that never asks for the
+//! host runs in the first pass alone. Under plain `cargo test` tests wait for the host by a lock.
 
+use std::env;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
+use std::sync::OnceLock;
+use std::thread;
 
 use assay_facts::{Available, HostFacts};
 use assay_kernel::{Root, filesystem};
@@ -26,12 +35,43 @@ pub struct Turn {
     _lock: File,
 }
 
-/// Waits for this test's turn to change the host; `None`, said and counted, where the host cannot
-/// do it.
+/// What else may run while a test has the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    /// Nothing: the test measures.
+    Nothing,
+    /// Tests that only compute.
+    Computing,
+}
+
+impl Beside {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Nothing => "quiet",
+            Self::Computing => "busy",
+        }
+    }
+}
+
+/// Waits for this test's turn to change the host, with nothing else running that `assay-suite` has
+/// started; `None`, said and counted, where the host cannot do it.
 #[must_use]
 pub fn turn(test: &str, needs: &[Need]) -> Option<Turn> {
-    let facts = assay_host::gather(&Root::real()).unwrap();
-    if let Some(reason) = why_not(&facts, needs) {
+    take(test, needs, Beside::Nothing)
+}
+
+/// The same for a test that judges nothing which a busy CPU could change: tests that only compute
+/// may run beside it.
+#[must_use]
+pub fn busy_turn(test: &str, needs: &[Need]) -> Option<Turn> {
+    take(test, needs, Beside::Computing)
+}
+
+fn take(test: &str, needs: &[Need], beside: Beside) -> Option<Turn> {
+    if is_put_off(beside) {
+        return None;
+    }
+    if let Some(reason) = why_not(needs) {
         skip(test, &reason);
         return None;
     }
@@ -41,17 +81,44 @@ pub fn turn(test: &str, needs: &[Need]) -> Option<Turn> {
     Some(Turn { _lock: lock })
 }
 
-/// Says that a test did not run and why; `make test` adds these lines up.
+/// Whether a test that changes nothing of the host, but takes long or needs more than this clone, is
+/// put off as those that do; it then returns at once.
+#[must_use]
+pub fn is_for_later() -> bool {
+    is_put_off(Beside::Computing)
+}
+
+/// Writes a test that asks down under the name that libtest gave its thread, where
+/// `assay-suite` wants that.
+fn is_put_off(beside: Beside) -> bool {
+    let Some(path) = env::var_os("ASSAY_TEST_LATER") else { return false };
+    append(Path::new(&path), &format!("{} {}", beside.word(), name_of_test()));
+    true
+}
+
+fn name_of_test() -> String {
+    let thread = thread::current();
+    thread.name().expect("a test asks in the thread that libtest gave it").to_owned()
+}
+
+/// Says that a test, or a part of it, did not run and why; `make test` adds these up.
 pub fn skip(test: &str, reason: &str) {
-    let line = format!("SKIPPED {test}: {reason}");
-    eprintln!("{line}");
-    if let Some(path) = std::env::var_os("ASSAY_TEST_SKIPS") {
-        let mut file = File::options().create(true).append(true).open(path).unwrap();
-        writeln!(file, "{line}").unwrap();
+    eprintln!("SKIPPED {test}: {reason}");
+    if let Some(path) = env::var_os("ASSAY_TEST_SKIPS") {
+        append(Path::new(&path), &format!("{} {test}: {reason}", name_of_test()));
     }
 }
 
-fn why_not(facts: &HostFacts, needs: &[Need]) -> Option<String> {
+/// One write, so that lines of several processes do not mix.
+fn append(path: &Path, line: &str) {
+    let mut file = File::options().create(true).append(true).open(path).unwrap();
+    file.write_all(format!("{line}\n").as_bytes()).unwrap();
+}
+
+/// What is asked of the host does not change while tests run, and asking starts a dozen programs.
+fn why_not(needs: &[Need]) -> Option<String> {
+    static FACTS: OnceLock<HostFacts> = OnceLock::new();
+    let facts = FACTS.get_or_init(|| assay_host::gather(&Root::real()).unwrap());
     if facts.effective_user != 0 {
         return Some("not root".to_owned());
     }

@@ -29,7 +29,7 @@ fn without_rights(bench: &Bench, rights: &[&str], study: &Path) -> Command {
 
 #[test]
 fn a_container_without_rights_is_refused_and_nothing_is_changed() {
-    let Some(bench) = Bench::on_host("a container without rights") else { return };
+    let Some(bench) = Bench::on_busy_host("a container without rights") else { return };
     let study = bench.write("study.toml", &Weights::small().text());
     let read_only = "for m in /sys $(grep -o '/sys/fs/cgroup[^ ]*' /proc/mounts); do \
                      mount -o remount,bind,ro $m; done; exec \"$@\"";
@@ -59,7 +59,7 @@ fn fill(place: &Path) {
 
 #[test]
 fn a_full_disk_for_the_ledger_ends_a_run_before_or_after_its_first_change_and_leaves_nothing() {
-    let Some(bench) = Bench::on_host("a full disk for the ledger") else { return };
+    let Some(bench) = Bench::on_busy_host("a full disk for the ledger") else { return };
     let state = Mounted::tmpfs(bench.path("small"), 1);
     let before = Picture::take();
     let study = Weights { at_most: "1 s", ..Weights::small() };
@@ -96,7 +96,7 @@ fn a_full_disk_for_the_ledger_ends_a_run_before_or_after_its_first_change_and_le
 
 #[test]
 fn a_state_directory_that_cannot_be_written_is_refused_with_the_remedy() {
-    let Some(bench) = Bench::on_host("a state directory that is a file") else { return };
+    let Some(bench) = Bench::on_busy_host("a state directory that is a file") else { return };
     let file = bench.write("file", "in the way");
     let study = bench.write("study.toml", &Weights::small().text());
     for state in [file.join("state"), PathBuf::from("/proc/assay")] {
@@ -119,7 +119,7 @@ fn killed(bench: &Bench) -> PathBuf {
 
 #[test]
 fn a_damaged_ledger_is_restored_as_far_as_known_and_a_person_sets_it_aside() {
-    let Some(bench) = Bench::on_host("a damaged ledger") else { return };
+    let Some(bench) = Bench::on_busy_host("a damaged ledger") else { return };
     let ledger = killed(&bench);
     // Something destroyed the last byte, and something else wrote a line.
     let mut text = fs::read_to_string(&ledger).unwrap();
@@ -165,7 +165,7 @@ fn a_ledger_of_a_newer_assay_is_left_alone() {
 
 #[test]
 fn a_process_that_does_not_die_is_named_and_a_later_restore_ends_the_work() {
-    let Some(bench) = Bench::on_host("a process that does not die") else { return };
+    let Some(bench) = Bench::on_busy_host("a process that does not die") else { return };
     let Some(freezer) = frozen_group() else {
         skip("a process that does not die", "no freezer on cgroup v1");
         return;
@@ -216,7 +216,7 @@ impl Drop for Freezer {
 /// What sits in a group that Assay made is ended with it, as systemd ends what sits in a unit.
 #[test]
 fn a_foreign_process_in_a_group_of_assay_is_ended_with_the_group() {
-    let Some(bench) = Bench::on_host("a foreign process in a group") else { return };
+    let Some(bench) = Bench::on_busy_host("a foreign process in a group") else { return };
     let run = run_until(&bench, Moment::Run);
     let group = entries(Path::new("/sys/fs/cgroup/blkio"))
         .into_iter()
@@ -239,7 +239,7 @@ fn a_foreign_process_in_a_group_of_assay_is_ended_with_the_group() {
 /// back its own changes.
 #[test]
 fn two_runs_with_state_directories_of_their_own_both_put_back_what_is_theirs() {
-    let Some(bench) = Bench::on_host("two state directories") else { return };
+    let Some(bench) = Bench::on_busy_host("two state directories") else { return };
     let devices = ["one", "two"].map(|name| OwnDevice::attach(&bench.path(name), 64));
     let before = Picture::take();
     let runs = devices.each_ref().map(|device| {

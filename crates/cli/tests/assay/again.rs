@@ -15,7 +15,7 @@ fn judge(bench: &Bench, run: &Path) -> (Option<i32>, String) {
 
 #[test]
 fn judging_a_run_again_changes_no_byte_of_its_verdict() {
-    let Some(bench) = Bench::on_host("judging again") else { return };
+    let Some(bench) = Bench::on_busy_host("judging again") else { return };
     let first = bench.run(&bench.write("study.toml", &Weights::small().text()), &[]);
     first.assert_verdict();
     let run = bench.out();
@@ -31,12 +31,12 @@ fn judging_a_run_again_changes_no_byte_of_its_verdict() {
     reported.assert_code(0);
     assert_eq!(reported.stdout.trim(), run.join("report.html").display().to_string());
     assert_eq!(fs::read_to_string(run.join("report.html")).unwrap(), report);
-    Picture::assert_same(&bench.before, "after judging again");
+    Picture::assert_same(bench.before(), "after judging again");
 }
 
 #[test]
 fn a_run_that_was_moved_and_lost_its_logs_is_judged_all_the_same() {
-    let Some(bench) = Bench::on_host("judging a copy") else { return };
+    let Some(bench) = Bench::on_busy_host("judging a copy") else { return };
     let first = bench.run(&bench.write("study.toml", &Weights::small().text()), &[]);
     first.assert_verdict();
     let verdict = fs::read_to_string(bench.out().join("verdict.json")).unwrap();
@@ -48,7 +48,7 @@ fn a_run_that_was_moved_and_lost_its_logs_is_judged_all_the_same() {
 
 #[test]
 fn a_damaged_table_of_samples_is_an_error_or_void_and_never_a_verdict() {
-    let Some(bench) = Bench::on_host("damaged samples") else { return };
+    let Some(bench) = Bench::on_busy_host("damaged samples") else { return };
     let first = bench.run(&bench.write("study.toml", &Weights::small().text()), &[]);
     first.assert_verdict();
     let table = bench.out().join("samples/trial-00-repeat-00/io.parquet");

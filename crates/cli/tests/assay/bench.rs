@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::failure;
 use crate::halt::image_of;
 use crate::running::{Ended, Running, end_processes_in, processes_in};
 use assay_testbed::Picture;
-use assay_testbed::{Need, Turn, turn};
+use assay_testbed::{Need, Turn, busy_turn, turn};
 
 /// What studies of I/O weights need of the host.
 const NEEDS: [Need; 5] =
@@ -21,21 +20,32 @@ const NEEDS: [Need; 5] =
 /// What a test works with. When it goes away, so does everything that a failed test has left.
 pub(crate) struct Bench {
     work: TempDir,
-    /// The host as it was when the test began.
-    pub(crate) before: Picture,
+    /// The host as it was when the test began, which means something only while it has the host.
+    before: Option<Picture>,
     _turn: Option<Turn>,
 }
 
 impl Bench {
-    /// For a test that changes the host. `None`, said and counted, where it cannot run.
+    /// For a test that changes the host and wants it quiet. `None`, said and counted, where it cannot
+    /// run.
     pub(crate) fn on_host(test: &str) -> Option<Self> {
         Self::with(test, &NEEDS)
     }
 
-    /// For a test that changes the host and needs something else of it than a disk with weights.
+    /// The same for a test that needs something else of the host than a disk with weights.
     pub(crate) fn with(test: &str, needs: &[Need]) -> Option<Self> {
-        let turn = turn(test, needs)?;
-        Some(Self::make(Some(turn)))
+        Some(Self::make(Some(turn(test, needs)?)))
+    }
+
+    /// For a test that changes the host, or compares it with what it was, and judges nothing that a
+    /// busy CPU could change: tests that only compute may run beside it.
+    pub(crate) fn on_busy_host(test: &str) -> Option<Self> {
+        Self::busy_with(test, &NEEDS)
+    }
+
+    /// The same for a test that needs something else of the host than a disk with weights.
+    pub(crate) fn busy_with(test: &str, needs: &[Need]) -> Option<Self> {
+        Some(Self::make(Some(busy_turn(test, needs)?)))
     }
 
     /// For a test that changes nothing.
@@ -44,11 +54,15 @@ impl Bench {
     }
 
     fn make(turn: Option<Turn>) -> Self {
-        failure::tell_at_once();
         let work = tempfile::Builder::new().prefix("assay-test-").tempdir().unwrap();
         // Tests of other users look in here too.
         fs::set_permissions(work.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        Self { work, before: Picture::take(), _turn: turn }
+        let before = turn.as_ref().map(|_| Picture::take());
+        Self { work, before, _turn: turn }
+    }
+
+    pub(crate) fn before(&self) -> &Picture {
+        self.before.as_ref().expect("only who has the host can compare it with what it was")
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -114,8 +128,9 @@ impl Bench {
 
     /// That the host is as it was, that the run folder keeps neither image nor mount, and that
     /// no process of the test is left.
+    #[track_caller]
     pub(crate) fn assert_host_is_as_before(&self, when: &str) {
-        Picture::assert_same(&self.before, when);
+        Picture::assert_same(self.before(), when);
         assert_eq!(image_of(&self.out()), None, "{when}");
         assert!(!self.out().join("mnt").exists(), "{when}, the run folder keeps a mount point");
         let processes = processes_in(self.work.path());

@@ -48,7 +48,7 @@ fn code(document: &Value) -> i32 {
 
 #[test]
 fn cases_that_need_no_quiet_cpu_are_kept_and_leave_the_host_as_it_was() {
-    let Some(bench) = Bench::on_host("conformance of the kernel") else { return };
+    let Some(bench) = Bench::on_busy_host("conformance of the kernel") else { return };
     let ended = bench.assay(["conform", "core", "pids", "freezer", "cpuset", "--json"]);
     bench.assert_host_is_as_before("after conform");
     let document = document(&ended.stdout);
@@ -85,7 +85,7 @@ fn a_saturated_cpu_and_one_with_room_are_never_called_broken() {
 
 #[test]
 fn conform_killed_at_any_instant_is_restored() {
-    let Some(bench) = Bench::on_host("conform killed") else { return };
+    let Some(bench) = Bench::on_busy_host("conform killed") else { return };
     for instant in [0, 2, 5, 9, 14, 20, 30, 45, 70, 100, 160, 250, 400, 700, 1100] {
         let mut command = bench.program();
         command.args(["conform", "core", "pids", "cpuset", "freezer"]);
@@ -131,7 +131,7 @@ fn networks() -> Vec<String> {
 
 #[test]
 fn a_hierarchy_that_a_killed_conform_mounted_is_restored() {
-    let Some(bench) = Bench::on_host("conform killed with a hierarchy") else { return };
+    let Some(bench) = Bench::on_busy_host("conform killed with a hierarchy") else { return };
     let before = networks();
     for instant in [0, 5, 20, 60, 150, 400] {
         let mut command = bench.program();
@@ -150,7 +150,7 @@ fn a_hierarchy_that_a_killed_conform_mounted_is_restored() {
 
 #[test]
 fn conform_interrupted_puts_back_what_it_made() {
-    let Some(bench) = Bench::on_host("conform interrupted") else { return };
+    let Some(bench) = Bench::on_busy_host("conform interrupted") else { return };
     let mut command = bench.program();
     command.args(["conform", "freezer", "core", "--json"]);
     let mut running = Running::start(command, bench.folder(), bench.out());
@@ -164,7 +164,7 @@ fn conform_interrupted_puts_back_what_it_made() {
 
 #[test]
 fn conform_refuses_over_what_a_killed_one_left() {
-    let Some(bench) = Bench::on_host("conform over leftovers") else { return };
+    let Some(bench) = Bench::on_busy_host("conform over leftovers") else { return };
     let mut command = bench.program();
     command.args(["conform", "freezer", "core"]);
     let mut running = Running::start(command, bench.folder(), bench.out());

@@ -85,7 +85,7 @@ fn study(bench: &Bench, knobs: &str) -> PathBuf {
 const KNOBS: &str = "\"pids.max\" = 50, \"memory.max\" = \"64M\", \"cpu.weight\" = [100, 300]";
 
 pub(crate) fn delegated(test: &str, controllers: &[&str]) -> Option<(Bench, Delegated)> {
-    let bench = Bench::on_host(test)?;
+    let bench = Bench::on_busy_host(test)?;
     let delegated = Delegated::make(controllers);
     if delegated.is_none() {
         skip(test, &format!("cgroup v1 does not serve all of {controllers:?}"));

@@ -85,7 +85,7 @@ fn both_limits_bind_and_each_has_its_line() {
 
 #[test]
 fn refused_forks_are_counted() {
-    let Some(bench) = Bench::on_host("exec: pids.max binds") else { return };
+    let Some(bench) = Bench::on_busy_host("exec: pids.max binds") else { return };
     let script = "for i in 1 2 3 4 5 6; do sleep 0.3 & done; wait";
     let ended = exec(&bench, &["--set", "pids.max=3", "--json", "--", "sh", "-c", script]);
     let found = document(&ended);
@@ -97,7 +97,7 @@ fn refused_forks_are_counted() {
 
 #[test]
 fn a_place_is_kept_and_read_back() {
-    let Some(bench) = Bench::on_host("exec: place") else { return };
+    let Some(bench) = Bench::on_busy_host("exec: place") else { return };
     let script = "grep Cpus_allowed_list /proc/self/status";
     let ended = exec(&bench, &["--place", "cpus=0,memory=bind:0", "--", "sh", "-c", script]);
     ended.assert_code(0);
@@ -108,7 +108,7 @@ fn a_place_is_kept_and_read_back() {
 
 #[test]
 fn exit_codes_and_streams_are_the_command_s_own() {
-    let Some(bench) = Bench::on_host("exec: exit codes") else { return };
+    let Some(bench) = Bench::on_busy_host("exec: exit codes") else { return };
     let script = "read word; echo got $word; echo talk >&2; exit 7";
     let input = bench.write("input", "hello\n");
     let mut command = bench.program();
@@ -163,7 +163,7 @@ fn mistakes_are_refused_with_what_to_write_instead() {
 
 #[test]
 fn a_value_that_the_kernel_refuses_leaves_nothing() {
-    let Some(bench) = Bench::on_host("exec: refused by the kernel") else { return };
+    let Some(bench) = Bench::on_busy_host("exec: refused by the kernel") else { return };
     let ended = exec(&bench, &["--set", "cpuset.cpus=4095", "--", "echo", "ran"]);
     ended.assert_code(4);
     ended.assert_says(&["cpuset.cpus", "4095", "hint: ", "the command was not run"]);
@@ -187,7 +187,7 @@ fn waiting(bench: &Bench, options: &[&str], script: &str) -> Running {
 
 #[test]
 fn signals_reach_the_command_and_its_answer_comes_back() {
-    let Some(bench) = Bench::on_host("exec: signals") else { return };
+    let Some(bench) = Bench::on_busy_host("exec: signals") else { return };
     for (signal, name) in [
         (Signal::INT, "INT"),
         (Signal::TERM, "TERM"),
@@ -210,7 +210,7 @@ fn signals_reach_the_command_and_its_answer_comes_back() {
 
 #[test]
 fn a_command_that_dies_of_a_signal_gives_128_and_its_number() {
-    let Some(bench) = Bench::on_host("exec: death by signal") else { return };
+    let Some(bench) = Bench::on_busy_host("exec: death by signal") else { return };
     let run = waiting(&bench, &[], "touch ready; exec sleep 60");
     run.signal(Signal::TERM);
     run.end(Duration::from_secs(30)).assert_code(143);
@@ -219,7 +219,7 @@ fn a_command_that_dies_of_a_signal_gives_128_and_its_number() {
 
 #[test]
 fn a_ctrl_c_at_the_terminal_ends_the_command_and_restores() {
-    let Some(bench) = Bench::on_host("exec: Ctrl-C") else { return };
+    let Some(bench) = Bench::on_busy_host("exec: Ctrl-C") else { return };
     let run = waiting(&bench, &["--set", "pids.max=50"], "touch ready; exec sleep 60");
     run.signal_from_terminal(Signal::INT);
     run.end(Duration::from_secs(30)).assert_code(130);
@@ -228,7 +228,7 @@ fn a_ctrl_c_at_the_terminal_ends_the_command_and_restores() {
 
 #[test]
 fn what_the_command_leaves_behind_is_killed_by_choice() {
-    let Some(bench) = Bench::on_host("exec: leftovers killed") else { return };
+    let Some(bench) = Bench::on_busy_host("exec: leftovers killed") else { return };
     let ended = exec(&bench, &["--left", "kill", "--json", "--", "sh", "-c", "sleep 60 & exit 3"]);
     ended.assert_code(3);
     ended.assert_says(&["1 process left by the command: killed"]);
@@ -239,7 +239,7 @@ fn what_the_command_leaves_behind_is_killed_by_choice() {
 
 #[test]
 fn what_the_command_leaves_behind_is_waited_for_and_can_be_ended() {
-    let Some(bench) = Bench::on_host("exec: leftovers waited for") else { return };
+    let Some(bench) = Bench::on_busy_host("exec: leftovers waited for") else { return };
     let brief = exec(&bench, &["--", "sh", "-c", "sleep 1 & exit 3"]);
     brief.assert_code(3);
     brief.assert_says(&["waiting for their end", "1 process outlived the command: waited for"]);
@@ -255,7 +255,7 @@ fn what_the_command_leaves_behind_is_waited_for_and_can_be_ended() {
 
 #[test]
 fn killed_in_the_middle_and_restored_it_leaves_nothing() {
-    let Some(bench) = Bench::on_host("exec: kill -9") else { return };
+    let Some(bench) = Bench::on_busy_host("exec: kill -9") else { return };
     let limits = ["--set", "memory.max=64M", "--set", "cpu.max=50000 100000"];
     let run = waiting(&bench, &limits, "touch ready; sleep 60 & sleep 60");
     run.kill();
@@ -269,7 +269,7 @@ fn killed_in_the_middle_and_restored_it_leaves_nothing() {
 
 #[test]
 fn a_signal_that_is_ignored_stays_ignored_for_the_command() {
-    let Some(bench) = Bench::on_host("exec: nohup") else { return };
+    let Some(bench) = Bench::on_busy_host("exec: nohup") else { return };
     let mut command = Command::new("env");
     command.args(["--ignore-signal=HUP", env!("CARGO_BIN_EXE_assay"), "exec", "--", "sh", "-c"]);
     command.arg("kill -HUP $$; echo survived");
@@ -333,7 +333,7 @@ impl Drop for OnV2 {
 #[test]
 fn a_user_in_a_delegated_group_of_cgroup2_steps_aside_for_the_command() {
     const TEST: &str = "exec: delegated on cgroup2";
-    let Some(bench) = Bench::on_host(TEST) else { return };
+    let Some(bench) = Bench::on_busy_host(TEST) else { return };
     let Some(group) = OnV2::make() else { return skip(TEST, "no cgroup2 is mounted") };
     let before = Picture::take();
     let user = as_nobody(&bench);
@@ -370,7 +370,7 @@ fn disk() -> Option<String> {
 #[test]
 fn a_limit_without_its_disk_takes_the_one_that_is_named() {
     const TEST: &str = "exec: a limit on a disk";
-    let Some(bench) = Bench::on_host(TEST) else { return };
+    let Some(bench) = Bench::on_busy_host(TEST) else { return };
     let Some(disk) = disk() else { return skip(TEST, "no disk is attached") };
     let arguments = ["--disk", &disk, "--set", "io.max=rbps=1G", "--json", "--", "true"];
     let found = document(&exec(&bench, &arguments));
@@ -386,7 +386,7 @@ fn a_limit_without_its_disk_takes_the_one_that_is_named() {
 
 #[test]
 fn a_device_that_is_denied_cannot_be_opened() {
-    let Some(bench) = Bench::on_host("exec: a denied device") else { return };
+    let Some(bench) = Bench::on_busy_host("exec: a denied device") else { return };
     let script = "head -c 1 /dev/zero >/dev/null";
     let denied = exec(&bench, &["--set", "devices.deny=c 1:5 rwm", "--", "sh", "-c", script]);
     if denied.status.code() == Some(4) {

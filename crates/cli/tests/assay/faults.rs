@@ -101,7 +101,7 @@ fn the_page_cache_instead_of_the_disk_is_named_first_and_explained() {
 
 #[test]
 fn what_cannot_be_explained_is_refused_before_the_host_is_touched() {
-    let Some(bench) = Bench::on_host("refusals of explain") else { return };
+    let Some(bench) = Bench::on_busy_host("refusals of explain") else { return };
     let refused = |words: &[&str], says: &[&str]| {
         let ended = bench.assay(words);
         ended.assert_code(2);
@@ -115,7 +115,7 @@ fn what_cannot_be_explained_is_refused_before_the_host_is_touched() {
 
 #[test]
 fn files_of_a_trial_with_many_groups_leave_room_for_one_with_few() {
-    let Some(bench) = Bench::on_host("trials of different sizes on one file system") else {
+    let Some(bench) = Bench::on_busy_host("trials of different sizes on one file system") else {
         return;
     };
     let text = cached().text().replace("count = 4", "count = \"{groups}\"");

@@ -9,7 +9,7 @@ use crate::halt::{Moment, run_until};
 use crate::study::Weights;
 
 fn kill_and_restore(test: &str, moment: Moment) {
-    let Some(bench) = Bench::on_host(test) else { return };
+    let Some(bench) = Bench::on_busy_host(test) else { return };
     let run = run_until(&bench, moment);
     run.kill();
 
@@ -68,7 +68,7 @@ fn a_run_killed_while_workloads_are_stopped_is_restored() {
 
 #[test]
 fn a_run_in_progress_is_left_alone_by_restore_and_by_a_second_run() {
-    let Some(bench) = Bench::on_host("restore beside a run in progress") else { return };
+    let Some(bench) = Bench::on_busy_host("restore beside a run in progress") else { return };
     let run = run_until(&bench, Moment::Run);
     let mut command = bench.program();
     let beside = command.arg("restore").output().unwrap();

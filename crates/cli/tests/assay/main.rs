@@ -1,11 +1,12 @@
 //! The program as users meet it: its exit codes, what it prints, what it writes, and that the
 //! host is afterwards what it was before. Most tests run real studies on the real kernel.
 // A failure in what the tests share is a failure of the test.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod adversity;
 mod again;
 mod bench;
+mod book;
 mod broken_study;
 mod compare;
 mod conform;
@@ -14,7 +15,6 @@ mod delegated;
 mod drift;
 mod exec;
 mod explained;
-mod failure;
 mod faults;
 mod fleet;
 mod full_disk;
@@ -40,6 +40,7 @@ mod running;
 mod sample;
 mod settings;
 mod shipped;
+mod smallest;
 mod study;
 mod terminal;
 mod tune;

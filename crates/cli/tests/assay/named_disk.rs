@@ -13,7 +13,7 @@ fn study_on(disk: String) -> String {
 
 #[test]
 fn refuses_a_mounted_disk_and_says_where_it_is_mounted() {
-    let Some(bench) = Bench::on_host("a mounted disk") else { return };
+    let Some(bench) = Bench::on_busy_host("a mounted disk") else { return };
     let device = OwnDevice::attach(&bench.path("disk"), 64);
     device.make_ext4();
     let mounted = Mounted::device(&device, bench.path("data"));
@@ -33,7 +33,7 @@ fn refuses_a_mounted_disk_and_says_where_it_is_mounted() {
 
 #[test]
 fn a_disk_with_a_file_system_is_used_only_when_its_size_is_written_down() {
-    let Some(bench) = Bench::on_host("a disk with content") else { return };
+    let Some(bench) = Bench::on_busy_host("a disk with content") else { return };
     let image = bench.path("disk");
     let device = OwnDevice::attach(&image, 64);
     device.make_ext4();

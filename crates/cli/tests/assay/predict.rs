@@ -9,14 +9,14 @@ use assay_testbed::Picture;
 
 #[test]
 fn a_prediction_touches_nothing_and_says_what_it_rests_on() {
-    let bench = Bench::aside();
+    let Some(bench) = Bench::busy_with("a prediction", &[]) else { return };
     let ended = bench.assay(["predict", "io-weight", "--set", "groups=4,16"]);
     let code = ended.status.code().unwrap();
     assert!([0, 1, 3].contains(&code), "{ended:?}");
     assert!(ended.stdout.contains("rests on assumptions"), "{}", ended.stdout);
     assert!(ended.stdout.contains("outside of what was compared with runs"), "{}", ended.stdout);
     assert!(ended.stderr.contains("times faster than running it"), "{}", ended.stderr);
-    Picture::assert_same(&bench.before, "after a prediction");
+    Picture::assert_same(bench.before(), "after a prediction");
 
     let document = bench.assay(["predict", "io-weight", "--json"]);
     let document: serde_json::Value = serde_json::from_str(&document.stdout).unwrap();
@@ -51,7 +51,7 @@ fn a_calibration_of_another_kernel_is_refused_and_a_broken_one_is_named() {
 
 #[test]
 fn a_run_has_its_prediction_from_before_and_its_score_from_after() {
-    let Some(bench) = Bench::on_host("predicting a run") else { return };
+    let Some(bench) = Bench::on_busy_host("predicting a run") else { return };
     let study = bench.write("study.toml", &Weights::small().text());
     let ended = bench.run(&study, &["--predict"]);
     ended.assert_verdict();
@@ -70,12 +70,12 @@ fn a_run_has_its_prediction_from_before_and_its_score_from_after() {
     let again = bench.assay(["judge".as_ref(), run.as_os_str()]);
     again.assert_says(&["the prediction is not scored", "events.jsonl"]);
     assert!(!run.join("score.json").exists());
-    Picture::assert_same(&bench.before, "after a predicted run");
+    Picture::assert_same(bench.before(), "after a predicted run");
 }
 
 #[test]
 fn measuring_the_disk_leaves_a_calibration_and_the_host_as_it_was() {
-    let Some(bench) = Bench::on_host("calibrating") else { return };
+    let Some(bench) = Bench::on_busy_host("calibrating") else { return };
     let study = bench.write("study.toml", &Weights::small().text());
     let out = bench.out();
     let words = ["predict".as_ref(), study.as_os_str(), "--calibrate".as_ref(), "--each".as_ref()];
@@ -86,5 +86,5 @@ fn measuring_the_disk_leaves_a_calibration_and_the_host_as_it_was() {
     let calibration = json(&out.join("calibration.json"));
     assert_eq!(calibration["taken"].as_array().unwrap().len(), 12);
     assert_eq!(calibration, json(&bench.path("state/calibration/loop-bfq.json")));
-    Picture::assert_same(&bench.before, "after a calibration");
+    Picture::assert_same(bench.before(), "after a calibration");
 }

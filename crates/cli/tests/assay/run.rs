@@ -134,7 +134,7 @@ fn groups_inside_groups_are_judged_at_the_outer_level() {
 
 #[test]
 fn a_table_for_people_names_the_report() {
-    let Some(bench) = Bench::on_host("a table for people") else { return };
+    let Some(bench) = Bench::on_busy_host("a table for people") else { return };
     let ended = bench.run(&bench.write("study.toml", &Weights::small().text()), &[]);
     ended.assert_verdict();
     assert!(ended.stdout.contains("task4"), "{}", ended.stdout);
@@ -146,7 +146,7 @@ fn a_table_for_people_names_the_report() {
 
 #[test]
 fn a_dry_run_prints_the_plan_and_touches_nothing() {
-    let Some(bench) = Bench::on_host("a dry run") else { return };
+    let Some(bench) = Bench::on_busy_host("a dry run") else { return };
     let ended = bench.run(&bench.write("study.toml", &Weights::small().text()), &["--dry-run"]);
     ended.assert_code(0);
     assert!(ended.stdout.contains("nothing was touched"), "{}", ended.stdout);
@@ -157,7 +157,7 @@ fn a_dry_run_prints_the_plan_and_touches_nothing() {
 /// fio splits lists of files at `:`, and job files at white space and `;`.
 #[test]
 fn a_run_folder_may_have_any_name() {
-    let Some(bench) = Bench::on_host("a run folder of any name") else { return };
+    let Some(bench) = Bench::on_busy_host("a run folder of any name") else { return };
     let disk = crate::study::loop_disk_with_ext4(64, 2);
     let study = Weights { disk, groups: 2, at_most: "1 s", ..Weights::small() };
     let study = bench.write("study.toml", &study.text());

@@ -105,7 +105,7 @@ fn a_setting_that_somebody_changes_meanwhile_voids_and_comes_back_all_the_same()
 
 #[test]
 fn settings_of_a_killed_run_are_put_back_by_restore() {
-    let Some(bench) = Bench::with("settings of a killed run", &NEEDS) else { return };
+    let Some(bench) = Bench::busy_with("settings of a killed run", &NEEDS) else { return };
     let study = bench.write("settings.toml", STUDY);
     let mut running = bench.start(&study, &[]);
     running.wait_until("the window", |run| run.says("run"));

@@ -186,7 +186,7 @@ fn a_run_on_a_terminal_draws_bars_and_leaves_its_table_alone() {
 #[test]
 fn ctrl_c_ends_a_run_with_what_there_is_and_leaves_a_clean_screen() {
     let test = "Ctrl-C on a terminal";
-    let Some(bench) = Bench::on_host(test).filter(|_| has_setsid(test)) else { return };
+    let Some(bench) = Bench::on_busy_host(test).filter(|_| has_setsid(test)) else { return };
     let mut terminal = run(&bench, "60 s", 80, "C.UTF-8");
     terminal.wait_for("bars", |shown| shown.contains("task4 ") && shown.contains('\u{2502}'));
     terminal.press(CTRL_C);
@@ -206,7 +206,7 @@ fn ctrl_c_ends_a_run_with_what_there_is_and_leaves_a_clean_screen() {
 #[test]
 fn a_second_ctrl_c_waits_for_nobody_and_still_puts_the_host_back() {
     let test = "Ctrl-C twice on a terminal";
-    let Some(bench) = Bench::on_host(test).filter(|_| has_setsid(test)) else { return };
+    let Some(bench) = Bench::on_busy_host(test).filter(|_| has_setsid(test)) else { return };
     // A workload that does not heed SIGINT would be waited for half a minute.
     let study = bench.write("study.toml", DEAF);
     let mut command = bench.program();
@@ -245,7 +245,7 @@ command = ["sh", "-c", "trap '' INT; while :; do sleep 1; done"]
 #[test]
 fn a_terminal_of_forty_columns_without_utf_8_shows_ascii_and_follows_its_size() {
     let test = "a run on a narrow terminal";
-    let Some(bench) = Bench::on_host(test).filter(|_| has_setsid(test)) else { return };
+    let Some(bench) = Bench::on_busy_host(test).filter(|_| has_setsid(test)) else { return };
     let mut terminal = run(&bench, "12 s", 80, "C");
     terminal.wait_for("bars", |shown| shown.contains("task4 ") && shown.contains('|'));
     terminal.resize(60, 40);

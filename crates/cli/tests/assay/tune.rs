@@ -49,9 +49,9 @@ fn assert_follows(found: &Value, code: Option<i32>) {
 #[test]
 fn a_search_tries_what_the_host_allows_confirms_by_fresh_repeats_and_puts_everything_back() {
     let Some(bench) = Bench::on_host("tune") else { return };
-    let study = bench.write("study.toml", &Weights { at_most: "6 s", ..Weights::small() }.text());
+    let study = bench.write("study.toml", &Weights { at_most: "3 s", ..Weights::small() }.text());
     let written = bench.path("tuned.toml");
-    let more = ["--for", "75s", "--settings", "2", "--keep", "scheduler", "--json", "--write"];
+    let more = ["--for", "40s", "--settings", "2", "--keep", "scheduler", "--json", "--write"];
     let mut command = command(&bench, &study, &more);
     command.arg(&written);
     let ended = Running::start(command, bench.folder(), bench.out()).end(Duration::from_secs(200));
@@ -97,8 +97,8 @@ fn a_search_tries_what_the_host_allows_confirms_by_fresh_repeats_and_puts_everyt
 
 #[test]
 fn a_search_that_is_interrupted_judges_what_there_is_and_restores() {
-    let Some(bench) = Bench::on_host("tune, interrupted") else { return };
-    let study = bench.write("study.toml", &Weights { at_most: "6 s", ..Weights::small() }.text());
+    let Some(bench) = Bench::on_busy_host("tune, interrupted") else { return };
+    let study = bench.write("study.toml", &Weights { at_most: "2 s", ..Weights::small() }.text());
     let command = command(&bench, &study, &["--for", "5m", "--json"]);
     let mut running = Running::start(command, bench.folder(), bench.out());
     running.wait_until("the second trial", |run| {

@@ -135,3 +135,18 @@ fn nothing_names_a_place_of_the_machine_it_was_written_on() {
     }
     assert!(checked > 100, "only {checked} files were found");
 }
+
+/// `make test` runs test binaries, which tests in comments are not part of.
+#[test]
+fn no_test_stands_in_a_comment() {
+    for (path, text) in sources() {
+        let fences = text.lines().map(str::trim).filter_map(|line| {
+            let comment = line.strip_prefix("//!").or_else(|| line.strip_prefix("///"))?;
+            comment.trim().strip_prefix("```")
+        });
+        // Every other fence ends a block.
+        for kind in fences.step_by(2) {
+            assert_eq!(kind, "text", "{} has a block of code in a comment", shown(&path));
+        }
+    }
+}

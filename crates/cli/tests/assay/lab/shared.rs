@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use assay_lab::{Cache, KernelChoice};
-use assay_testbed::{Picture, skip, turn};
+use assay_testbed::{Picture, busy_turn, skip};
 use serde_json::Value;
 
 use crate::bench::Bench;
@@ -50,6 +50,11 @@ pub(super) fn why_not(kernel: &str) -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         return Some("not root".to_owned());
     }
+    // virtme-init mounts a tmpfs there, and guests call the `assay` of this clone.
+    let program = Path::new(env!("CARGO_BIN_EXE_assay"));
+    if let Some(own) = ["/tmp", "/var/tmp", "/run"].iter().find(|own| program.starts_with(own)) {
+        return Some(format!("a guest has a {own} of its own, and this clone lies below it"));
+    }
     let cache = Cache::usual();
     let had = assay_lab::ready(&cache).and_then(|()| {
         let choice: KernelChoice = kernel.parse().unwrap();
@@ -67,16 +72,12 @@ pub(super) fn visit(
     options: &[&str],
     script: &str,
 ) -> Option<&'static Visit> {
+    // A busy guest would disturb a test that measures.
+    let _turn = busy_turn(test, &[])?;
     let made = once.get_or_init(|| {
         if let Some(why) = why_not(kernel) {
             return Err(why);
         }
-        // virtme-init mounts a tmpfs there, and the scripts call the `assay` of this clone.
-        if let Some(own) = ["/tmp", "/var/tmp", "/run"].iter().find(|own| tree().starts_with(own)) {
-            return Err(format!("a guest has a {own} of its own, and this clone lies below it"));
-        }
-        // A busy guest would disturb a test that measures, and the other way round.
-        let _turn = turn(test, &[]);
         Ok(run(kernel, options, script))
     });
     match made {

@@ -10,7 +10,7 @@ use assay_cgroup::Tree;
 use assay_facts::{Home, HostFacts};
 use assay_host::Ledger;
 use assay_kernel::Root;
-use assay_testbed::{Picture, Turn, skip, turn};
+use assay_testbed::{Picture, Turn, busy_turn, skip};
 
 const GROUPS: usize = 256;
 
@@ -29,7 +29,7 @@ struct Bench {
 
 impl Bench {
     fn new(test: &str) -> Option<Self> {
-        let turn = turn(test, &[])?;
+        let turn = busy_turn(test, &[])?;
         let root = Root::real();
         let homes = homes(&assay_host::gather(&root).unwrap());
         if homes.is_empty() {

@@ -1,6 +1,6 @@
 //! Help texts: no line is wider than a terminal of 80 columns.
 
-use crate::program::assay;
+use crate::book::program::assay;
 
 const WIDTH: usize = 80;
 

@@ -2,17 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
-mod whole_host;
-
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
+use crate::whole_host::targets;
 use assay_kernel::Root;
 use assay_sample::about::{About, SOURCES};
 use assay_sample::{Choice, PERF_COLUMNS, UNCORE_COLUMNS, prepare_chosen};
 use assay_testbed::put;
-use whole_host::targets;
 
 /// A host that has every file, so that every source opens; with one node and one CPU.
 fn tree() -> tempfile::TempDir {

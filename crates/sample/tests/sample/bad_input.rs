@@ -3,19 +3,17 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed set-up fails the test")]
 
-mod whole_host;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::whole_host::targets;
 use assay_kernel::{Root, clock};
 use assay_record::{Table, read_tables};
 use assay_sample::about::SOURCES;
 use assay_sample::{Choice, ProcessTarget, Processes, Sampler, Seat, Targets, prepare_chosen};
-use assay_testbed::{Picture, put, turn};
-use whole_host::targets;
+use assay_testbed::{Picture, busy_turn, put};
 
 const FREE: &str = "Node 0, zone Normal 0 0 0 0 0 0 0 0 0 0 1\n";
 const TYPE: &str = "Node 0, zone Normal, type Movable 0 0 0 0 0 0 0 0 0 0 1\n";
@@ -118,7 +116,7 @@ impl Drop for Full {
 #[test]
 fn a_disk_full_of_samples_ends_the_samples_and_not_the_trial() {
     const NAME: &str = "a_disk_full_of_samples_ends_the_samples_and_not_the_trial";
-    let Some(_turn) = turn(NAME, &[]) else { return };
+    let Some(_turn) = busy_turn(NAME, &[]) else { return };
     let before = Picture::take();
     let full = Full::mount();
     let tree = tree();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_host::Ledger;
 use assay_kernel::Root;
-use assay_testbed::{Picture, turn};
+use assay_testbed::{Picture, busy_turn};
 
 const VM: &str = "/proc/sys/vm";
 
@@ -29,7 +29,7 @@ fn there_and_back(written: &str, value: &str, other: &str) {
 
 #[test]
 fn of_two_rival_settings_both_come_back() {
-    let Some(_turn) = turn("rival settings", &[]) else { return };
+    let Some(_turn) = busy_turn("rival settings", &[]) else { return };
     let before = Picture::take();
     there_and_back("dirty_bytes", "268435456", "dirty_ratio");
     there_and_back("dirty_ratio", "19", "dirty_bytes");
@@ -41,7 +41,7 @@ fn of_two_rival_settings_both_come_back() {
 /// The amount cannot be written to 0: only a change of the ratio brings that about.
 #[test]
 fn two_rivals_that_were_both_0_are_both_0_again() {
-    let Some(_turn) = turn("rivals that are both 0", &[]) else { return };
+    let Some(_turn) = busy_turn("rivals that are both 0", &[]) else { return };
     let before = Picture::take();
     let (root, state) = (Root::real(), tempfile::tempdir().unwrap());
     let mut outer = Ledger::begin(state.path(), "outer").unwrap();
@@ -65,7 +65,7 @@ fn a_mode_of_huge_pages_comes_back_with_what_the_kernel_computed_anew() {
         assay_testbed::skip("a mode of huge pages", "no transparent huge pages");
         return;
     }
-    let Some(_turn) = turn("a mode of huge pages", &[]) else { return };
+    let Some(_turn) = busy_turn("a mode of huge pages", &[]) else { return };
     let before = Picture::take();
     let (root, state) = (Root::real(), tempfile::tempdir().unwrap());
     for value in ["never", "always", "madvise"] {

@@ -6,11 +6,11 @@ use assay_cgroup::{KnobsCheck, check_knobs};
 use assay_host::{Ledger, gather, kernel, knobs};
 use assay_kernel::Root;
 use assay_knob::{KnobFact, Known};
-use assay_testbed::{Picture, turn};
+use assay_testbed::{Picture, busy_turn};
 
 #[test]
 fn the_table_is_that_of_every_hierarchy_mounted_here() {
-    let Some(_turn) = turn("the_table_is_that_of_every_hierarchy_mounted_here", &[]) else {
+    let Some(_turn) = busy_turn("the_table_is_that_of_every_hierarchy_mounted_here", &[]) else {
         return;
     };
     let before = Picture::take();
@@ -35,7 +35,7 @@ fn check() -> KnobsCheck {
 
 #[test]
 fn looking_at_the_knobs_of_this_host_finds_what_a_group_shows_and_changes_nothing() {
-    let Some(_turn) = turn("looking_at_the_knobs_of_this_host", &[]) else { return };
+    let Some(_turn) = busy_turn("looking_at_the_knobs_of_this_host", &[]) else { return };
     let before = Picture::take();
     let root = Root::real();
     let facts = gather(&root).unwrap();

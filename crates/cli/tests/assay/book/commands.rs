@@ -5,8 +5,8 @@ use std::path::Path;
 
 use assay_testbed::skip;
 
-use crate::extract::{CommandLine, blocks, command_lines};
-use crate::program::{Ended, assay, assay_load, run};
+use crate::book::extract::{CommandLine, blocks, command_lines};
+use crate::book::program::{Ended, assay, assay_load, run};
 
 /// How a command line is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,7 +174,7 @@ fn commands_and_options_in_running_text_exist() {
     let mut seen = std::collections::BTreeMap::new();
     let mut wrong = Vec::new();
     let mut checked = 0;
-    for path in crate::extract::pages() {
+    for path in crate::book::extract::pages() {
         let text = fs::read_to_string(&path).unwrap();
         for span in text.split('`').skip(1).step_by(2) {
             let Some(rest) = span.strip_prefix("assay ") else { continue };

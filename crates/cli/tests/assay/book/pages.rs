@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use assay_testbed::skip;
 
-use crate::program::assay;
+use crate::book::program::assay;
 
 /// The pages in a new folder.
 fn pages() -> (tempfile::TempDir, Vec<(String, String)>) {

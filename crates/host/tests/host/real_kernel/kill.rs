@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use assay_host::{restore_all, unfinished};
 use assay_kernel::Root;
 
-use crate::place::{group_for_tests, turn};
+use crate::real_kernel::place::{group_for_tests, turn};
 use assay_testbed::{Picture, entries};
 
 /// The example is built with the tests, into the folder beside theirs.

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use crate::extract::blocks;
-use crate::program::assay;
+use crate::book::extract::blocks;
+use crate::book::program::assay;
 
 #[test]
 fn every_study_of_the_docs_passes() {

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use assay_testbed::skip;
+use assay_testbed::{is_for_later, skip};
 
-use crate::extract::root;
-use crate::program::assay_load;
+use crate::book::extract::root;
+use crate::book::program::assay_load;
 
 /// What `scripts/package-check` ends with where no clean root can be had.
 const UNABLE: i32 = 77;
@@ -29,6 +29,8 @@ fn package(out: &Path) -> Result<String, String> {
         .arg(program.parent().unwrap())
         .arg("--out")
         .arg(out)
+        // What is in it is the same however small it is.
+        .envs([("DPKG_DEB_COMPRESSOR_TYPE", "gzip"), ("DPKG_DEB_COMPRESSOR_LEVEL", "1")])
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
@@ -38,6 +40,9 @@ fn package(out: &Path) -> Result<String, String> {
 
 #[test]
 fn the_package_installs_runs_and_goes_without_a_trace() {
+    if is_for_later() {
+        return;
+    }
     let test = "the package in a clean root";
     let place = tempfile::tempdir().unwrap();
     let package = match package(place.path()) {

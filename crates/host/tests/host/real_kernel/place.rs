@@ -7,7 +7,7 @@ use assay_testbed::{Need, Turn};
 
 /// Waits for this test's turn; `None`, said and counted, where the host cannot do it.
 pub(crate) fn turn(test: &str) -> Option<Turn> {
-    assay_testbed::turn(test, &[Need::Loop, Need::Bfq])
+    assay_testbed::busy_turn(test, &[Need::Loop, Need::Bfq])
 }
 
 /// A directory in which a test may make groups, in the first hierarchy there is.

@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use assay_cgroup::Tree;
 use assay_host::Ledger;
 use assay_kernel::{Root, fifo::Fifo, process};
-use assay_testbed::{Need, Picture, skip, turn};
+use assay_testbed::{Need, Picture, busy_turn, skip};
 
 fn graph500(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_assay-load"));
@@ -177,7 +177,7 @@ fn a_gate_that_is_not_there_is_said_with_its_path() {
 #[test]
 fn a_scale_beyond_the_limit_of_the_group_is_refused_and_below_it_runs() {
     let test = "graph500 below a group's limit";
-    let Some(_turn) = turn(test, &[Need::Controller("memory")]) else { return };
+    let Some(_turn) = busy_turn(test, &[Need::Controller("memory")]) else { return };
     let root = Root::real();
     let homes = assay_host::gather(&root).unwrap().cgroup.homes(["memory"]).0;
     let before = Picture::take();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::shell::words;
+use crate::book::shell::words;
 
 /// A block of code.
 #[derive(Debug)]

@@ -1,0 +1,6 @@
+//! Groups and knobs, on made-up hosts and on this one.
+
+mod device_program;
+mod inventory;
+mod knobs_check;
+mod many_groups;

@@ -1,0 +1,5 @@
+//! `assay-load` as users run it.
+
+mod graph500;
+mod hierarchy;
+mod memory;
