@@ -8,12 +8,9 @@ ASSAY_LOAD := target/release/assay-load
 
 .PHONY: demo test test-quick check bench conformance screenshots package book install build setup clean
 
-demo: build
-	@echo "+ assay run io-weight --set groups=4"
-	@$(AS_ROOT) $(ASSAY) run io-weight --set groups=4; \
-	code=$$?; \
-	echo "exit code $$code (0 kept, 1 broken, 3 undecided or void)"; \
-	case $$code in 0|1|3) ;; *) exit $$code;; esac
+# From a fresh clone to a verdict, in minutes; says what it does and how long each step takes.
+demo:
+	@scripts/demo
 
 # Everything, or by name: make test ONLY=ledger. Its last line counts what passed, failed and was skipped.
 test: setup
@@ -23,7 +20,8 @@ test: setup
 test-quick:
 	@scripts/test --quick $(if $(ONLY),--only '$(ONLY)')
 
-check: setup
+check:
+	@scripts/setup build
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	@scripts/check-static
@@ -41,15 +39,17 @@ bench: build
 
 # docs/results/conformance.md: this host, and guests with other kernels and layouts.
 conformance: build
+	@scripts/setup test-host lab
 	@$(AS_ROOT) scripts/conformance $(ASSAY)
 
 # docs/images: pictures of real pages.
 screenshots: build
+	@scripts/setup demo report fleet
 	@$(AS_ROOT) scripts/screenshots $(ASSAY)
 
 # target/package: a static assay and a .deb for this architecture, installed in a clean root and run
 # there (docs/cli.md).
-package: setup
+package:
 	@scripts/setup package
 	@package=$$(scripts/package) && $(AS_ROOT) scripts/package-check "$$package"
 
@@ -58,7 +58,8 @@ book:
 	@command -v mdbook >/dev/null || { echo "error: no mdbook; docs/README.md has the same pages" >&2; exit 1; }
 	mdbook build docs
 
-build: setup
+build:
+	@scripts/setup build
 	cargo build --release -p assay-cli -p assay-load
 
 install: build
@@ -66,8 +67,9 @@ install: build
 	$(AS_ROOT) install -D -m 755 $(ASSAY_LOAD) $(DESTDIR)$(PREFIX)/bin/assay-load
 	$(AS_ROOT) scripts/extras $(ASSAY) $(DESTDIR)$(PREFIX)
 
+# What `make test` needs; scripts/setup says what else there is.
 setup:
-	@scripts/setup
+	@scripts/setup all
 
 clean:
 	cargo clean

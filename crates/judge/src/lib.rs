@@ -34,6 +34,7 @@ mod metric;
 mod metric_promise;
 mod outside;
 mod placed;
+pub mod prediction;
 mod promise;
 mod queue;
 mod reading;

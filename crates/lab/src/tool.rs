@@ -15,7 +15,7 @@ pub(crate) struct Tools {
 }
 
 const DEBIAN: &str = "apt-get install qemu-system-x86 busybox-static kmod cpio, or run \
-                      scripts/setup";
+                      scripts/setup lab";
 
 impl Tools {
     /// Finds them all, or names the first that is missing with its remedy. `virtme-run` is what
@@ -36,7 +36,7 @@ impl Tools {
                 own.display()
             ))
             .hint(format!(
-                "run scripts/setup, or: python3 -m venv {0} && {0}/bin/pip install virtme-ng",
+                "run scripts/setup lab, or: python3 -m venv {0} && {0}/bin/pip install virtme-ng",
                 cache.path().join("virtme-ng").display()
             ))
         })?;

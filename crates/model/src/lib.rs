@@ -13,23 +13,22 @@
 
 mod asked;
 mod calibration;
-mod document;
 mod noise;
 mod outside;
 mod predict;
 mod question;
-mod score;
 mod shares;
 mod sim;
 
+pub use assay_judge::prediction::{
+    Basis, GroupPrediction, KneePrediction, Prediction, PromisePrediction, PromiseScore, Score,
+    TrialPrediction, TrialScore, score, share_error,
+};
+
 pub use asked::{Asked, asked, disk_of};
 pub use calibration::{Calibration, Cost, Costs, Fitted, RequestKind, Taken};
-pub use document::{
-    GroupPrediction, KneePrediction, Prediction, PromisePrediction, TrialPrediction,
-};
 pub use outside::outside;
-pub use predict::{Basis, predict};
+pub use predict::predict;
 pub use question::{Bfq, Device, Member, Question, Scheduler};
-pub use score::{PromiseScore, Score, TrialScore, score, share_error};
 pub use shares::{capped, ladder_knee, weighted_jain};
 pub use sim::{Effort, Simulated, simulate};

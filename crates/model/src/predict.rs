@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use assay_facts::HostFacts;
 use assay_judge::Verdict;
+use assay_judge::prediction::{
+    Basis, KneePrediction, Prediction, PromisePrediction, TrialPrediction,
+};
 use assay_plan::{Plan, Trial};
 use assay_record::{PromiseRecord, RelationRecord};
 use serde_json::Value;
 
 use crate::asked::{Asked, asked};
 use crate::calibration::Costs;
-pub use crate::document::Basis;
-use crate::document::{KneePrediction, Prediction, PromisePrediction, TrialPrediction};
 use crate::outside::outside;
 use crate::predict::disk::Answer;
 

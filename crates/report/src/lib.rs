@@ -143,12 +143,12 @@ pub fn tuning_text(tuning: &assay_judge::Tuning, width: usize) -> String {
 
 /// What is expected of a study, for a terminal of `width` columns.
 #[must_use]
-pub fn prediction_text(prediction: &assay_model::Prediction, width: usize) -> String {
+pub fn prediction_text(prediction: &assay_judge::prediction::Prediction, width: usize) -> String {
     text::prediction::render(prediction, width)
 }
 
 /// How near a prediction came, for a terminal of `width` columns.
 #[must_use]
-pub fn score_text(score: &assay_model::Score, width: usize) -> String {
+pub fn score_text(score: &assay_judge::prediction::Score, width: usize) -> String {
     text::prediction::score(score, width)
 }

@@ -7,6 +7,7 @@ pub(crate) mod fleet;
 mod groups;
 mod layout;
 pub(crate) mod paint;
+mod picture;
 pub(crate) mod prediction;
 mod said;
 mod trial;
@@ -53,9 +54,14 @@ pub(crate) fn render(
     if let Some(reason) = &manifest.ended_early {
         lines.extend(wrap(&format!("ended early: {reason}"), width, "  "));
     }
+    // Of many trials the report has the pictures.
+    let alone = trials.len() == 1;
     for trial in trials {
         lines.push(String::new());
         lines.extend(trial::lines(&trial, width, paint));
+        if let Some(judged) = trial.judgement.filter(|_| alone) {
+            lines.extend(picture::lines(judged, width, paint));
+        }
     }
     lines.extend(across::lines(judgement, width, paint));
     lines.push(String::new());

@@ -68,7 +68,7 @@ fn browser() -> Result<&'static str, String> {
     NAMES
         .into_iter()
         .find(there)
-        .ok_or_else(|| "no chromium (scripts/setup installs it)".to_owned())
+        .ok_or_else(|| "no chromium (scripts/setup report installs it)".to_owned())
 }
 
 /// A browser that hangs must not hang the tests.

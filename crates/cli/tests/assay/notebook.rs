@@ -19,7 +19,7 @@ fn blocks() -> Vec<String> {
     blocks.map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
 }
 
-/// A Python that has both libraries: `scripts/setup` makes one where the network allows it.
+/// A Python that has both libraries: `scripts/setup report` makes one where the network allows it.
 fn python() -> Result<PathBuf, String> {
     let named = std::env::var_os("ASSAY_NOTEBOOK_PYTHON").map(PathBuf::from);
     let own = PathBuf::from("/var/cache/assay/notebook/bin/python");
@@ -29,7 +29,7 @@ fn python() -> Result<PathBuf, String> {
         asked.is_ok_and(|answer| answer.status.success())
     };
     any.into_iter().flatten().find(has_both).ok_or_else(|| {
-        "no python3 with polars and duckdb; `scripts/setup` installs them".to_owned()
+        "no python3 with polars and duckdb; `scripts/setup report` installs them".to_owned()
     })
 }
 

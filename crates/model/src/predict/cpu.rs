@@ -2,11 +2,11 @@
 
 use assay_facts::HostFacts;
 use assay_judge::Verdict;
+use assay_judge::prediction::{GroupPrediction, PromisePrediction};
 use assay_plan::{GroupPlan, Trial};
 use assay_record::{PromiseRecord, RelationRecord};
 
 use super::not_available;
-use crate::document::{GroupPrediction, PromisePrediction};
 use crate::shares::max_min;
 
 /// The weight of a group that none was given.

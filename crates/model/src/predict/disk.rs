@@ -1,11 +1,11 @@
 //! Shares of a disk.
 
 use assay_judge::Verdict;
+use assay_judge::prediction::{GroupPrediction, PromisePrediction};
 use assay_record::{PromiseRecord, RelationRecord};
 
 use super::not_available;
 use crate::asked::Asked;
-use crate::document::{GroupPrediction, PromisePrediction};
 use crate::question::{Device, Question, Scheduler};
 use crate::shares::max_min;
 use crate::sim::{Effort, Simulated, simulate};

@@ -1,6 +1,8 @@
 //! A prediction for a terminal, and how near it came.
 
-use assay_model::{Basis, Prediction, PromisePrediction, PromiseScore, Score, TrialPrediction};
+use assay_judge::prediction::{
+    Basis, Prediction, PromisePrediction, PromiseScore, Score, TrialPrediction,
+};
 
 use super::layout::{Align, Column, table, wrap};
 use crate::number::{self, NONE, Unit};

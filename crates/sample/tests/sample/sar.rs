@@ -101,7 +101,7 @@ impl Drop for Loop {
 fn counters_of_paging_are_those_that_sysstat_reads_and_steal_is_not_doubled() {
     const NAME: &str = "counters_of_paging_are_those_that_sysstat_reads_and_steal_is_not_doubled";
     let Some(sadc) = SADC.into_iter().find(|path| Path::new(path).exists()) else {
-        return skip(NAME, "sysstat is not installed (scripts/setup bench)");
+        return skip(NAME, "sysstat is not installed (scripts/setup test-host)");
     };
     let prepared = prepare_chosen(&Root::real(), &Targets::default(), &Choice::Usual);
     let source = prepared.sources.into_iter().find(|source| source.name() == "vmstat");
@@ -147,7 +147,7 @@ fn counters_of_paging_are_those_that_sysstat_reads_and_steal_is_not_doubled() {
 fn memory_in_use_is_what_sysstat_reads() {
     const NAME: &str = "memory_in_use_is_what_sysstat_reads";
     let Some(sadc) = SADC.into_iter().find(|path| Path::new(path).exists()) else {
-        return skip(NAME, "sysstat is not installed (scripts/setup bench)");
+        return skip(NAME, "sysstat is not installed (scripts/setup test-host)");
     };
     let choice = Choice::Most(Vec::new());
     let prepared = prepare_chosen(&Root::real(), &Targets::default(), &choice);
@@ -182,7 +182,7 @@ fn memory_in_use_is_what_sysstat_reads() {
 fn counters_of_a_busy_disk_are_those_that_sysstat_reads() {
     const NAME: &str = "counters_of_a_busy_disk_are_those_that_sysstat_reads";
     let Some(sadc) = SADC.into_iter().find(|path| Path::new(path).exists()) else {
-        return skip(NAME, "sysstat is not installed (scripts/setup bench)");
+        return skip(NAME, "sysstat is not installed (scripts/setup test-host)");
     };
     let Some(_turn) = turn(NAME, &[Need::Loop]) else { return };
     let picture = Picture::take();

@@ -32,7 +32,7 @@ impl Cluster {
     /// Why there can be none here.
     pub(crate) fn why_not() -> Option<String> {
         let missing = PROGRAMS.into_iter().find(|program| find(program).is_none())?;
-        Some(format!("{missing} is not installed (scripts/setup does it)"))
+        Some(format!("{missing} is not installed (scripts/setup fleet does it)"))
     }
 
     /// Starts it and waits until every node is idle.

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use assay_judge::Verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::judgement::Verdict;
 
 /// `prediction.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

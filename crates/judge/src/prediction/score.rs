@@ -1,9 +1,9 @@
 //! How near a prediction came to what was found.
 
-use assay_judge::{Judgement, PromiseJudgement, Verdict};
 use serde::{Deserialize, Serialize};
 
-use crate::document::{Prediction, PromisePrediction};
+use super::document::{Prediction, PromisePrediction};
+use crate::judgement::{Judgement, PromiseJudgement, Verdict};
 
 /// `score.json`, schema 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,0 +1,106 @@
+//! A picture under the table: what each group was promised and what it got, on one scale.
+
+use assay_judge::{GroupJudgement, PromiseJudgement, TrialJudgement};
+
+use super::layout::columns;
+use super::paint::Paint;
+use crate::subjects;
+
+/// More groups than this are for the report.
+const MOST: usize = 16;
+
+/// A longer bar shows no more.
+const LONGEST: usize = 60;
+
+/// A shorter one shows nothing.
+const SHORTEST: usize = 10;
+
+/// Sure: below the interval.
+const SURE: char = '\u{2588}';
+/// Within the interval.
+const OPEN: char = '\u{2592}';
+/// What was promised.
+const PROMISE: char = '\u{2502}';
+
+/// A bar for each group of the first promise that has numbers; nothing where that is no picture.
+pub(super) fn lines(judged: &TrialJudgement, width: usize, paint: Paint) -> Vec<String> {
+    let promise = judged.promises.iter().find(|promise| !promise.groups.is_empty());
+    let Some(promise) = promise.filter(|promise| (2..=MOST).contains(&promise.groups.len())) else {
+        return Vec::new();
+    };
+    let groups = subjects::ordered(promise);
+    let name = groups.iter().map(|group| columns(&group.name)).max().unwrap_or(0);
+    let length = width.saturating_sub(name + 3).min(LONGEST);
+    let Some(scale) = scale(promise).filter(|_| length >= SHORTEST) else { return Vec::new() };
+    let mut lines = vec![String::new()];
+    lines.extend(groups.iter().map(|group| {
+        let padding = " ".repeat(name - columns(&group.name));
+        let bar = bar(group, scale, length);
+        format!("  {}{padding} {}", group.name, paint.verdict(group.verdict, bar.trim_end()))
+    }));
+    let legend = format!(
+        "  {} {PROMISE} promised  {SURE} got, for certain  {OPEN} perhaps",
+        " ".repeat(name)
+    );
+    lines.push(paint.faint(&legend));
+    lines
+}
+
+/// The largest value that is shown.
+fn scale(promise: &PromiseJudgement) -> Option<f64> {
+    let values = promise.groups.iter().flat_map(|group| [group.expected_share, group.high]);
+    let largest = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
+    (largest > 0.0).then_some(largest)
+}
+
+fn bar(group: &GroupJudgement, scale: f64, length: usize) -> String {
+    let place = |value: f64| value / scale * length as f64;
+    let (low, high) = (place(group.low), place(group.high));
+    // The promise stands at the end of what is owed, in the last column at most.
+    let promised = (place(group.expected_share).round() as usize).clamp(1, length) - 1;
+    (0..length)
+        .map(|column| match column as f64 + 0.5 {
+            _ if column == promised => PROMISE,
+            centre if centre <= low => SURE,
+            centre if centre <= high => OPEN,
+            _ => ' ',
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_judge::Verdict;
+
+    use super::*;
+    use crate::ascii::ascii;
+
+    fn drawn(expected: f64, low: f64, high: f64) -> String {
+        let group = GroupJudgement {
+            name: "task1".to_owned(),
+            knob: None,
+            expected_share: expected,
+            share_by_weight: None,
+            share: (low + high) / 2.0,
+            low,
+            high,
+            rate: 0.0,
+            verdict: Verdict::Undecided,
+        };
+        ascii(&bar(&group, 0.8, 16))
+    }
+
+    #[test]
+    fn a_bar_ends_at_the_promise_where_it_is_kept() {
+        assert_eq!(drawn(0.8, 0.8, 0.8), "###############|");
+        assert_eq!(drawn(0.4, 0.4, 0.4), "#######|        ");
+    }
+
+    #[test]
+    fn too_little_and_too_much_are_seen() {
+        assert_eq!(drawn(0.4, 0.2, 0.25), "####~  |        ");
+        assert_eq!(drawn(0.2, 0.5, 0.6), "###|######~~    ");
+        assert_eq!(drawn(0.2, 0.5, f64::INFINITY), "###|######~~~~~~");
+        assert_eq!(drawn(0.0, 0.0, 0.0), "|               ");
+    }
+}
