@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use assay_host::find_program;
 use assay_host::ledger::{is_frozen, why_it_lives};
 use assay_kernel::clock::monotonic_ns;
 use assay_kernel::process::{Membership, send, send_to_group};
 use assay_kernel::{Error, Root, signal};
 use assay_plan::ToolPlan;
 use rustix::process::Signal;
+
+use crate::rights::{read_output, set_environment};
 
 /// A workload that was started and not yet waited for.
 pub(crate) struct Process {
@@ -89,7 +92,11 @@ impl Process {
             }
             ToolPlan::Call(_) => create(&output)?,
         };
-        let mut command = Command::new(&launch.program);
+        // A name is looked for here, where relative entries of PATH do not count.
+        let found = (!launch.program.contains('/')).then(|| find_program(&launch.program));
+        let program = found.flatten().unwrap_or_else(|| PathBuf::from(&launch.program));
+        let mut command = Command::new(program);
+        set_environment(&mut command, launch.tool, membership.user());
         command
             .args(&launch.words)
             .current_dir(&launch.folder)
@@ -179,8 +186,7 @@ impl Process {
     /// What it wrote: its result, and what it said.
     pub(crate) fn output(&self) -> (String, String) {
         let read = |name: &str| {
-            let bytes = std::fs::read(self.folder.join(name)).unwrap_or_default();
-            String::from_utf8_lossy(&bytes).into_owned()
+            String::from_utf8_lossy(&read_output(&self.folder.join(name))).into_owned()
         };
         let (output, talk) = output_files(&self.tool);
         (read(&output), read(&talk))

@@ -55,6 +55,12 @@ impl Membership {
         Self { user, ..self }
     }
 
+    /// The user that what is started runs as, if not this process's own.
+    #[must_use]
+    pub fn user(&self) -> Option<&User> {
+        self.user.as_ref()
+    }
+
     /// Starts `command` inside the groups and in a process group of its own, so that a Ctrl-C at
     /// the terminal reaches Assay alone, which then ends the workloads in order. Nothing that is
     /// open here goes with it but its standard input, output and error.

@@ -46,5 +46,6 @@ mod study;
 mod terminal;
 mod tune;
 mod usage;
+mod user;
 mod workload_fails;
 mod workloads;

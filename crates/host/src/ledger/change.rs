@@ -100,10 +100,14 @@ pub enum Change {
         /// The partition's number.
         number: u32,
     },
-    /// A mounted file system. Taken back by unmounting.
+    /// A mounted file system. Taken back by unmounting that one, and none that somebody else has
+    /// mounted in the same place since.
     Mount {
         /// Where.
         target: PathBuf,
+        /// The device number of the file system, `7:8`, which is its own while it is mounted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        device: Option<String>,
     },
     /// A cgroup v1 hierarchy of the run's own. Taken back by unmounting it until it has ended.
     MountV1 {
@@ -152,7 +156,7 @@ impl Change {
             Self::AddPartition { device, number } => {
                 format!("add partition {number} of {}", device.display())
             }
-            Self::Mount { target } => format!("mount {}", target.display()),
+            Self::Mount { target, .. } => format!("mount {}", target.display()),
             Self::MountV1 { controller, target } => {
                 format!("mount a hierarchy of {controller} on {}", target.display())
             }

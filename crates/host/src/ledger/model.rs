@@ -193,7 +193,7 @@ impl Host {
         let change = Change::AddPartition { device: node.to_owned(), number: 1 };
         ledger.record(change, || fake::add_partition(root, node, 1))?;
         ledger.make_dir(root, target)?;
-        let change = Change::Mount { target: target.to_owned() };
+        let change = Change::Mount { target: target.to_owned(), device: None };
         ledger.record(change, || fake::mount(root, Path::new("/dev/loop9p1"), target))
     }
 

@@ -36,7 +36,9 @@ pub(super) fn undo(root: &Root, change: &Change) -> Result<(), Error> {
         Change::AddPartition { device, number } => {
             real(root, change, || forget_partition(device, *number))
         }
-        Change::Mount { target } => real(root, change, || unmount(root, target)),
+        Change::Mount { target, device } => {
+            real(root, change, || unmount(root, target, device.as_deref()))
+        }
         Change::MountV1 { controller, target } => {
             real(root, change, || v1_mount::release(root, controller, target))
         }
@@ -163,17 +165,25 @@ fn forget_partition(device: &Path, number: u32) -> Result<(), Error> {
     gone_is_fine(while_busy(|| partition::remove(device, number)))
 }
 
-pub(super) fn unmount(root: &Root, target: &Path) -> Result<(), Error> {
-    let mounted = || {
-        root.read("/proc/self/mountinfo")
-            .map(|text| mountinfo::parse(&text).iter().any(|mount| mount.target == target))
-    };
-    while mounted()? {
+/// Unmounts what is mounted at `target`, of this device where it is known. What somebody else has
+/// mounted over it is in the way and is not touched.
+pub(super) fn unmount(root: &Root, target: &Path, device: Option<&str>) -> Result<(), Error> {
+    let is_ours = |mount: &mountinfo::Mount| device.is_none_or(|device| mount.device == device);
+    loop {
+        let mounts = mountinfo::parse(&root.read("/proc/self/mountinfo")?);
+        let there: Vec<_> = mounts.into_iter().filter(|mount| mount.target == target).collect();
+        if !there.iter().any(is_ours) {
+            return Ok(());
+        }
+        // The last one lies over the others, and is what unmounting takes.
+        if let Some(over) = there.last().filter(|mount| !is_ours(mount)) {
+            let hint = format!("{} is mounted over it: unmount that first", over.source);
+            return Err(Error::unexpected("unmount", target, hint));
+        }
         while_busy(|| mount::unmount(target)).map_err(|error| {
             error.with_hint(format!("end what uses it: fuser -vm {}", target.display()))
         })?;
     }
-    Ok(())
 }
 
 fn remove_null_block(root: &Root, path: &Path) -> Result<(), Error> {
