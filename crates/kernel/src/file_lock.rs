@@ -115,8 +115,8 @@ mod tests {
     fn a_wait_ends_and_names_the_holder() {
         let file = tempfile::NamedTempFile::new().unwrap();
         // A lock of the shell's own would be one of flock; perl asks for one of a process.
-        let script = "open(F, '+<', $ARGV[0]); fcntl(F, 6, pack('s s x4 q q i x4', 1, 0, 0, 0, 0)); \
-                      $| = 1; print \"held\\n\"; sleep 100";
+        let script = "open(F, '+<', $ARGV[0]); my $l = pack('s s x4 q q i x4', 1, 0, 0, 0, 0); \
+                      fcntl(F, 6, $l) or die; $| = 1; print \"held\\n\"; sleep 100";
         let mut child = std::process::Command::new("perl")
             .args(["-e", script])
             .arg(file.path())

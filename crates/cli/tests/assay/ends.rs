@@ -96,7 +96,7 @@ fn a_frozen_workload_ends_the_run_within_a_minute_with_everything_else_back() {
     ended.assert_says(&["do not end after SIGKILL", "freezer group", "state D"]);
     eprintln!("a frozen workload: the run ended after {:?}", begun.elapsed());
     let manifest = json(&bench.out().join("manifest.json"));
-    let back = manifest["changes"].as_array().unwrap().iter().filter(|c| c["restored"] == true);
+    let back = manifest["changes"].as_array().unwrap().iter().filter(|c| c["restored"]["value"] == true);
     assert!(back.count() > 0, "{manifest}");
     freezer.thaw();
     sleep(Duration::from_millis(200));
@@ -157,7 +157,10 @@ for my $path (@ARGV) {
 nobody() if $first ne "nobody";
 for my $file (@held) {
     flock($file, LOCK_EX | LOCK_NB);
-    fcntl($file, 6, pack("s s x4 q q i x4", $_, 0, 0, 0, 0)) for (0, 1);
+    for (0, 1) {
+        my $lock = pack("s s x4 q q i x4", $_, 0, 0, 0, 0);
+        fcntl($file, 6, $lock);
+    }
 }
 $| = 1;
 print "held ", scalar(@held), "\n";

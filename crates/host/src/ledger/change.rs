@@ -86,6 +86,9 @@ pub enum Change {
     AddLoop {
         /// N of `/dev/loopN`.
         number: u32,
+        /// What is to be attached to it; with anything else it is somebody else's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        image: Option<PathBuf>,
     },
     /// An image attached to whichever loop device. Taken back by detaching every loop device
     /// that has it.
@@ -151,7 +154,7 @@ impl Change {
             }
             Self::MakeGroup { path } => format!("make group {}", path.display()),
             Self::MakeFile { path } => format!("make file {}", path.display()),
-            Self::AddLoop { number } => format!("add loop device loop{number}"),
+            Self::AddLoop { number, .. } => format!("add loop device loop{number}"),
             Self::AttachLoop { image } => format!("attach {} to a loop device", image.display()),
             Self::AddPartition { device, number } => {
                 format!("add partition {number} of {}", device.display())

@@ -114,7 +114,12 @@ fn empty(root: &Root, group: &Path) -> Result<(), Error> {
         return Ok(());
     }
     wait_no_more();
-    let why: Vec<String> = left.iter().map(|pid| why_it_lives(root, *pid)).collect();
+    const NAMED: usize = 4;
+    let mut why: Vec<String> =
+        left.iter().take(NAMED).map(|pid| why_it_lives(root, *pid)).collect();
+    if left.len() > NAMED {
+        why.push(format!("and {} more", left.len() - NAMED));
+    }
     let hint = format!("these processes do not end after SIGKILL: {}", why.join("; "));
     Err(Error::unexpected("empty group", group, hint))
 }

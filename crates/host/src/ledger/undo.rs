@@ -31,7 +31,9 @@ pub(super) fn undo(root: &Root, change: &Change) -> Result<(), Error> {
         Change::MakeTree { path } => remove_tree(root, path),
         Change::MakeGroup { path } => group::remove(root, path),
         Change::MakeFile { path } => unlink(root, path),
-        Change::AddLoop { number } => real(root, change, || loop_device::remove(root, *number)),
+        Change::AddLoop { number, image } => {
+            real(root, change, || loop_device::remove(root, *number, image.as_deref()))
+        }
         Change::AttachLoop { image } => real(root, change, || loop_device::detach(root, image)),
         Change::AddPartition { device, number } => {
             real(root, change, || forget_partition(device, *number))
