@@ -24,10 +24,10 @@ use crate::prepare::{self, Prepared};
 use crate::processes::{Process, stop_all};
 use crate::run::Context;
 use crate::seat::seat;
-use crate::{rights, settings};
 use crate::start::{Starter, empty_places};
 use crate::targets::{active_scheduler, targets};
 use crate::watch::Watch;
+use crate::{rights, settings};
 
 /// Runs one repeat and adds its record to the manifest. Its groups are gone when this returns.
 pub(crate) fn run(

@@ -9,6 +9,7 @@ mod instant;
 mod inverse;
 mod journal;
 mod line;
+mod lock;
 mod loop_device;
 mod make;
 mod queue;
@@ -104,7 +105,7 @@ impl Ledger {
         make_directories(&directory)?;
         let path = directory.join(format!("{}.jsonl", checked_name(run_id)?));
         // Until the ledger has its name and its lock, no other run may look for it.
-        let _gate = unfinished::Gate::close(&directory)?;
+        let _gate = lock::Gate::close(&directory)?;
         unfinished::refuse_if_any(state_dir)?;
         let header = Header {
             format: FORMAT,

@@ -12,7 +12,7 @@ pub(crate) const END_OF_KILLED: Duration = Duration::from_secs(30);
 
 /// How long each wait may take once one has run out: what hangs holds most of the rest, in every
 /// hierarchy, and the rest of the host does not get back by waiting for it again and again.
-const ONCE_STUCK: Duration = Duration::from_millis(500);
+const ONCE_STUCK: Duration = Duration::from_secs(1);
 
 /// Whether a wait of this process has run out.
 static STUCK: AtomicBool = AtomicBool::new(false);

@@ -133,7 +133,8 @@ impl DirectReads {
             .map_err(|_| Error::new("io_getevents", &self.path, &io::Error::last_os_error()))?;
         events.truncate(count);
         for event in &events {
-            if let Some(busy) = self.busy.get_mut(usize::try_from(event.data).unwrap_or(usize::MAX)) {
+            if let Some(busy) = self.busy.get_mut(usize::try_from(event.data).unwrap_or(usize::MAX))
+            {
                 *busy = false;
             }
         }

@@ -96,7 +96,8 @@ fn a_frozen_workload_ends_the_run_within_a_minute_with_everything_else_back() {
     ended.assert_says(&["do not end after SIGKILL", "freezer group", "state D"]);
     eprintln!("a frozen workload: the run ended after {:?}", begun.elapsed());
     let manifest = json(&bench.out().join("manifest.json"));
-    let back = manifest["changes"].as_array().unwrap().iter().filter(|c| c["restored"]["value"] == true);
+    let back =
+        manifest["changes"].as_array().unwrap().iter().filter(|c| c["restored"]["value"] == true);
     assert!(back.count() > 0, "{manifest}");
     freezer.thaw();
     sleep(Duration::from_millis(200));

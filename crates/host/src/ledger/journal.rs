@@ -76,7 +76,7 @@ impl Journal {
             .append(true)
             .open(path)
             .map_err(|cause| Error::new("open", path, &cause))?;
-        super::unfinished::keep_to_owner(&file, path)?;
+        super::lock::keep_to_owner(&file, path)?;
         Ok(Self { path: path.to_owned(), file, boot: boot.to_owned() })
     }
 

@@ -164,7 +164,11 @@ fn kills_of_two_runs_at_once_leave_each_other_alone() {
     for number in 0..KILLS {
         let when = format!("seed {seed}, kill {number}");
         let start = |user: &str| {
-            Victim::start(&bench, &format!("{user}-{number}"), &bench.path(&format!("state-{user}")))
+            Victim::start(
+                &bench,
+                &format!("{user}-{number}"),
+                &bench.path(&format!("state-{user}")),
+            )
         };
         let (one, mut other) = (start("one"), start("other"));
         pause(&mut random);
