@@ -54,7 +54,7 @@ const MEANINGS: [(Code, &str); 8] = [
     (Code::Host, "the host cannot do it, or nothing could be written; says what would be needed"),
     (Code::Workload, "a workload failed; what the others did is kept"),
     (Code::RestoreIncomplete, "the host could not be put back entirely; says what is left"),
-    (Code::Interrupted, "interrupted by SIGINT, SIGTERM or SIGHUP, and put back"),
+    (Code::Interrupted, "interrupted by SIGINT, SIGTERM, SIGHUP or SIGQUIT, and put back"),
 ];
 
 /// The codes that a command may end with, by its name below `assay`: `run`, `lab-run`. One that

@@ -17,6 +17,7 @@ fn main() -> std::process::ExitCode {
     if let Some(words) = command::conform::probe_words() {
         return command::conform::probe(&words).into();
     }
+    assay_kernel::open_files::raise_limit();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {

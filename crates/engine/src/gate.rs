@@ -61,12 +61,14 @@ impl Gate {
     }
 
     /// Waits until all jobs have come. A process that ends meanwhile is not waited for: the
-    /// others still run, and its failure is reported with their results.
+    /// others still run, and its failure is reported with their results. Whoever can write to the
+    /// FIFO can name any process: only `members`, those in the run's groups, count.
     pub(crate) fn gather(
         &mut self,
         root: &Root,
         processes: &mut [Process],
         patience: Patience,
+        members: impl Fn() -> Vec<u32>,
         mut tell: impl FnMut(usize, usize),
     ) -> Result<Arrival, Error> {
         let began_ns = monotonic_ns();
@@ -75,7 +77,7 @@ impl Gate {
             .map(|process| OnItsWay { id: process.id(), cpu_ns: None, worked_ns: began_ns })
             .collect();
         loop {
-            self.waiting.extend(self.fifo.lines()?.iter().filter_map(|line| parse_gate_line(line)));
+            self.welcome(&members)?;
             let expected: usize = processes
                 .iter_mut()
                 .filter_map(|process| process.is_running().then_some(process.jobs))
@@ -96,6 +98,21 @@ impl Gate {
                 return Ok(Arrival::Interrupted);
             }
         }
+    }
+
+    /// Takes in those who have come since the last look.
+    fn welcome(&mut self, members: impl Fn() -> Vec<u32>) -> Result<(), Error> {
+        let lines = self.fifo.lines()?;
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let members = members();
+        for pid in lines.iter().filter_map(|line| parse_gate_line(line)) {
+            if members.contains(&pid) && !self.waiting.contains(&pid) {
+                self.waiting.push(pid);
+            }
+        }
+        Ok(())
     }
 
     /// Whether one that comes to the gate itself is there. Those of fio come as its children, and
@@ -193,8 +210,18 @@ mod tests {
         let mark = place.path().join("mark");
         let script = format!("echo ran > {}", mark.display());
         let mut processes = [start(place.path(), &script, true)];
-        let arrival = gate.gather(&Root::real(), &mut processes, SHORT, |_, _| ()).unwrap();
+        // Somebody else names himself; if he counted, there would be enough at the gate at once.
+        let own = format!("{}\n", std::process::id());
+        std::fs::OpenOptions::new()
+            .append(true)
+            .open(place.path().join(GATE_FILE))
+            .and_then(|mut fifo| std::io::Write::write_all(&mut fifo, own.as_bytes()))
+            .unwrap();
+        let ids = [processes[0].id()];
+        let arrival =
+            gate.gather(&Root::real(), &mut processes, SHORT, || ids.to_vec(), |_, _| ()).unwrap();
         assert_eq!(arrival, Arrival::All);
+        assert_eq!(gate.waiting, ids);
         assert!(!mark.exists(), "it stands at the gate");
         gate.release(|| ());
         for _ in 0..500 {
@@ -212,7 +239,9 @@ mod tests {
         let mut gate = Gate::open(place.path()).unwrap();
         let mut processes =
             [start(place.path(), "sleep 100", false), start(place.path(), "true", true)];
-        let arrival = gate.gather(&Root::real(), &mut processes, SHORT, |_, _| ()).unwrap();
+        let ids = processes.each_ref().map(Process::id);
+        let arrival =
+            gate.gather(&Root::real(), &mut processes, SHORT, || ids.to_vec(), |_, _| ()).unwrap();
         assert_eq!(arrival, Arrival::All);
         assert!(processes[0].has_failed() && processes[1].is_running());
         let why = processes[0].ended.clone().unwrap();

@@ -18,6 +18,7 @@ mod prepare;
 mod processes;
 mod recording;
 mod repeat;
+mod rights;
 mod run;
 mod sampling;
 mod seat;

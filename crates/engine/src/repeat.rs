@@ -10,6 +10,7 @@ use assay_kernel::clock::thread_cpu_ns;
 use assay_plan::{Slot, Trial};
 use assay_record::{Dropped, Fault, QueueReading, RepeatRecord, StopRecord, to_parquet};
 use assay_sample::{Choice, FirstIo, Outcome, Sampler, Seat, Targets, prepare_chosen};
+use assay_workload::fio::GATE_FILE;
 
 use crate::decider::Progress;
 use crate::failure::Failure;
@@ -23,10 +24,10 @@ use crate::prepare::{self, Prepared};
 use crate::processes::{Process, stop_all};
 use crate::run::Context;
 use crate::seat::seat;
-use crate::settings;
 use crate::start::{Starter, empty_places};
 use crate::targets::{active_scheduler, targets};
 use crate::watch::Watch;
+use crate::{rights, settings};
 
 /// Runs one repeat and adds its record to the manifest. Its groups are gone when this returns.
 pub(crate) fn run(
@@ -93,11 +94,15 @@ impl Repeat<'_, '_> {
 
         self.phase("start workloads")?;
         let mut gate = Gate::open(&logs)?;
+        if rights::named(self.trial).next().is_some() {
+            rights::let_others_come(&logs, GATE_FILE)?;
+        }
         let counted = Counts::before(&root, self.trial);
         let mut processes = self.start(&starter)?;
         let observer = &mut *self.context.observer;
         let root = &self.context.root;
-        let arrival = gate.gather(root, &mut processes, PATIENCE, |there, expected| {
+        let members = || tree.all_processes();
+        let arrival = gate.gather(root, &mut processes, PATIENCE, members, |there, expected| {
             observer.progress(there as f64 / expected.max(1) as f64);
         })?;
 

@@ -14,7 +14,7 @@ use crate::decider::Decider;
 use crate::disks::Disks;
 use crate::failure::Failure;
 use crate::recording;
-use crate::repeat;
+use crate::{repeat, rights};
 
 /// What to run and where to record it.
 #[derive(Debug)]
@@ -109,6 +109,7 @@ pub fn run_course(
     decider: &mut dyn Decider,
     course: &mut dyn Course,
 ) -> Result<Finished, Failure> {
+    rights::check(&Root::real(), &request.plan.trials)?;
     let mut context = Context {
         root: Root::real(),
         ledger: Ledger::begin(&request.state_dir, &request.run_id)?,

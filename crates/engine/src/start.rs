@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use assay_cgroup::Tree;
 use assay_facts::{Available, HostFacts};
 use assay_host::scratch::ScratchDisk;
-use assay_kernel::process::Membership;
+use assay_kernel::rights::User;
 use assay_kernel::{Error, Root};
 use assay_plan::{GroupPlan, Part, PlacePlan, ToolPlan, Trial, WorkloadPlan};
 use assay_workload::Given;
@@ -15,6 +15,7 @@ use assay_workload::fio::{GATE_FILE, Place, gate_line};
 
 use crate::placed::placement;
 use crate::processes::{Launch, Process, make_dir};
+use crate::rights::{hand_over, may_use};
 
 /// fio's job file, inside the folder of its output.
 const JOB: &str = "job.fio";
@@ -71,9 +72,18 @@ impl Starter<'_> {
         let log = format!("{}/{folder}", self.log);
         let folder = self.logs.join(folder);
         make_dir(&folder)?;
+        let user = self.user_of(group, owner)?;
         let disk = group.disk.map(|index| &self.disks[index]);
         let place = workload.place.as_ref().zip(disk);
         let place = place.map(|(place, disk)| find_place(place, disk, owner)).transpose()?;
+        if let Some(user) = &user {
+            hand_over(&folder, user)?;
+            match &place {
+                Some(Place::Directory { path, .. }) => hand_over(Path::new(path), user)?,
+                Some(Place::Device { path, .. }) => may_use(Path::new(path), user)?,
+                None => {}
+            }
+        }
         let (program, words, jobs) = match &workload.tool {
             ToolPlan::Fio(job) => {
                 let mut job = job.clone();
@@ -109,11 +119,18 @@ impl Starter<'_> {
             jobs: if at_the_gate { jobs } else { 0 },
         };
         let membership = match group.outside {
-            // It stays where Assay itself is.
-            true => Membership::open(self.root, &[])?,
+            true => self.tree.membership_outside()?,
             false => self.tree.membership(&group.name)?,
         };
+        let membership = membership.owned_by(user);
         Process::start(launch, &membership.placed(placement(self.trial, owner)))
+    }
+
+    /// Whom a workload and its preparations run as.
+    fn user_of(&self, group: &GroupPlan, owner: &str) -> Result<Option<User>, Error> {
+        let workload = group.workloads.iter().find(|workload| workload.name == owner);
+        let name = workload.and_then(|workload| workload.user.as_deref());
+        name.map(|name| User::find(self.root, name)).transpose()
     }
 
     fn given(&self, group: &GroupPlan, place: Option<Place>) -> Result<Given, Error> {

@@ -6,11 +6,12 @@
 //! wait for each other.
 
 use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
 use assay_host::unfinished;
-use assay_kernel::{filesystem, signal};
+use assay_kernel::{file_lock, signal};
 
 use crate::error::Error;
 
@@ -29,9 +30,14 @@ pub(crate) fn take(state_dir: &Path) -> Result<Option<Turn>, Error> {
     let path = state_dir.join("fleet.lock");
     let failed = |cause: &std::io::Error| Error::file("open", &path, cause);
     std::fs::create_dir_all(state_dir).map_err(|cause| failed(&cause))?;
-    let lock =
-        File::options().create(true).append(true).open(&path).map_err(|cause| failed(&cause))?;
-    while !(filesystem::try_lock(&lock, &path)? && is_free(state_dir)?) {
+    // Not for others to read: who may read a file may keep its lock from others.
+    let lock = File::options()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(&path)
+        .map_err(|cause| failed(&cause))?;
+    while !(file_lock::try_lock(&lock, &path)? && is_free(state_dir)?) {
         if signal::interrupted_by().is_some() {
             return Ok(None);
         }
@@ -55,9 +61,9 @@ mod tests {
         let state = place.path().join("state");
         let first = take(&state).unwrap().unwrap();
         let path = state.join("fleet.lock");
-        let other = File::open(&path).unwrap();
-        assert!(!filesystem::try_lock(&other, &path).unwrap());
+        let other = File::options().append(true).open(&path).unwrap();
+        assert!(!file_lock::try_lock(&other, &path).unwrap());
         drop(first);
-        assert!(filesystem::try_lock(&other, &path).unwrap());
+        assert!(file_lock::try_lock(&other, &path).unwrap());
     }
 }

@@ -2,12 +2,14 @@
 //! made, so that it can be taken back even after SIGKILL at any instant (docs/safety.md).
 
 mod change;
+mod controllers;
 mod freezer;
 mod group;
 mod instant;
 mod inverse;
 mod journal;
 mod line;
+mod lock;
 mod loop_device;
 mod make;
 mod queue;
@@ -18,9 +20,10 @@ mod v1_mount;
 
 use std::path::{Path, PathBuf};
 
-use assay_kernel::{Error, Root};
+use assay_kernel::{Error, Root, process};
 
 pub use change::{Area, Change};
+pub use group::{is_frozen, why_it_lives};
 pub use line::Damaged;
 pub use loop_device::LoopDevice;
 pub use unfinished::{
@@ -102,12 +105,13 @@ impl Ledger {
         make_directories(&directory)?;
         let path = directory.join(format!("{}.jsonl", checked_name(run_id)?));
         // Until the ledger has its name and its lock, no other run may look for it.
-        let _gate = unfinished::Gate::close(&directory)?;
+        let _gate = lock::Gate::close(&directory)?;
         unfinished::refuse_if_any(state_dir)?;
         let header = Header {
             format: FORMAT,
             run: run_id.to_owned(),
             pid: std::process::id(),
+            started: process::started(&Root::real(), std::process::id()),
             boot: boot_id(&Root::real()),
         };
         let journal = Journal::create(&path, header).map_err(|error| {

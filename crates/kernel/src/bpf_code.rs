@@ -40,6 +40,8 @@ pub(crate) struct Code {
     words: Vec<u64>,
     jumps: Vec<(usize, &'static str)>,
     labels: Vec<(&'static str, usize)>,
+    /// Whether an offset has no room in an instruction.
+    is_too_far: bool,
 }
 
 impl Code {
@@ -52,6 +54,14 @@ impl Code {
         );
     }
 
+    /// An offset as an instruction holds it.
+    fn near(&mut self, offset: i64) -> i16 {
+        i16::try_from(offset).unwrap_or_else(|_| {
+            self.is_too_far = true;
+            0
+        })
+    }
+
     fn jump(&mut self, code: u8, register: u8, number: i32, to: &'static str) {
         self.jumps.push((self.words.len(), to));
         self.push(code, register, 0, 0, number);
@@ -60,12 +70,14 @@ impl Code {
     /// `to = *(from + offset)`, of 1, 2, 4 or 8 bytes.
     pub(crate) fn load(&mut self, size: u32, to: u8, from: u8, offset: i32) {
         let code = LOADS.iter().find(|(bytes, _)| *bytes == size).map_or(0x79, |(_, code)| *code);
-        self.push(code, to, from, offset as i16, 0);
+        let offset = self.near(offset.into());
+        self.push(code, to, from, offset, 0);
     }
 
     /// `*(base + offset) = from`, of 8 bytes.
     pub(crate) fn store(&mut self, base: u8, offset: i32, from: u8) {
-        self.push(STORE, base, from, offset as i16, 0);
+        let offset = self.near(offset.into());
+        self.push(STORE, base, from, offset, 0);
     }
 
     /// `to = address`.
@@ -144,14 +156,16 @@ impl Code {
         self.push(EXIT, 0, 0, 0, 0);
     }
 
-    /// The program. A jump to a name that nothing has goes nowhere, which the kernel refuses.
+    /// The program. A jump to a name that nothing has goes nowhere, which the kernel refuses; it
+    /// refuses no instructions at all, too, and that is what an offset without room makes.
     pub(crate) fn finish(mut self) -> Vec<u64> {
-        for (at, name) in &self.jumps {
-            let target = self.labels.iter().find(|(label, _)| label == name);
-            let target = target.map_or(-1, |(_, target)| *target as i64 - *at as i64 - 1);
-            self.words[*at] |= u64::from(target as i16 as u16) << 16;
+        for (at, name) in std::mem::take(&mut self.jumps) {
+            let target = self.labels.iter().find(|(label, _)| *label == name);
+            let target = target.map_or(-1, |(_, target)| *target as i64 - at as i64 - 1);
+            let offset = self.near(target);
+            self.words[at] |= u64::from(offset as u16) << 16;
         }
-        self.words
+        if self.is_too_far { Vec::new() } else { self.words }
     }
 }
 
@@ -173,5 +187,19 @@ mod tests {
         let offset = |at: usize| (words[at] >> 16) as u16 as i16;
         assert_eq!((offset(2), offset(3)), (1, -3));
         assert_eq!(words.last().map(|word| *word as u8), Some(EXIT));
+    }
+
+    #[test]
+    fn an_offset_that_has_no_room_makes_no_program() {
+        let mut far = Code::default();
+        far.load(8, FIRST, FRAME, 40_000);
+        far.exit(0);
+        assert!(far.finish().is_empty());
+        let mut far = Code::default();
+        far.go_on("end");
+        (0..40_000).for_each(|_| far.set(FIRST, 0));
+        far.label("end");
+        far.exit(0);
+        assert!(far.finish().is_empty());
     }
 }

@@ -53,7 +53,8 @@ pub struct DirectReads {
     /// The kernel writes here until a read has ended; only `start` and the end of `self` care.
     memory: Vec<u8>,
     block: usize,
-    under_way: usize,
+    /// Slots that the kernel may write to.
+    busy: Vec<bool>,
 }
 
 impl DirectReads {
@@ -73,41 +74,50 @@ impl DirectReads {
             return Err(Error::new("io_setup", path, &io::Error::last_os_error()));
         }
         let memory = vec![0; block * depth + ALIGNMENT];
-        Ok(Self { path: path.to_owned(), file, context, memory, block, under_way: 0 })
+        Ok(Self { path: path.to_owned(), file, context, memory, block, busy: vec![false; depth] })
     }
 
-    /// Starts a read at `offset`, a multiple of the block, into place `slot`, below the depth. A
-    /// slot that is in use already gets what either read brings, in any order.
+    /// Starts a read at `offset`, a multiple of the block, into place `slot`, below the depth, where
+    /// no read is under way.
     pub fn start(&mut self, slot: usize, offset: u64) -> Result<(), Error> {
+        if self.busy.get(slot) == Some(&true) {
+            let hint = format!("a read into slot {slot} is under way");
+            return Err(Error::unexpected("read", &self.path, hint));
+        }
         let first = self.memory.as_ptr().align_offset(ALIGNMENT) + slot * self.block;
-        let place = self.memory.get_mut(first..first + self.block).ok_or_else(|| {
-            Error::unexpected("read", &self.path, format!("there is no slot {slot}"))
-        })?;
+        if slot >= self.busy.len() || first + self.block > self.memory.len() {
+            return Err(Error::unexpected("read", &self.path, format!("there is no slot {slot}")));
+        }
+        // A pointer alone, since the kernel may be writing into the other slots.
+        let place = self.memory.as_mut_ptr().wrapping_add(first);
         let request = Request {
             data: slot as u64,
             opcode: IOCB_CMD_PREAD,
             file: self.file.as_raw_fd().cast_unsigned(),
-            buffer: place.as_mut_ptr() as u64,
+            buffer: place as u64,
             length: self.block as u64,
             offset: offset.cast_signed(),
             ..Request::default()
         };
         let list = [&raw const request];
-        // SAFETY: the kernel copies the list and the request during the call. It writes into
-        // `memory` until the read has ended: `memory` is never moved or read meanwhile, and the
-        // end of `self` waits for all reads before it is freed.
+        // SAFETY: the kernel copies the list and the request during the call. It writes into this
+        // slot until the read has ended: `memory` is never moved, no reference into the slot is
+        // made meanwhile (it is busy), and the end of `self` waits for all reads before it is freed.
         let taken =
             unsafe { libc::syscall(libc::SYS_io_submit, self.context, 1_i64, list.as_ptr()) };
         if taken != 1 {
             return Err(Error::new("io_submit", &self.path, &io::Error::last_os_error()));
         }
-        self.under_way += 1;
+        if let Some(busy) = self.busy.get_mut(slot) {
+            *busy = true;
+        }
         Ok(())
     }
 
     /// Waits until at least one read has ended, and returns the slots of all that have.
     pub fn ended(&mut self) -> Result<Vec<usize>, Error> {
-        let mut events = vec![Event::default(); self.under_way.max(1)];
+        let under_way = self.busy.iter().filter(|busy| **busy).count();
+        let mut events = vec![Event::default(); under_way.max(1)];
         // SAFETY: the kernel writes at most as many events as the list is long; no time limit.
         let count = unsafe {
             libc::syscall(
@@ -121,8 +131,13 @@ impl DirectReads {
         };
         let count = usize::try_from(count)
             .map_err(|_| Error::new("io_getevents", &self.path, &io::Error::last_os_error()))?;
-        self.under_way -= count.min(self.under_way);
         events.truncate(count);
+        for event in &events {
+            if let Some(busy) = self.busy.get_mut(usize::try_from(event.data).unwrap_or(usize::MAX))
+            {
+                *busy = false;
+            }
+        }
         events.iter().map(|event| self.slot(event)).collect()
     }
 
@@ -167,6 +182,8 @@ mod tests {
         for slot in 0..4 {
             reads.start(slot, (slot * ALIGNMENT) as u64).unwrap();
         }
+        // Whether a read has ended only `ended` says, so that this one is refused without a race.
+        assert!(reads.start(2, 0).unwrap_err().to_string().contains("under way"));
         let mut ended = Vec::new();
         while ended.len() < 4 {
             ended.extend(reads.ended().unwrap());

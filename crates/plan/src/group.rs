@@ -200,6 +200,7 @@ impl Planner<'_> {
                     After::Workload(name) => AfterPlan::Workload(full(name)),
                     After::Time(length) => AfterPlan::Time(*length),
                 }),
+                user: asked.user.clone(),
                 ..workload
             });
         }

@@ -100,7 +100,9 @@ impl Step {
                 };
                 let placed = trial.placements.iter().find(|plan| plan.record.workload == *name);
                 let placed = placed.map(PlacementPlan::describe).unwrap_or_default();
-                let start = format!("start {tool} `{name}` {place}{placed}{later}");
+                let user = workload.user.as_ref().map(|user| format!(" as user {user}"));
+                let user = user.unwrap_or_default();
+                let start = format!("start {tool} `{name}` {place}{placed}{user}{later}");
                 prepared.chain([start]).collect()
             }
             Self::Measure => vec![],

@@ -145,6 +145,8 @@ pub struct WorkloadPlan {
     pub prepare: Vec<WorkloadPlan>,
     /// When it starts, if not with all others.
     pub after: Option<AfterPlan>,
+    /// Whose rights it and its preparations have; those of Assay itself without.
+    pub user: Option<String>,
 }
 
 /// What is started.

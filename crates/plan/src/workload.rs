@@ -213,6 +213,7 @@ impl Recipe {
             place: None,
             prepare: Vec::new(),
             after: None,
+            user: None,
         };
         match self {
             Self::Args(job, until_stopped) => WorkloadPlan {

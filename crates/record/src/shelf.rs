@@ -2,6 +2,9 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
 
 use crate::error::Error;
 
@@ -24,8 +27,7 @@ impl Shelf {
             return Err(Error::new("open", path, &"it is no folder")
                 .with_hint("name the folder that holds the folders of runs, such as runs/"));
         }
-        rustix::fs::flock(&folder, rustix::fs::FlockOperation::LockExclusive)
-            .map_err(|errno| failed(&errno.into()))?;
+        wait_for_lock(&folder, path)?;
         Ok(Self { path: path.to_owned(), _lock: folder })
     }
 
@@ -48,6 +50,25 @@ impl Shelf {
             let _ = fs::remove_file(&draft);
             Error::io("write", &path, &cause)
         })
+    }
+}
+
+/// How long the folder's lock is waited for. Whoever may read the folder can hold it, and what is
+/// written here is not worth more.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+fn wait_for_lock(folder: &File, path: &Path) -> Result<(), Error> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match rustix::fs::flock(folder, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(()),
+            Err(Errno::WOULDBLOCK) if Instant::now() >= end => {
+                return Err(Error::io("lock", path, &Errno::WOULDBLOCK.into())
+                    .with_hint("another process holds a lock on the folder: `lslocks` names it"));
+            }
+            Err(Errno::WOULDBLOCK | Errno::INTR) => std::thread::sleep(Duration::from_millis(20)),
+            Err(errno) => return Err(Error::io("lock", path, &errno.into())),
+        }
     }
 }
 
@@ -75,6 +96,15 @@ fn is_run(path: &Path) -> bool {
 mod tests {
     use super::*;
     use crate::folder::RunFolder;
+
+    #[test]
+    fn a_lock_that_is_held_is_not_waited_for_without_end() {
+        let place = tempfile::tempdir().unwrap();
+        let _holder = Shelf::lock(place.path()).unwrap();
+        let begun = Instant::now();
+        assert!(Shelf::lock(place.path()).unwrap_err().to_string().contains("lslocks"));
+        assert!(begun.elapsed() < PATIENCE * 3, "{:?}", begun.elapsed());
+    }
 
     #[test]
     fn runs_are_found_by_what_is_in_them() {

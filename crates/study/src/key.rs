@@ -171,6 +171,7 @@ pub(crate) static WORKLOAD: &[Key] = &[
     optional("prepare", Shape::Texts, "workloads that run to their end before the start"),
     optional("after", Shape::Text, "start when this workload has ended, or after a duration"),
     optional("place", Shape::Table(PLACE), "CPUs and memory policy, before those of the group"),
+    optional("user", Shape::Text, "whose rights it has: a name, a number or `UID:GID`"),
 ];
 
 pub(crate) static PLACE: &[Key] = &[

@@ -311,6 +311,8 @@ pub struct Workload {
     pub prepare: Vec<String>,
     /// When it starts, if not with all others.
     pub after: Option<After>,
+    /// Whose rights it has; those of Assay itself without.
+    pub user: Option<String>,
 }
 
 /// When a workload starts that does not start with all others.

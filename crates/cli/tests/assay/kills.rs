@@ -5,6 +5,7 @@
 //! The instants are drawn from a seed that stands in every failure and, with every instant, in
 //! `kills-WORK.txt` in cargo's folder for files of tests. `ASSAY_TEST_SEED=N` draws them again.
 
+mod adverse;
 mod draw;
 mod progress;
 mod studies;

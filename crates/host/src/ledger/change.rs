@@ -86,6 +86,9 @@ pub enum Change {
     AddLoop {
         /// N of `/dev/loopN`.
         number: u32,
+        /// What is to be attached to it; with anything else it is somebody else's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        image: Option<PathBuf>,
     },
     /// An image attached to whichever loop device. Taken back by detaching every loop device
     /// that has it.
@@ -100,10 +103,14 @@ pub enum Change {
         /// The partition's number.
         number: u32,
     },
-    /// A mounted file system. Taken back by unmounting.
+    /// A mounted file system. Taken back by unmounting that one, and none that somebody else has
+    /// mounted in the same place since.
     Mount {
         /// Where.
         target: PathBuf,
+        /// The device number of the file system, `7:8`, which is its own while it is mounted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        device: Option<String>,
     },
     /// A cgroup v1 hierarchy of the run's own. Taken back by unmounting it until it has ended.
     MountV1 {
@@ -147,12 +154,12 @@ impl Change {
             }
             Self::MakeGroup { path } => format!("make group {}", path.display()),
             Self::MakeFile { path } => format!("make file {}", path.display()),
-            Self::AddLoop { number } => format!("add loop device loop{number}"),
+            Self::AddLoop { number, .. } => format!("add loop device loop{number}"),
             Self::AttachLoop { image } => format!("attach {} to a loop device", image.display()),
             Self::AddPartition { device, number } => {
                 format!("add partition {number} of {}", device.display())
             }
-            Self::Mount { target } => format!("mount {}", target.display()),
+            Self::Mount { target, .. } => format!("mount {}", target.display()),
             Self::MountV1 { controller, target } => {
                 format!("mount a hierarchy of {controller} on {}", target.display())
             }

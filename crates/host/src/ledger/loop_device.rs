@@ -19,7 +19,7 @@ use super::Ledger;
 use super::change::Change;
 use super::queue::is_gone;
 use super::undo::while_busy;
-use crate::wait::wait_until;
+use crate::wait::{wait_for_end, wait_until};
 
 const BLOCK: &str = "/sys/block";
 const BLOCK_SIZE: u32 = 512;
@@ -41,7 +41,7 @@ impl Ledger {
     /// block size of 512 bytes.
     pub fn attach_loop(&mut self, root: &Root, image: &Path) -> Result<LoopDevice, Error> {
         let image = image.canonicalize().map_err(|cause| Error::new("open", image, &cause))?;
-        match self.add_loop(root)? {
+        match self.add_loop(root, &image)? {
             Some(number) => self.attach(root, number, &image),
             None => self.borrow_loop(root, &image, &numbers(root)?),
         }
@@ -49,12 +49,13 @@ impl Ledger {
 
     /// Adds a loop device with a number above all others; `None` when this host refuses or does
     /// not show its node (a container with a /dev of its own).
-    fn add_loop(&mut self, root: &Root) -> Result<Option<u32>, Error> {
+    fn add_loop(&mut self, root: &Root, image: &Path) -> Result<Option<u32>, Error> {
         const RIVALS: usize = 16;
         for _ in 0..RIVALS {
             let number = numbers(root)?.last().map_or(0, |last| last + 1);
             let mark = self.mark();
-            match self.record(Change::AddLoop { number }, || loop_device::add(number)) {
+            let change = Change::AddLoop { number, image: Some(image.to_owned()) };
+            match self.record(change, || loop_device::add(number)) {
                 // Somebody else has just added the same number.
                 Err(error) if error.is(Errno::EXIST) => {}
                 Err(_) => return Ok(None),
@@ -129,14 +130,16 @@ fn numbers(root: &Root) -> Result<Vec<u32>, Error> {
 
 /// Loop devices that `image` is attached to.
 fn attached(root: &Root, image: &Path) -> Result<Vec<u32>, Error> {
-    let has_it = |number: &u32| {
-        root.read(attribute(&format!("loop{number}"), "backing_file")).is_ok_and(|text| {
-            let path = text.trim_end_matches('\n');
-            // The kernel adds this when the image was unlinked meanwhile.
-            Path::new(path.strip_suffix(" (deleted)").unwrap_or(path)) == image
-        })
-    };
+    let has_it = |number: &u32| backing_file(root, *number).is_some_and(|file| file == image);
     Ok(numbers(root)?.into_iter().filter(has_it).collect())
+}
+
+/// What is attached to a loop device.
+fn backing_file(root: &Root, number: u32) -> Option<PathBuf> {
+    let text = root.read(attribute(&format!("loop{number}"), "backing_file")).ok()?;
+    let path = text.trim_end_matches('\n');
+    // The kernel adds this when the image was unlinked meanwhile.
+    Some(PathBuf::from(path.strip_suffix(" (deleted)").unwrap_or(path)))
 }
 
 /// Detaches `image` from every loop device and waits until the kernel has done so.
@@ -148,7 +151,7 @@ pub(super) fn detach(root: &Root, image: &Path) -> Result<(), Error> {
         }
     }
     let mut left = Vec::new();
-    let detached = wait_until(PATIENCE, || {
+    let detached = wait_for_end(PATIENCE, || {
         left = attached(root, image).unwrap_or_default();
         left.is_empty()
     });
@@ -159,9 +162,20 @@ pub(super) fn detach(root: &Root, image: &Path) -> Result<(), Error> {
     Err(Error::unexpected("detach", image, hint))
 }
 
-/// Removes a loop device that this run added.
-pub(super) fn remove(number: u32) -> Result<(), Error> {
-    match while_busy(|| loop_device::remove(number)) {
+/// Removes a loop device that this run added for `image`. With another image it is somebody else's
+/// by now, who took the number when ours was detached, and goes with them.
+pub(super) fn remove(root: &Root, number: u32, image: Option<&Path>) -> Result<(), Error> {
+    let is_theirs = || backing_file(root, number).is_some_and(|file| Some(&*file) != image);
+    let mut result = Ok(());
+    wait_for_end(PATIENCE, || {
+        result = loop_device::remove(number);
+        let busy = matches!(&result, Err(error) if error.is(Errno::BUSY));
+        if busy && image.is_some() && is_theirs() {
+            result = Ok(());
+        }
+        !busy || result.is_ok()
+    });
+    match result {
         Err(error) if is_gone(&error) => Ok(()),
         other => other,
     }
@@ -203,7 +217,7 @@ mod tests {
         fs::write(Path::new(BLOCK).join(&name).join("queue/scheduler"), "bfq").unwrap();
         let errors = ledger.restore(&root);
         let after = queue(&name);
-        remove(number).unwrap();
+        remove(&root, number, None).unwrap();
         assert_eq!(errors, []);
         for (path, value) in before {
             let attribute = path.file_name().unwrap().to_str().unwrap();

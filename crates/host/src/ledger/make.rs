@@ -1,10 +1,12 @@
 //! The changes that a run can make, each written down first.
 
 use std::fs::{File, OpenOptions};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use assay_kernel::parse::choice;
 use assay_kernel::{Error, Root, mount, partition};
+use rustix::fs::{major, minor};
 
 use super::change::{Area, Change};
 use super::instant::instant;
@@ -107,7 +109,9 @@ impl Ledger {
     /// Mounts the file system of type `kind` on `source` at `target`.
     pub fn mount(&mut self, source: &Path, target: &Path, kind: &str) -> Result<(), Error> {
         let target = target.canonicalize().map_err(|cause| Error::new("mount", target, &cause))?;
-        let change = Change::Mount { target: target.clone() };
+        let found = source.metadata().map_err(|cause| Error::new("stat", source, &cause))?.rdev();
+        let device = Some(format!("{}:{}", major(found), minor(found)));
+        let change = Change::Mount { target: target.clone(), device };
         self.record(change, || mount::mount(source, &target, kind))
     }
 

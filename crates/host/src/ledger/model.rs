@@ -187,13 +187,13 @@ impl Host {
         let target = Path::new("/var/tmp/assay/mnt");
         ledger.make_dir(root, image.parent().unwrap())?;
         ledger.make_file(root, image)?.write_all(b"data").unwrap();
-        ledger.record(Change::AddLoop { number: 9 }, || fake::add_loop(root, 9))?;
+        ledger.record(Change::AddLoop { number: 9, image: None }, || fake::add_loop(root, 9))?;
         let change = Change::AttachLoop { image: image.to_owned() };
         ledger.record(change, || fake::attach(root, 9, image))?;
         let change = Change::AddPartition { device: node.to_owned(), number: 1 };
         ledger.record(change, || fake::add_partition(root, node, 1))?;
         ledger.make_dir(root, target)?;
-        let change = Change::Mount { target: target.to_owned() };
+        let change = Change::Mount { target: target.to_owned(), device: None };
         ledger.record(change, || fake::mount(root, Path::new("/dev/loop9p1"), target))
     }
 

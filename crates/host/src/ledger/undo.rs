@@ -13,8 +13,8 @@ use rustix::io::Errno;
 
 use super::change::{Area, Change};
 use super::instant::instant;
-use super::{group, loop_device, queue, setting, v1_mount};
-use crate::wait::wait_until;
+use super::{controllers, group, loop_device, queue, setting, v1_mount};
+use crate::wait::wait_for_end;
 
 /// How long something may stay in use before taking it back is given up.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -25,18 +25,22 @@ pub(super) fn undo(root: &Root, change: &Change) -> Result<(), Error> {
         Change::WriteOneOf { path, before, other, other_before, .. } => {
             setting::write_back_pair(root, (path, before), (other, other_before))
         }
-        Change::Request { path, inverse, .. } => gone_is_fine(root.write(path, inverse)),
+        Change::Request { path, inverse, .. } => controllers::take_back(root, path, inverse),
         Change::KeepQueue { device, attributes } => queue::write_back(root, device, attributes),
         Change::MakeDir { path } => gone_is_fine(root.remove_dir(path)),
         Change::MakeTree { path } => remove_tree(root, path),
         Change::MakeGroup { path } => group::remove(root, path),
         Change::MakeFile { path } => unlink(root, path),
-        Change::AddLoop { number } => real(root, change, || loop_device::remove(*number)),
+        Change::AddLoop { number, image } => {
+            real(root, change, || loop_device::remove(root, *number, image.as_deref()))
+        }
         Change::AttachLoop { image } => real(root, change, || loop_device::detach(root, image)),
         Change::AddPartition { device, number } => {
             real(root, change, || forget_partition(device, *number))
         }
-        Change::Mount { target } => real(root, change, || unmount(root, target)),
+        Change::Mount { target, device } => {
+            real(root, change, || unmount(root, target, device.as_deref()))
+        }
         Change::MountV1 { controller, target } => {
             real(root, change, || v1_mount::release(root, controller, target))
         }
@@ -152,7 +156,7 @@ pub(super) fn while_busy_for(
     mut action: impl FnMut() -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut result = Ok(());
-    wait_until(patience, || {
+    wait_for_end(patience, || {
         result = action();
         !matches!(&result, Err(error) if error.is(Errno::BUSY))
     });
@@ -163,17 +167,25 @@ fn forget_partition(device: &Path, number: u32) -> Result<(), Error> {
     gone_is_fine(while_busy(|| partition::remove(device, number)))
 }
 
-pub(super) fn unmount(root: &Root, target: &Path) -> Result<(), Error> {
-    let mounted = || {
-        root.read("/proc/self/mountinfo")
-            .map(|text| mountinfo::parse(&text).iter().any(|mount| mount.target == target))
-    };
-    while mounted()? {
+/// Unmounts what is mounted at `target`, of this device where it is known. What somebody else has
+/// mounted over it is in the way and is not touched.
+pub(super) fn unmount(root: &Root, target: &Path, device: Option<&str>) -> Result<(), Error> {
+    let is_ours = |mount: &mountinfo::Mount| device.is_none_or(|device| mount.device == device);
+    loop {
+        let mounts = mountinfo::parse(&root.read("/proc/self/mountinfo")?);
+        let there: Vec<_> = mounts.into_iter().filter(|mount| mount.target == target).collect();
+        if !there.iter().any(is_ours) {
+            return Ok(());
+        }
+        // The last one lies over the others, and is what unmounting takes.
+        if let Some(over) = there.last().filter(|mount| !is_ours(mount)) {
+            let hint = format!("{} is mounted over it: unmount that first", over.source);
+            return Err(Error::unexpected("unmount", target, hint));
+        }
         while_busy(|| mount::unmount(target)).map_err(|error| {
             error.with_hint(format!("end what uses it: fuser -vm {}", target.display()))
         })?;
     }
-    Ok(())
 }
 
 fn remove_null_block(root: &Root, path: &Path) -> Result<(), Error> {

@@ -1,15 +1,14 @@
 //! Ledgers that a live run holds or a dead one left behind.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use assay_kernel::{Error, Root, filesystem, process};
+use assay_kernel::{Error, Root};
 
 use super::journal::{self, Journal, UNBORN};
 use super::line::{Contents, Damaged};
+use super::lock::{Gate, lock_of_dead};
 use super::{ChangeReport, Entry, Ledger, Mark, boot_id, undo};
-use crate::wait::wait_until;
 
 /// A ledger that is not at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,33 +64,21 @@ pub struct RestoreReport {
     pub ledgers: Vec<LedgerRestore>,
     /// Ledgers that were left alone because their run is alive.
     pub live: Vec<Unfinished>,
+    /// Ledgers of dead runs that another process holds, with its name.
+    pub held: Vec<Error>,
 }
 
 impl RestoreReport {
     /// Whether no dead run has anything left on this host.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.ledgers.iter().all(|ledger| ledger.complete)
+        self.held.is_empty() && self.ledgers.iter().all(|ledger| ledger.complete)
     }
 }
 
 /// Where ledgers are below the state directory.
 pub(super) fn directory(state_dir: &Path) -> PathBuf {
     state_dir.join("ledger")
-}
-
-/// Held while the set of ledgers is looked at or changed, so that of two runs that begin at the
-/// same time one sees the other.
-pub(super) struct Gate {
-    _directory: File,
-}
-
-impl Gate {
-    pub(super) fn close(directory: &Path) -> Result<Self, Error> {
-        let file = File::open(directory).map_err(|cause| Error::new("open", directory, &cause))?;
-        filesystem::lock(&file, directory)?;
-        Ok(Self { _directory: file })
-    }
 }
 
 /// All ledgers below `state_dir`, by the names of their runs. None when there is no such
@@ -114,30 +101,6 @@ fn list(directory: &Path) -> Result<Vec<Unfinished>, Error> {
         found.push(describe(&path, live, &contents));
     }
     Ok(found)
-}
-
-/// How long a process that a killed run was just starting may hold on to the ledger's lock.
-const AFTERLIFE: Duration = Duration::from_secs(15);
-
-/// Takes the lock of a ledger whose run is dead. A run that is killed while it starts a program
-/// leaves a child that shares the lock until its exec, which on a busy host takes a while; so
-/// the lock alone does not prove that the run is alive.
-fn lock_of_dead(journal: &Journal, contents: &Contents) -> Result<bool, Error> {
-    if journal.try_lock()? {
-        return Ok(true);
-    }
-    let pid = contents.header.as_ref().map(|header| header.pid);
-    if pid.is_none_or(|pid| !matches!(process::state(&Root::real(), pid), None | Some('Z'))) {
-        return Ok(false);
-    }
-    let mut failure = None;
-    let locked = wait_until(AFTERLIFE, || {
-        journal.try_lock().unwrap_or_else(|error| {
-            failure = Some(error);
-            true
-        })
-    });
-    failure.map_or(Ok(locked), Err)
 }
 
 /// What the file of a run ends with.
@@ -228,10 +191,10 @@ fn claim(directory: &Path, report: &mut RestoreReport) -> Result<Vec<Journal>, E
     for path in files(directory, BORN)? {
         let mut journal = Journal::open(&path, "")?;
         let contents = journal.read()?;
-        if lock_of_dead(&journal, &contents)? {
-            claimed.push(journal);
-        } else {
-            report.live.push(describe(&path, true, &contents));
+        match lock_of_dead(&journal, &contents) {
+            Ok(true) => claimed.push(journal),
+            Ok(false) => report.live.push(describe(&path, true, &contents)),
+            Err(held) => report.held.push(held),
         }
     }
     Ok(claimed)

@@ -8,7 +8,7 @@ use assay_kernel::{Error, Root, mount};
 
 use super::Ledger;
 use super::change::Change;
-use crate::wait::wait_until;
+use crate::wait::{wait_for_end, wait_until};
 
 /// How long groups that were removed may take to go, and the hierarchy after them.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -35,7 +35,7 @@ pub(super) fn release(root: &Root, controller: &str, target: &Path) -> Result<()
         return Ok(());
     }
     let mut result = Ok(());
-    let gone = wait_until(PATIENCE, || {
+    let gone = wait_for_end(PATIENCE, || {
         result = release_once(root, controller, target);
         result.is_err() || !is_held(root, controller) || is_mounted(root, controller)
     });
@@ -51,7 +51,7 @@ fn release_once(root: &Root, controller: &str, target: &Path) -> Result<(), Erro
         mount::mount_v1(controller, target)?;
     }
     wait_until(TRY, || groups(root, controller) <= 1);
-    super::undo::unmount(root, target)?;
+    super::undo::unmount(root, target, None)?;
     wait_until(TRY, || !is_held(root, controller));
     Ok(())
 }

@@ -263,6 +263,66 @@ fn groups_with_living_and_frozen_processes_are_removed() {
     assert_eq!(process::state(&bench.root, child.id()), None);
 }
 
+/// What an administrator does over a mount of ours is theirs, and stays.
+#[test]
+fn what_somebody_else_has_mounted_over_a_scratch_disk_is_not_unmounted() {
+    let Some(_turn) = turn("a mount over a mount") else { return };
+    let before = Picture::take();
+    let mut bench = Bench::new();
+    let spec = sized(bench.spec(Format::Ext4, 0), 20);
+    let disk = bench.set_up(&spec).unwrap();
+    let theirs = |words: &[&str]| {
+        let done = Command::new(words[0]).args(&words[1..]).arg(&disk.mounts[0]).status().unwrap();
+        assert!(done.success(), "{words:?}");
+    };
+    theirs(&["mount", "-t", "tmpfs", "assay-theirs"]);
+    fs::write(disk.mounts[0].join("file"), "of the administrator").unwrap();
+    let errors = bench.ledger.restore(&bench.root);
+    assert!(errors.iter().any(|error| error.to_string().contains("assay-theirs is mounted over")));
+    let kept = fs::read_to_string(disk.mounts[0].join("file")).unwrap();
+    assert_eq!(kept, "of the administrator");
+    theirs(&["umount"]);
+    // Once a wait has run out, as that for the mount has, the next ones are short.
+    assert!((0..20).any(|_| bench.ledger.restore(&bench.root).is_empty()));
+    bench.restore(&before);
+}
+
+/// The number of a loop device is taken by whoever asks first, also between two steps of a restore.
+#[test]
+fn a_loop_device_that_somebody_else_has_attached_meanwhile_is_theirs() {
+    let Some(_turn) = turn("a loop device of somebody else") else { return };
+    let before = Picture::take();
+    let mut bench = Bench::new();
+    let (ours, theirs) = (bench.work.path().join("ours"), bench.work.path().join("theirs"));
+    for image in [&ours, &theirs] {
+        File::create(image).unwrap().set_len(8 * MIB).unwrap();
+    }
+    let device = bench.ledger.attach_loop(&bench.root, &ours).unwrap();
+    let losetup = |words: &[&str], image: Option<&Path>| {
+        let mut command = Command::new("losetup");
+        command.args(words).arg(&device.node).args(image);
+        assert!(command.status().unwrap().success(), "{words:?}");
+    };
+    losetup(&["--detach"], None);
+    losetup(&[], Some(&theirs));
+    let begun = std::time::Instant::now();
+    assert_eq!(bench.ledger.restore(&bench.root), []);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(3), "{:?}", begun.elapsed());
+    let file = Path::new("/sys/block").join(&device.name).join("loop/backing_file");
+    assert_eq!(fs::read_to_string(file).unwrap().trim(), theirs.to_str().unwrap());
+    losetup(&["--detach"], None);
+    let number: u32 = device.name["loop".len()..].parse().unwrap();
+    let gone = || assay_kernel::loop_device::remove(number).is_ok();
+    assert!((0..200).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        gone()
+    }));
+    for image in [ours, theirs] {
+        fs::remove_file(image).unwrap();
+    }
+    bench.restore(&before);
+}
+
 #[test]
 fn what_a_change_of_scheduler_resets_is_put_back_too() {
     let Some(_turn) = turn("a change of scheduler") else { return };

@@ -31,6 +31,7 @@ fn workload(reader: &mut Reader<'_>, section: &Section<'_>) -> Workload {
         tool: tool(reader, section),
         prepare: section.get("prepare").map(|at| texts(reader, at)).unwrap_or_default(),
         after: after(section),
+        user: section.text("user").map(str::to_owned),
     }
 }
 

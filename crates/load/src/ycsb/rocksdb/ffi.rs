@@ -350,6 +350,14 @@ impl Database {
         Ok(Family { of: inner.clone(), object })
     }
 
+    /// The database, if the family is one of its own: RocksDB does not look.
+    fn with(&self, family: &Family) -> Result<&Inner, String> {
+        match Arc::ptr_eq(&self.inner, &family.of) {
+            true => Ok(&self.inner),
+            false => Err("the family is one of another database".to_owned()),
+        }
+    }
+
     /// Shows a value to `with` where it lies, if there is one.
     pub(super) fn get<R>(
         &self,
@@ -357,7 +365,7 @@ impl Database {
         key: &[u8],
         with: impl FnOnce(&[u8]) -> R,
     ) -> Result<Option<R>, String> {
-        let Inner { api, object, reading, .. } = &*self.inner;
+        let Inner { api, object, reading, .. } = self.with(family)?;
         // SAFETY: the key lives through the call.
         let pinned = api.checked(|error| unsafe {
             (api.get_pinned_cf)(
@@ -385,7 +393,7 @@ impl Database {
 
     /// Writes a value.
     pub(super) fn put(&self, family: &Family, key: &[u8], value: &[u8]) -> Result<(), String> {
-        let Inner { api, object, writing, .. } = &*self.inner;
+        let Inner { api, object, writing, .. } = self.with(family)?;
         // SAFETY: key and value live through the call, which copies them.
         api.checked(|error| unsafe {
             (api.put_cf)(
@@ -408,7 +416,7 @@ impl Database {
         key: &[u8],
         mut with: impl FnMut(&[u8]) -> bool,
     ) -> Result<(), String> {
-        let Inner { api, object, reading, .. } = &*self.inner;
+        let Inner { api, object, reading, .. } = self.with(family)?;
         // SAFETY: the iterator lives from the first line to the last, and a value until the
         // iterator moves.
         unsafe {

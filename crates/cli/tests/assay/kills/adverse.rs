@@ -1,0 +1,186 @@
+//! Kills while something else is wrong too: the ledger's disk is full or read-only, workloads are
+//! frozen by somebody else, another user's run goes on beside. A handful each, at random instants
+//! of the window; what a restore cannot do it says, and the next one does.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
+
+use assay_testbed::{Picture, skip};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+use super::draw::seed;
+use super::studies::Changes;
+use crate::bench::Bench;
+use crate::freezer::Freezer;
+use crate::own_device::Mounted;
+use crate::running::{Running, processes_in};
+
+const KILLS: usize = 4;
+
+/// A run with this state directory, killed some time after its window has begun.
+struct Victim {
+    state: PathBuf,
+    out: PathBuf,
+    running: Running,
+}
+
+impl Victim {
+    fn start(bench: &Bench, name: &str, state: &Path) -> Self {
+        let data = bench.path("data");
+        let _ = fs::create_dir(&data);
+        let text = Changes::Queue.study(&data).replace("\"1 s\"", "\"60 s\"");
+        let study = bench.write(&format!("{name}.toml"), &text);
+        let out = bench.path(name);
+        let talk = bench.path(&format!("talk-{name}"));
+        fs::create_dir(&talk).unwrap();
+        let mut command = bench.program();
+        command.env("ASSAY_STATE", state).arg("run").arg(study).arg("--out").arg(&out);
+        let mut running = Running::start(command, &talk, out.clone());
+        running.wait_until("the window", |run| run.says("run"));
+        Self { state: state.to_owned(), out, running }
+    }
+
+    fn kill(self) -> (PathBuf, PathBuf) {
+        self.running.kill();
+        (self.state, self.out)
+    }
+}
+
+fn restore(bench: &Bench, state: &Path) -> crate::running::Ended {
+    let mut command = bench.program();
+    command.env("ASSAY_STATE", state).arg("restore");
+    bench.finish(command)
+}
+
+fn pause(random: &mut SmallRng) {
+    sleep(Duration::from_millis(random.random_range(0..400)));
+}
+
+/// Kills again and again, with what is wrong done before each kill by `spoil` and mended by `mend`.
+fn kill_with<S>(
+    bench: &Bench,
+    state: &Path,
+    spoil: impl Fn(&Path) -> S,
+    works: i32,
+    mend: impl Fn(S),
+) {
+    let seed = seed();
+    let mut random = SmallRng::seed_from_u64(seed);
+    let before = Picture::take();
+    for number in 0..KILLS {
+        let when = format!("seed {seed}, kill {number}");
+        let victim = Victim::start(bench, &format!("run-{number}"), state);
+        let spoiled = spoil(&victim.out);
+        pause(&mut random);
+        let (state, out) = victim.kill();
+        let first = restore(bench, &state);
+        assert_eq!(first.status.code(), Some(works), "{when}\n{}", first.stderr);
+        mend(spoiled);
+        if works != 0 {
+            restore(bench, &state).assert_code(0);
+        }
+        Picture::assert_same(&before, &when);
+        assert!(processes_in(&out).is_empty(), "{when}");
+        fs::remove_dir_all(&out).unwrap();
+    }
+}
+
+#[test]
+fn kills_while_the_disk_of_the_ledger_is_full_leave_no_trace() {
+    let Some(bench) = Bench::on_host("kills with a full disk") else { return };
+    let state = Mounted::tmpfs(bench.path("small"), 1);
+    let filler = state.at.join("filler");
+    let fill = |_: &Path| {
+        let mut file = File::create(&filler).unwrap();
+        for size in [1 << 16, 4096, 1] {
+            while file.write_all(&vec![1; size]).is_ok() {}
+        }
+    };
+    kill_with(&bench, &state.at, fill, 0, |()| fs::remove_file(&filler).unwrap());
+}
+
+#[test]
+fn kills_while_the_state_folder_is_read_only_are_said_and_restored_afterwards() {
+    let Some(bench) = Bench::on_host("kills with a read-only state folder") else { return };
+    let state = Mounted::tmpfs(bench.path("small"), 1);
+    let at = state.at.clone();
+    let remount = |option: &str| {
+        let mut command = Command::new("mount");
+        command.args(["-o", &format!("remount,{option}")]).arg(&at);
+        command.status().unwrap().success()
+    };
+    // The run holds its ledger open for writing, so that the file system can become read-only for
+    // the next one only when the run is dead.
+    let seed = seed();
+    let mut random = SmallRng::seed_from_u64(seed);
+    let before = Picture::take();
+    for number in 0..KILLS {
+        let victim = Victim::start(&bench, &format!("run-{number}"), &state.at);
+        pause(&mut random);
+        let (state, out) = victim.kill();
+        assert!(remount("ro"), "seed {seed}");
+        let refused = restore(&bench, &state);
+        refused.assert_code(6);
+        refused.assert_says(&["Read-only file system"]);
+        assert!(remount("rw"), "seed {seed}");
+        restore(&bench, &state).assert_code(0);
+        Picture::assert_same(&before, &format!("seed {seed}, kill {number}"));
+        fs::remove_dir_all(&out).unwrap();
+    }
+}
+
+#[test]
+fn kills_with_a_frozen_workload_name_it_and_restore_when_it_is_thawed() {
+    let test = "kills with frozen workloads";
+    let Some(bench) = Bench::on_host(test) else { return };
+    if Freezer::make().is_none() {
+        skip(test, "no freezer on cgroup v1");
+        return;
+    }
+    let freeze = |out: &Path| {
+        let freezer = Freezer::make().unwrap();
+        processes_in(out).into_iter().for_each(|victim| freezer.put(victim));
+        freezer.freeze();
+        freezer
+    };
+    let thaw = |freezer: Freezer| {
+        freezer.thaw();
+        sleep(Duration::from_millis(200));
+    };
+    kill_with(&bench, &bench.path("state"), freeze, 6, thaw);
+}
+
+#[test]
+fn kills_of_two_runs_at_once_leave_each_other_alone() {
+    let Some(bench) = Bench::on_host("kills of two runs at once") else { return };
+    let seed = seed();
+    let mut random = SmallRng::seed_from_u64(seed);
+    let before = Picture::take();
+    for number in 0..KILLS {
+        let when = format!("seed {seed}, kill {number}");
+        let start = |user: &str| {
+            Victim::start(
+                &bench,
+                &format!("{user}-{number}"),
+                &bench.path(&format!("state-{user}")),
+            )
+        };
+        let (one, mut other) = (start("one"), start("other"));
+        pause(&mut random);
+        let (state, out) = one.kill();
+        restore(&bench, &state).assert_code(0);
+        assert!(processes_in(&out).is_empty(), "{when}");
+        assert!(!other.running.has_ended(), "{when}");
+        assert!(!processes_in(&other.out).is_empty(), "{when}: workloads of the other run ended");
+        pause(&mut random);
+        let (state, out) = other.kill();
+        restore(&bench, &state).assert_code(0);
+        assert!(processes_in(&out).is_empty(), "{when}");
+        Picture::assert_same(&before, &when);
+    }
+}

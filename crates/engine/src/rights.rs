@@ -1,0 +1,156 @@
+//! Workloads that run as somebody else, and what any workload gets to see of Assay's environment.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::Path;
+use std::process::Command;
+
+use assay_kernel::rights::User;
+use assay_kernel::{Error, Root};
+use assay_plan::{ToolPlan, Trial};
+use rustix::fs::OFlags;
+
+/// What a `command`, and whatever runs as another user, still knows of Assay's environment.
+const KEPT: [&str; 5] = ["PATH", "LANG", "TZ", "TERM", "TMPDIR"];
+
+/// Where programs are looked for when PATH says nothing.
+const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// That all users that the trials name exist, and that this process may become them. Nothing is
+/// changed before.
+pub(crate) fn check(root: &Root, trials: &[Trial]) -> Result<(), Error> {
+    for name in trials.iter().flat_map(named) {
+        let user = User::find(root, name)?;
+        let own = rustix::process::geteuid();
+        if !own.is_root() && own.as_raw() != user.uid {
+            let hint = format!("Assay runs as user {} and may not become another", own.as_raw());
+            return Err(Error::unexpected("start a workload as user", Path::new(name), hint));
+        }
+    }
+    Ok(())
+}
+
+/// The users that a trial names.
+pub(crate) fn named(trial: &Trial) -> impl Iterator<Item = &str> {
+    let workloads = trial.groups.iter().flat_map(|group| &group.workloads);
+    workloads.flat_map(|workload| workload.user.as_deref())
+}
+
+/// Gives a directory that this run has made to a user.
+pub(crate) fn hand_over(path: &Path, user: &User) -> Result<(), Error> {
+    let wrong = |cause: &std::io::Error| Error::new("chown", path, cause);
+    // Not through a link that somebody may have put in the place of the directory.
+    let flags = OFlags::NOFOLLOW | OFlags::DIRECTORY;
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
+        .and_then(|directory| fchown(&directory, Some(user.uid), Some(user.gid)))
+        .map_err(|cause| wrong(&cause))
+}
+
+/// Lets other users write into the gate, which takes in only those in the run's groups, and go
+/// through the folder that it and the folders of output lie in.
+pub(crate) fn let_others_come(folder: &Path, gate: &str) -> Result<(), Error> {
+    for (path, more) in [(folder.to_owned(), 0o011), (folder.join(gate), 0o022)] {
+        let wrong = |cause: &std::io::Error| Error::new("chmod", &path, cause);
+        let mut permissions = path.metadata().map_err(|cause| wrong(&cause))?.permissions();
+        permissions.set_mode(permissions.mode() | more);
+        std::fs::set_permissions(&path, permissions).map_err(|cause| wrong(&cause))?;
+    }
+    Ok(())
+}
+
+/// That the user may use the raw device; the node is the system's, and is not given away.
+pub(crate) fn may_use(device: &Path, user: &User) -> Result<(), Error> {
+    let found = device.metadata().map_err(|cause| Error::new("stat", device, &cause))?;
+    let shift = if user.uid == 0 {
+        return Ok(());
+    } else if found.uid() == user.uid {
+        6
+    } else if user.groups.contains(&found.gid()) {
+        3
+    } else {
+        0
+    };
+    if found.mode() >> shift & 0o6 == 0o6 {
+        return Ok(());
+    }
+    let hint = format!(
+        "user {} may not read and write it: give the disk a `format`, put the user into the \
+         device's group ({}), or leave `user` out",
+        user.uid,
+        found.gid()
+    );
+    Err(Error::unexpected("use as another user", device, hint))
+}
+
+/// What a workload's environment is. A relative entry of PATH would find a program of somebody else
+/// in whatever directory the workload runs in.
+pub(crate) fn set_environment(command: &mut Command, tool: &ToolPlan, user: Option<&User>) {
+    let is_command = matches!(tool, ToolPlan::Call(call) if call.tool == assay_workload::COMMAND);
+    if user.is_some() || is_command {
+        let locale = |name: &str| name.starts_with("LC_") || KEPT.contains(&name);
+        let kept = std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(locale));
+        let kept: Vec<(OsString, OsString)> = kept.collect();
+        command.env_clear().envs(kept);
+        let home = std::env::var_os("HOME").filter(|_| user.is_none());
+        let own = user.and_then(|user| user.home.clone()).map(OsString::from);
+        command.env("HOME", own.or(home).unwrap_or_else(|| "/".into()));
+        if let Some(name) = user.and_then(|user| user.name.clone()) {
+            command.env("USER", &name).env("LOGNAME", &name);
+        }
+    }
+    let path = std::env::var_os("PATH").unwrap_or_else(|| USUAL_PATH.into());
+    let absolute = std::env::split_paths(&path).filter(|entry| entry.is_absolute());
+    // What was split is joined again: it holds no colon.
+    command.env("PATH", std::env::join_paths(absolute).unwrap_or_else(|_| USUAL_PATH.into()));
+}
+
+/// Reads what a workload wrote. Its folder may be its own, so a link in there is not followed, and
+/// what is no file is not waited for.
+pub(crate) fn read_output(path: &Path) -> Vec<u8> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let mut options = OpenOptions::new();
+    let file = options.read(true).custom_flags(flags.bits().cast_signed()).open(path);
+    let mut bytes = Vec::new();
+    if let Ok(mut file) = file.and_then(only_a_file) {
+        let _ = file.read_to_end(&mut bytes);
+    }
+    bytes
+}
+
+fn only_a_file(file: File) -> std::io::Result<File> {
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(std::io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_that_is_a_link_or_a_pipe_is_not_read() {
+        let place = tempfile::tempdir().unwrap();
+        let (file, link) = (place.path().join("file"), place.path().join("link"));
+        std::fs::write(&file, "said").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert_eq!(read_output(&file), b"said");
+        assert!(read_output(&link).is_empty());
+        let pipe = place.path().join("pipe");
+        let made = rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        );
+        made.unwrap();
+        assert!(read_output(&pipe).is_empty());
+        assert!(hand_over(&link, &User::find(&Root::real(), "0:0").unwrap()).is_err());
+    }
+}
