@@ -8,5 +8,9 @@ pub(crate) const KIND: Kind = Kind {
     seconds: Some("time"),
     instead_of_seconds: &["repeats"],
     ends_with_figures: true,
-    ..generator("bandwidth", "streams through memory: copy, scale, add, triad", "load/memory.md#bandwidth")
+    ..generator(
+        "bandwidth",
+        "streams through memory: copy, scale, add, triad",
+        "load/memory.md#bandwidth",
+    )
 };

@@ -8,5 +8,9 @@ pub(crate) const KIND: Kind = Kind {
     seconds: Some("hold"),
     ends_with_figures: true,
     threads: Threads::Always(1),
-    ..generator("hog", "a user of memory that grows, and checks what it wrote", "load/memory.md#hog")
+    ..generator(
+        "hog",
+        "a user of memory that grows, and checks what it wrote",
+        "load/memory.md#hog",
+    )
 };

@@ -110,7 +110,11 @@ pub(crate) const KIND: Kind = Kind {
         "scan_p99_us",
     ],
     read,
-    ..generator("ycsb", "operations on records in RocksDB, as YCSB makes them", "load/storage.md#ycsb")
+    ..generator(
+        "ycsb",
+        "operations on records in RocksDB, as YCSB makes them",
+        "load/storage.md#ycsb",
+    )
 };
 
 fn read(said: &Said<'_>) -> Result<Output, String> {
