@@ -72,7 +72,9 @@ pub(super) fn visit(
             return Err(why);
         }
         // These are a guest's own, and the scripts call the `assay` of this clone. /tmp is the host's.
-        if let Some(own) = ["/var/tmp", "/var/cache", "/run"].iter().find(|own| tree().starts_with(own)) {
+        if let Some(own) =
+            ["/var/tmp", "/var/cache", "/run"].iter().find(|own| tree().starts_with(own))
+        {
             return Err(format!("a guest has a {own} of its own, and this clone lies below it"));
         }
         // A busy guest would disturb a test that measures, and the other way round.
