@@ -166,6 +166,8 @@ struct Prepared<'p> {
     tools: Tools,
     kernel: Kernel,
     runs: Runs,
+    /// Those of the errand, and its directory.
+    shown: Vec<Shown>,
 }
 
 /// Files of the host behind a guest's disks.
@@ -196,7 +198,8 @@ impl<'p> Prepared<'p> {
         let tools = Tools::find(cache)?;
         let kernel = Kernel::provide(&spec.kernel, cache, false, &mut |text| watcher.remark(text))?;
         let runs = accelerator::choose(spec.accelerator, &tools.qemu)?;
-        Ok(Self { spec, errand, cache, tools, kernel, runs })
+        let shown = errand.shown.iter().cloned().chain(script::directory(errand)).collect();
+        Ok(Self { spec, errand, cache, tools, kernel, runs, shown })
     }
 
     fn guest(&self, runs: Runs) -> Guest {
@@ -221,7 +224,7 @@ impl<'p> Prepared<'p> {
             runs,
             share: exchange.share(),
             console: exchange.console(),
-            shown: &self.errand.shown,
+            shown: &self.shown,
             disks: &files.disks,
             swap: files.swap.as_deref(),
             work: files.work.as_deref(),

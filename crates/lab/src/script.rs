@@ -8,6 +8,7 @@ use assay_plan::NullBlkSpeed;
 use assay_study::DiskChoice;
 use assay_units::Bytes;
 
+use crate::cache::is_plain;
 use crate::guest::{Errand, Word};
 use crate::spec::GuestSpec;
 
@@ -16,6 +17,9 @@ pub(crate) const INIT: &str = include_str!("../guest/init");
 
 /// A folder of the guest's own, with room for scratch images where the errand asks for it.
 pub const WORK: &str = "/run/assay/work";
+
+/// Where the command's directory is shown, besides its own place.
+pub(crate) const DIRECTORY: &str = "/run/assay/directory";
 
 /// The size of a null_blk that names none.
 const NULL_BLK_SIZE: Bytes = Bytes::mebi(1024);
@@ -96,9 +100,36 @@ pub struct Shown {
     pub host: PathBuf,
 }
 
+/// The directory of the errand as the init step finds it: where it lies below a folder that is the
+/// guest's own (/run, /var/tmp), it is put at its place from here.
+pub(crate) fn directory(errand: &Errand) -> Option<Shown> {
+    let host = errand.directory.clone()?;
+    let can_be_told = is_plain(&host) && host.is_dir();
+    can_be_told.then(|| Shown { guest: DIRECTORY.into(), host })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_directory_of_the_caller_is_shown_where_it_can_be_told() {
+        let place = tempfile::tempdir().unwrap();
+        let shown = |directory: std::path::PathBuf| {
+            super::directory(&Errand { directory: Some(directory), ..Errand::default() })
+        };
+        let found = shown(place.path().to_owned()).unwrap();
+        assert_eq!(
+            (found.guest.as_path(), found.host.as_path()),
+            (Path::new(DIRECTORY), place.path())
+        );
+        assert!(INIT.contains(DIRECTORY), "the init step looks for it elsewhere");
+        assert_eq!(shown(place.path().join("gone")), None);
+        let odd = place.path().join("a,b");
+        std::fs::create_dir(&odd).unwrap();
+        assert_eq!(shown(odd), None);
+        assert_eq!(super::directory(&Errand::default()), None);
+    }
 
     fn lines(spec: &GuestSpec) -> String {
         settings(spec, &Errand::default(), "{\"kernel\":\"6.1\"}")

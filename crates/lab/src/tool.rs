@@ -14,8 +14,12 @@ pub(crate) struct Tools {
     pub(crate) qemu: PathBuf,
 }
 
-const DEBIAN: &str = "apt-get install qemu-system-x86 busybox-static kmod cpio, or run \
+const DEBIAN: &str = "apt-get install qemu-system-x86 busybox-static kmod cpio udev, or run \
                       scripts/setup lab";
+
+/// Where udev's daemon is. A guest starts it from the host's files; without it there are no names
+/// for the ports that a command's output goes through.
+const UDEV: [&str; 2] = ["/usr/lib/systemd", "/lib/systemd"];
 
 impl Tools {
     /// Finds them all, or names the first that is missing with its remedy. `virtme-run` is what
@@ -28,6 +32,11 @@ impl Tools {
                 let what = format!("{program} (Debian's package {package}) is not installed");
                 return Err(Error::new(what).hint(DEBIAN));
             }
+        }
+        if find("systemd-udevd", &UDEV.map(PathBuf::from)).is_none() {
+            let what = "systemd-udevd (Debian's package udev) is not installed: nothing that a \
+                        guest's programs say would be heard";
+            return Err(Error::new(what).hint(DEBIAN));
         }
         let own = cache.path().join("virtme-ng/bin");
         let virtme = find("virtme-run", std::slice::from_ref(&own)).ok_or_else(|| {

@@ -43,7 +43,7 @@ impl Host {
 
     /// With everything that a guest needs but its kernel.
     fn complete() -> Self {
-        let host = Self::with(&["qemu-system-x86_64", "busybox", "depmod"]);
+        let host = Self::with(&["qemu-system-x86_64", "busybox", "depmod", "systemd-udevd"]);
         script(&host.cache().join("virtme-ng/bin"), "virtme-run", "exit 1");
         host
     }
@@ -98,7 +98,7 @@ fn a_missing_program_is_named_with_the_package_that_brings_it() {
     says(&["qemu-system-x86_64"], &["busybox-static", "apt-get install"]);
     // Where administrators' programs are is looked at as well, so that depmod is often found.
     says(
-        &["qemu-system-x86_64", "busybox", "depmod"],
+        &["qemu-system-x86_64", "busybox", "depmod", "systemd-udevd"],
         &["virtme-ng", "pip install virtme-ng", "scripts/setup"],
     );
 }
