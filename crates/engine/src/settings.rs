@@ -2,11 +2,11 @@
 //! again at the end; and the dropping of caches, which nothing takes back.
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use assay_facts::Available;
 use assay_kernel::parse::{choice, keyed};
-use assay_kernel::{Error, Root, filesystem};
+use assay_kernel::{Error, Root, filesystem, signal};
 use assay_knob::SideEffect;
 use assay_plan::{SettingPlan, Trial};
 use assay_record::{Dropped, SettingReading};
@@ -81,11 +81,18 @@ pub(crate) fn readings(
         .collect()
 }
 
+/// How long all dirty pages of a host may take to reach their disks.
+const LONGEST_SYNC: Duration = Duration::from_secs(900);
+
 /// Writes dirty pages back, drops caches, and says how much went.
 pub(crate) fn drop_caches(root: &Root, what: u8) -> Result<Dropped, Error> {
     let began = Instant::now();
     if root.is_real() {
-        filesystem::sync_all();
+        let goes_on = |elapsed| elapsed < LONGEST_SYNC && !signal::insisted();
+        if !filesystem::sync_all(goes_on) {
+            let hint = format!("it took more than {:?}: a disk hangs", began.elapsed());
+            return Err(Error::unexpected("sync before a write to", Path::new(DROP), hint));
+        }
     }
     let before_bytes = cached(root);
     root.write(DROP, &what.to_string())?;

@@ -1,24 +1,36 @@
 //! Which CPUs a thread may run on, and on which it ran last.
 
+use std::io;
 use std::path::PathBuf;
-
-use rustix::process::Pid;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::error::Error;
 use crate::root::Root;
 
+/// CPUs that a mask has room for: NR_CPUS is at most 8192. A mask shorter than the kernel's own is
+/// refused (EINVAL), as glibc's of 1024 is on large machines.
+const MOST: usize = 8192;
+
+type Mask = [u64; MOST / 64];
+
 /// Binds the calling thread, and threads that it starts from then on, to these CPUs
 /// (sched_setaffinity(2)).
 pub fn bind_self(cpus: &[u16]) -> Result<(), Error> {
-    let mut set = CpuSet::new();
-    for cpu in cpus.iter().filter(|cpu| usize::from(**cpu) < CpuSet::MAX_CPU) {
-        set.set(usize::from(*cpu));
+    let mut mask: Mask = [0; MOST / 64];
+    for cpu in cpus {
+        if let Some(word) = mask.get_mut(usize::from(*cpu) / 64) {
+            *word |= 1 << (cpu % 64);
+        }
     }
+    // SAFETY: the mask lives through the call and is as long as the call is told; 0 is this thread.
+    let answer = unsafe {
+        libc::syscall(libc::SYS_sched_setaffinity, 0, size_of::<Mask>(), &raw const mask)
+    };
+    if answer == 0 {
+        return Ok(());
+    }
+    let cause = io::Error::last_os_error();
     let path = PathBuf::from("/proc/self");
-    sched_setaffinity(None, &set).map_err(|cause| {
-        Error::new("sched_setaffinity", &path, &cause.into()).with_value(&format!("{cpus:?}"))
-    })
+    Err(Error::new("sched_setaffinity", &path, &cause).with_value(&format!("{cpus:?}")))
 }
 
 /// The CPUs that a thread may run on, its cpuset applied (sched_getaffinity(2)).
@@ -26,11 +38,17 @@ pub fn of(pid: u32) -> Result<Vec<u16>, Error> {
     let path = PathBuf::from(format!("/proc/{pid}"));
     let id = i32::try_from(pid)
         .ok()
-        .and_then(Pid::from_raw)
+        .filter(|id| *id > 0)
         .ok_or_else(|| Error::unexpected("sched_getaffinity", &path, "no such process id"))?;
-    let set = sched_getaffinity(Some(id))
-        .map_err(|cause| Error::new("sched_getaffinity", &path, &cause.into()))?;
-    Ok((0..=u16::MAX).take(CpuSet::MAX_CPU).filter(|cpu| set.is_set(usize::from(*cpu))).collect())
+    let mut mask: Mask = [0; MOST / 64];
+    // SAFETY: the kernel writes no more than the length that it is told, which is the mask's.
+    let answer =
+        unsafe { libc::syscall(libc::SYS_sched_getaffinity, id, size_of::<Mask>(), &raw mut mask) };
+    if answer < 0 {
+        return Err(Error::new("sched_getaffinity", &path, &io::Error::last_os_error()));
+    }
+    let is_set = |cpu: &u16| mask[usize::from(*cpu) / 64] >> (cpu % 64) & 1 == 1;
+    Ok((0..MOST as u16).filter(is_set).collect())
 }
 
 /// The CPU that a process ran on last: field 39 of /proc/PID/stat (proc_pid_stat(5)).

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{Access, AtFlags, CWD, FlockOperation, StatVfs, accessat, flock, statvfs};
 use rustix::io::Errno;
@@ -43,9 +44,20 @@ pub fn try_lock(file: &File, path: &Path) -> Result<bool, Error> {
     }
 }
 
-/// Writes every dirty page of the host to its disk, and waits for it (sync(2)).
-pub fn sync_all() {
-    rustix::fs::sync();
+/// Writes every dirty page of the host to its disk (sync(2)) and says whether that was done before
+/// `goes_on` said no. One disk that hangs makes sync(2) hang: then its thread is left behind.
+#[must_use]
+pub fn sync_all(mut goes_on: impl FnMut(Duration) -> bool) -> bool {
+    const LOOK: Duration = Duration::from_millis(20);
+    let begun = Instant::now();
+    let done = std::thread::spawn(rustix::fs::sync);
+    while !done.is_finished() {
+        if !goes_on(begun.elapsed()) {
+            return false;
+        }
+        std::thread::sleep(LOOK);
+    }
+    true
 }
 
 #[cfg(test)]
@@ -61,6 +73,17 @@ mod tests {
         assert!(!try_lock(&second, file.path()).unwrap());
         drop(first);
         assert!(try_lock(&second, file.path()).unwrap());
+    }
+
+    #[test]
+    fn a_sync_that_takes_too_long_is_left_behind() {
+        assert!(sync_all(|_| true));
+        let mut looks = 0;
+        let in_time = sync_all(|_| {
+            looks += 1;
+            false
+        });
+        assert_eq!(in_time, looks == 0);
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub(super) struct Journal {
     file: File,
     /// The boot in which this process lives.
     boot: String,
+    /// Where a part of a line begins that could not be cut off.
+    torn_at: Option<u64>,
 }
 
 impl Journal {
@@ -44,7 +46,7 @@ impl Journal {
             .open(&unborn)
             .map_err(|cause| Error::new("create", &unborn, &cause))?;
         let boot = header.boot.clone();
-        let mut journal = Self { path: unborn.clone(), file, boot };
+        let mut journal = Self { path: unborn.clone(), file, boot, torn_at: None };
         let named = journal.first_line(header).and_then(|()| {
             instant()?;
             std::fs::rename(&unborn, path).map_err(|cause| Error::new("rename", &unborn, &cause))
@@ -77,7 +79,7 @@ impl Journal {
             .open(path)
             .map_err(|cause| Error::new("open", path, &cause))?;
         super::lock::keep_to_owner(&file, path)?;
-        Ok(Self { path: path.to_owned(), file, boot: boot.to_owned() })
+        Ok(Self { path: path.to_owned(), file, boot: boot.to_owned(), torn_at: None })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -123,11 +125,16 @@ impl Journal {
         for line in lines {
             text += &line.to_text().map_err(|cause| wrong(&cause.into()))?;
         }
+        // Behind a part of a line the next one could not be read: no change is made before it goes.
+        if let Some(length) = self.torn_at {
+            self.file.set_len(length).map_err(|cause| wrong(&cause))?;
+            self.torn_at = None;
+        }
         let length = self.file.metadata().map_err(|cause| wrong(&cause))?.len();
         if let Err(cause) = instant::write_all(&mut self.file, text.as_bytes()) {
             // A part of a line would spoil the next one. A dead process cuts nothing.
             if instant().is_ok() {
-                let _ = self.file.set_len(length);
+                self.torn_at = self.file.set_len(length).err().map(|_| length);
             }
             return Err(wrong(&cause));
         }
@@ -174,4 +181,32 @@ pub(super) fn sync_directory(path: &Path) -> Result<(), Error> {
     File::open(path)
         .and_then(|directory| directory.sync_all())
         .map_err(|cause| Error::new("fsync", path, &cause))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_line_goes_before_the_next_line_comes() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("run.jsonl");
+        let header = Header {
+            format: super::super::line::FORMAT,
+            run: "run".to_owned(),
+            pid: 1,
+            started: None,
+            boot: "b".to_owned(),
+        };
+        let mut journal = Journal::create(&path, header).unwrap();
+        let length = path.metadata().unwrap().len();
+        journal.file.write_all(b"{\"intend\":{\"ent").unwrap();
+        journal.torn_at = Some(length);
+        let change = Change::MakeDir { path: PathBuf::from("/nowhere") };
+        journal.intend(&[(0, change)]).unwrap();
+        let contents = journal.read().unwrap();
+        assert_eq!((contents.open.len(), contents.damaged.len()), (1, 0));
+    }
 }
