@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_facts::HostFacts;
+use assay_files::Trust;
 use assay_host::{Ledger, scratch};
 use assay_kernel::{Root, signal};
 use assay_plan::{Plan, Slot};
@@ -43,6 +44,8 @@ pub struct Request {
     pub guest: Option<Guest>,
     /// The run folder.
     pub folder: RunFolder,
+    /// Whether a directory that the study names may be one that others can change.
+    pub trust: Trust,
     /// Where the ledger lives.
     pub state_dir: PathBuf,
 }

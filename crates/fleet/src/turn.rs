@@ -9,6 +9,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
+use assay_files::Dir;
 use assay_host::unfinished;
 use assay_kernel::{filesystem, signal};
 
@@ -21,16 +22,16 @@ pub(crate) struct Turn {
     _lock: File,
 }
 
+/// The file whose lock says whose turn it is.
+const LOCK: &str = "fleet.lock";
+
 /// How often to look whether the host is free.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Waits for this task's turn. `None` when it was asked to stop meanwhile.
 pub(crate) fn take(state_dir: &Path) -> Result<Option<Turn>, Error> {
-    let path = state_dir.join("fleet.lock");
-    let failed = |cause: &std::io::Error| Error::file("open", &path, cause);
-    std::fs::create_dir_all(state_dir).map_err(|cause| failed(&cause))?;
-    let lock =
-        File::options().create(true).append(true).open(&path).map_err(|cause| failed(&cause))?;
+    let path = state_dir.join(LOCK);
+    let lock = Dir::make_private(state_dir)?.append(LOCK)?;
     while !(filesystem::try_lock(&lock, &path)? && is_free(state_dir)?) {
         if signal::interrupted_by().is_some() {
             return Ok(None);

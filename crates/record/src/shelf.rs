@@ -1,7 +1,9 @@
 //! A folder of runs: `runs/`.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
+
+use assay_files::Dir;
 
 use crate::error::Error;
 
@@ -10,7 +12,7 @@ use crate::error::Error;
 pub struct Shelf {
     path: PathBuf,
     // The lock ends with the descriptor, also when the process is killed.
-    _lock: File,
+    dir: Dir,
 }
 
 impl Shelf {
@@ -19,14 +21,14 @@ impl Shelf {
     /// file).
     pub fn lock(path: &Path) -> Result<Self, Error> {
         let failed = |cause: &std::io::Error| Error::io("open", path, cause);
-        let folder = File::open(path).map_err(|cause| failed(&cause))?;
-        if !path.is_dir() {
+        if path.exists() && !path.is_dir() {
             return Err(Error::new("open", path, &"it is no folder")
                 .with_hint("name the folder that holds the folders of runs, such as runs/"));
         }
-        rustix::fs::flock(&folder, rustix::fs::FlockOperation::LockExclusive)
+        let dir = Dir::open(path)?;
+        rustix::fs::flock(&dir, rustix::fs::FlockOperation::LockExclusive)
             .map_err(|errno| failed(&errno.into()))?;
-        Ok(Self { path: path.to_owned(), _lock: folder })
+        Ok(Self { path: path.to_owned(), dir })
     }
 
     /// Its place.
@@ -42,12 +44,7 @@ impl Shelf {
 
     /// Replaces a file beside the runs whole.
     pub fn write_text(&self, name: &str, text: &str) -> Result<(), Error> {
-        let path = self.path.join(name);
-        let draft = self.path.join(format!(".{name}.draft"));
-        fs::write(&draft, text).and_then(|()| fs::rename(&draft, &path)).map_err(|cause| {
-            let _ = fs::remove_file(&draft);
-            Error::io("write", &path, &cause)
-        })
+        Ok(self.dir.replace(name, text.as_bytes())?)
     }
 }
 
@@ -73,15 +70,17 @@ fn is_run(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use assay_files::Trust;
+
     use super::*;
     use crate::folder::RunFolder;
 
     #[test]
     fn runs_are_found_by_what_is_in_them() {
         let place = tempfile::tempdir().unwrap();
-        RunFolder::create(&place.path().join("b-begun")).unwrap();
+        RunFolder::create(&place.path().join("b-begun"), Trust::Checked).unwrap();
         fs::create_dir(place.path().join("no-run")).unwrap();
-        let whole = RunFolder::create(&place.path().join("a-whole")).unwrap();
+        let whole = RunFolder::create(&place.path().join("a-whole"), Trust::Checked).unwrap();
         whole.write_text("manifest.json", "{}").unwrap();
         let shelf = Shelf::lock(place.path()).unwrap();
         let names: Vec<_> =

@@ -12,7 +12,7 @@ use assay_judge::{Explanation, Finding, Verdict, predict};
 use assay_plan::{Trial, take_turns};
 use clap::Args;
 
-use crate::args::duration;
+use crate::args::{TrustArguments, duration};
 use crate::command::run::{code, execute_course, facts_for, judge_finished, refuse, request};
 use crate::exit::Code;
 use crate::judged::open_run;
@@ -40,6 +40,8 @@ pub(crate) struct ExplainArguments {
     /// The folder of the interventions; `runs/<time>-<study>-explain` by default
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    trust: TrustArguments,
     /// Print explain.json instead of text
     #[arg(long)]
     json: bool,
@@ -68,7 +70,7 @@ fn carry_out(arguments: &ExplainArguments) -> Result<Code, Code> {
         text: recorded.manifest.study_text.clone(),
         beside: Vec::new(),
     };
-    let out = arguments.out.clone();
+    let out = (arguments.out.clone(), arguments.trust.trust());
     let request = request(loaded, plan, facts, out, &name, recorded.manifest.seed)?;
     // What the laws say is written down before anything runs.
     let predictions = predict(&target.trial, &target.judged, &arms);
