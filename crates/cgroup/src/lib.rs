@@ -3,6 +3,7 @@
 
 pub mod inventory;
 mod knobs_check;
+mod outside;
 mod own;
 mod tree;
 

@@ -7,7 +7,7 @@ use assay_host::Ledger;
 use assay_kernel::process::Membership;
 use assay_kernel::{Error, Root};
 
-use crate::own;
+use crate::{outside, own};
 
 /// A top group `assay-<run>` in each home, and the groups inside it. On v1 every hierarchy has
 /// its own copy of each group; on v2 there is one. The empty name stands for the top group.
@@ -16,6 +16,7 @@ pub struct Tree {
     root: Root,
     top: String,
     homes: Vec<Home>,
+    outside: Option<PathBuf>,
 }
 
 impl Tree {
@@ -51,7 +52,7 @@ impl Tree {
     }
 
     fn begin(root: &Root, ledger: &mut Ledger, homes: &[Home], top: &str) -> Result<Self, Error> {
-        let tree = Self { root: root.clone(), top: top.to_owned(), homes: homes.to_vec() };
+        let tree = Self { root: root.clone(), top: top.to_owned(), homes: homes.to_vec(), outside: None };
         for home in homes.iter().filter(|home| home.is_v2) {
             tree.enable_at_base(ledger, home)?;
         }
@@ -70,6 +71,13 @@ impl Tree {
                 self.make_ready(home, &path)?;
             }
         }
+        Ok(())
+    }
+
+    /// Makes the group of what runs outside of all others. The ledger knows it too.
+    pub fn make_outside(&mut self, ledger: &mut Ledger) -> Result<(), Error> {
+        let name = format!("{}-outside", self.top);
+        self.outside = Some(outside::make(&self.root, ledger, &self.homes, &name)?);
         Ok(())
     }
 
@@ -134,6 +142,23 @@ impl Tree {
         Membership::open(&self.root, &self.directories(group))
     }
 
+    /// The way for a process into the group of what runs outside of all others.
+    pub fn membership_outside(&self) -> Result<Membership, Error> {
+        let group = self.outside.clone().ok_or_else(|| {
+            let hint = "no group was made for what runs outside";
+            Error::unexpected("find", Path::new(&self.top), hint)
+        })?;
+        Membership::open(&self.root, &[group])
+    }
+
+    /// Processes of the run: in its groups, in any home, and outside of them.
+    #[must_use]
+    pub fn all_processes(&self) -> Vec<u32> {
+        let mut places = self.directories("");
+        places.extend(self.outside.clone());
+        self.below(places)
+    }
+
     /// Processes that are in a group, in any home, each once.
     pub fn processes(&self, group: &str) -> Result<Vec<u32>, Error> {
         let mut ids = Vec::new();
@@ -150,7 +175,10 @@ impl Tree {
     /// vanish meanwhile hold none.
     #[must_use]
     pub fn processes_below(&self, group: &str) -> Vec<u32> {
-        let mut open = self.directories(group);
+        self.below(self.directories(group))
+    }
+
+    fn below(&self, mut open: Vec<PathBuf>) -> Vec<u32> {
         let mut ids = Vec::new();
         while let Some(place) = open.pop() {
             let text = self.root.read(place.join("cgroup.procs")).unwrap_or_default();

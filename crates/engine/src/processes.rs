@@ -5,9 +5,10 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use assay_files::Dir;
+use assay_host::ledger::{is_frozen, why_it_lives};
 use assay_kernel::clock::monotonic_ns;
 use assay_kernel::process::{Membership, send, send_to_group};
-use assay_kernel::{Error, signal};
+use assay_kernel::{Error, Root, signal};
 use assay_plan::ToolPlan;
 use rustix::process::Signal;
 
@@ -34,6 +35,8 @@ pub(crate) struct Process {
     /// Whether it was told to stop while it ran.
     pub(crate) was_stopped: bool,
     status: Option<ExitStatus>,
+    /// Whether it did not end after it was killed.
+    is_stuck: bool,
 }
 
 /// Everything that a start needs, ready.
@@ -63,6 +66,13 @@ pub(crate) fn output_files(tool: &ToolPlan) -> (String, String) {
 
 /// How long a tool may take to write its results after it was told to stop.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long one that was killed may take to end. What it has begun to write, the kernel ends first;
+/// taking its group back waits for it once more.
+const AFTER_KILL: Duration = Duration::from_secs(5);
+
+/// How long one is waited for that somebody has frozen.
+const FROZEN: Duration = Duration::from_secs(2);
 
 impl Process {
     /// Starts it in `membership`.
@@ -99,6 +109,7 @@ impl Process {
             ended: None,
             was_stopped: false,
             status: None,
+            is_stuck: false,
         })
     }
 
@@ -109,7 +120,7 @@ impl Process {
 
     /// Whether it is still running. One that has ended says why from then on.
     pub(crate) fn is_running(&mut self) -> bool {
-        if self.status.is_some() {
+        if self.has_been_waited_for() {
             return false;
         }
         match self.child.try_wait() {
@@ -135,10 +146,32 @@ impl Process {
     /// Ends it at once, for a reason that is kept.
     pub(crate) fn give_up(&mut self, why: String) {
         if self.is_running() {
-            self.signal(Signal::KILL);
-            self.status = self.child.wait().ok();
             self.ended = Some(why);
+            self.kill();
         }
+    }
+
+    /// Kills it and waits for its end.
+    fn kill(&mut self) {
+        self.signal(Signal::KILL);
+        wait_for_all(&mut [&mut *self], AFTER_KILL, false);
+        self.give_up_waiting();
+    }
+
+    /// One that hangs in the kernel or is frozen is not waited for; it is named once more when its
+    /// group cannot be removed.
+    fn give_up_waiting(&mut self) {
+        if self.status.is_none() {
+            self.is_stuck = true;
+            let why = why_it_lives(&Root::real(), self.child.id());
+            let before = self.ended.take().unwrap_or_else(|| "was killed".to_owned());
+            self.ended = Some(format!("{before}; it does not end after SIGKILL: {why}"));
+        }
+    }
+
+    /// Whether it has ended, or will not however long one waits.
+    fn has_been_waited_for(&self) -> bool {
+        self.status.is_some() || self.is_stuck
     }
 
     /// What it wrote: its result, and what it said.
@@ -184,32 +217,48 @@ pub(crate) fn stop_all(processes: &mut [Process]) {
             process.signal(Signal::CONT);
         }
     }
-    let until = Instant::now() + PATIENCE;
-    for process in processes.iter_mut().filter(|process| process.status.is_none()) {
-        while Instant::now() < until && !signal::insisted() {
-            if let Ok(Some(status)) = process.child.try_wait() {
-                process.status = Some(status);
-                break;
+    let mut left: Vec<&mut Process> =
+        processes.iter_mut().filter(|process| !process.has_been_waited_for()).collect();
+    wait_for_all(&mut left, PATIENCE, true);
+    left.retain(|process| process.status.is_none());
+    for process in &mut left {
+        process.ended = Some(match signal::insisted() {
+            true => "killed at the second interruption".to_owned(),
+            false => format!("did not stop within {PATIENCE:?} and was killed"),
+        });
+        process.signal(Signal::KILL);
+    }
+    wait_for_all(&mut left, AFTER_KILL, false);
+    left.into_iter().for_each(Process::give_up_waiting);
+}
+
+/// Waits until all have ended, but not for ever: not when all that are left are frozen by somebody
+/// else, and, where they may still write their results, not after the user's second Ctrl-C.
+fn wait_for_all(processes: &mut [&mut Process], limit: Duration, may_write: bool) {
+    let begun = Instant::now();
+    loop {
+        let mut left = Vec::new();
+        for process in processes.iter_mut().filter(|process| process.status.is_none()) {
+            match process.child.try_wait() {
+                Ok(Some(status)) => process.status = Some(status),
+                _ => left.push(process.child.id()),
             }
-            std::thread::sleep(Duration::from_millis(2));
         }
-        if process.status.is_none() {
-            process.signal(Signal::KILL);
-            process.status = process.child.wait().ok();
-            process.ended = Some(match signal::insisted() {
-                true => "killed at the second interruption".to_owned(),
-                false => format!("did not stop within {PATIENCE:?} and was killed"),
-            });
+        let elapsed = begun.elapsed();
+        let root = Root::real();
+        let hopeless = || elapsed > FROZEN && left.iter().all(|pid| is_frozen(&root, *pid));
+        if left.is_empty() || elapsed > limit || may_write && signal::insisted() || hopeless() {
+            return;
         }
+        std::thread::sleep(Duration::from_millis(2));
     }
 }
 
 impl Drop for Process {
     /// A process that nobody has waited for, because an error came between, is killed here.
     fn drop(&mut self) {
-        if self.status.is_none() {
-            self.signal(Signal::KILL);
-            let _ = self.child.wait();
+        if !self.has_been_waited_for() {
+            self.kill();
         }
     }
 }

@@ -109,8 +109,7 @@ impl Starter<'_> {
             jobs: if at_the_gate { jobs } else { 0 },
         };
         let membership = match group.outside {
-            // It stays where Assay itself is.
-            true => Membership::open(self.root, &[])?,
+            true => self.tree.membership_outside()?,
             false => self.tree.membership(&group.name)?,
         };
         Process::start(launch, &membership.placed(placement(self.trial, owner)))

@@ -4,14 +4,25 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
-use assay_kernel::Error;
+use assay_kernel::{Error, Root, process, signal};
+use rustix::process::Signal;
+
+use crate::ledger::why_it_lives;
 
 /// Where `program` is: in the directories of PATH, then in those of the administrator, which a
-/// user's PATH often lacks.
-pub(crate) fn find(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
+/// user's PATH often lacks. An entry of PATH that is empty or relative means another program in each
+/// directory, also one that somebody else has put there, and is left out.
+#[must_use]
+pub fn find(program: &str) -> Option<PathBuf> {
+    find_in(&std::env::var_os("PATH").unwrap_or_default(), program)
+}
+
+fn find_in(path: &OsStr, program: &str) -> Option<PathBuf> {
+    std::env::split_paths(path)
+        .filter(|directory| directory.is_absolute())
         .chain(["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from))
         .map(|directory| directory.join(program))
         .find(|candidate| is_executable(candidate))
@@ -29,8 +40,24 @@ pub(crate) fn require(program: &str, package: &str) -> Result<PathBuf, Error> {
     })
 }
 
-/// Runs `program` with `input` on its standard input and returns what it said and how it ended.
+/// How long a program may take: mkfs on a slow disk of some terabytes takes minutes.
+const LONGEST: Duration = Duration::from_secs(900);
+
+/// How long one that was killed may take to end.
+const AFTER_KILL: Duration = Duration::from_secs(5);
+
+/// Runs `program` with `input` on its standard input and returns what it said and how it ended. One
+/// that takes too long is killed, and so is any at the user's second Ctrl-C.
 pub(crate) fn run<A: AsRef<OsStr>>(
+    program: &Path,
+    arguments: &[A],
+    input: &str,
+) -> Result<Output, Error> {
+    run_within(LONGEST, program, arguments, input)
+}
+
+fn run_within<A: AsRef<OsStr>>(
+    limit: Duration,
     program: &Path,
     arguments: &[A],
     input: &str,
@@ -44,11 +71,32 @@ pub(crate) fn run<A: AsRef<OsStr>>(
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|cause| wrong(&cause))?;
+    let pid = child.id();
     if let Some(mut standard_input) = child.stdin.take() {
         // A program that reads no input closes the pipe; that is not an error.
         let _ = standard_input.write_all(input.as_bytes());
     }
-    child.wait_with_output().map_err(|cause| wrong(&cause))
+    // A thread waits, since it may have to be left behind with what does not even die.
+    let (tell, told) = mpsc::channel();
+    std::thread::spawn(move || tell.send(child.wait_with_output()));
+    let begun = Instant::now();
+    while begun.elapsed() < limit && !signal::insisted() {
+        match told.recv_timeout(Duration::from_millis(50)) {
+            Ok(output) => return output.map_err(|cause| wrong(&cause)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    let root = Root::real();
+    let why = why_it_lives(&root, pid);
+    // Nobody has waited for it, so its id is its own.
+    let _ = process::send(pid, Signal::KILL);
+    let ended = told.recv_timeout(AFTER_KILL).is_ok();
+    let hint = match ended {
+        true => format!("it was killed after {:?}", begun.elapsed()),
+        false => format!("it does not end after SIGKILL: {why}"),
+    };
+    Err(Error::unexpected("run", program, hint))
 }
 
 /// Like [`run`], but an exit code other than 0 is an error with the program's own words.
@@ -78,6 +126,30 @@ mod tests {
         assert_eq!(succeed(&cat, &["-"], "hello").unwrap().stdout, b"hello");
         assert!(find("no-such-program-anywhere").is_none());
         assert!(require("no-such-program", "package").unwrap_err().to_string().contains("package"));
+    }
+
+    #[test]
+    fn a_relative_entry_of_the_path_finds_nothing() {
+        let place = tempfile::tempdir_in(".").unwrap();
+        let program = place.path().join("fio-of-somebody-else");
+        std::fs::write(&program, "").unwrap();
+        std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .unwrap();
+        let relative = Path::new(place.path().file_name().unwrap());
+        assert!(is_executable(&relative.join("fio-of-somebody-else")));
+        assert_eq!(find_in(relative.as_os_str(), "fio-of-somebody-else"), None);
+        let whole = place.path().canonicalize().unwrap();
+        assert!(find_in(whole.as_os_str(), "fio-of-somebody-else").is_some());
+    }
+
+    #[test]
+    fn a_program_that_takes_too_long_is_killed_and_named() {
+        let sh = find("sh").unwrap();
+        let begun = Instant::now();
+        let limit = Duration::from_millis(200);
+        let error = run_within(limit, &sh, &["-c", "exec sleep 60"], "").unwrap_err().to_string();
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+        assert!(error.contains("it was killed after"), "{error}");
     }
 
     #[test]

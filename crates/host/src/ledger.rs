@@ -2,6 +2,7 @@
 //! made, so that it can be taken back even after SIGKILL at any instant (docs/safety.md).
 
 mod change;
+mod controllers;
 mod freezer;
 mod group;
 mod instant;
@@ -18,9 +19,10 @@ mod v1_mount;
 
 use std::path::{Path, PathBuf};
 
-use assay_kernel::{Error, Root};
+use assay_kernel::{Error, Root, process};
 
 pub use change::{Area, Change};
+pub use group::{is_frozen, why_it_lives};
 pub use line::Damaged;
 pub use loop_device::LoopDevice;
 pub use unfinished::{
@@ -108,6 +110,7 @@ impl Ledger {
             format: FORMAT,
             run: run_id.to_owned(),
             pid: std::process::id(),
+            started: process::started(&Root::real(), std::process::id()),
             boot: boot_id(&Root::real()),
         };
         let journal = Journal::create(&path, header).map_err(|error| {

@@ -12,6 +12,7 @@ mod wait;
 pub mod ledger;
 pub mod scratch;
 
+pub use command::find as find_program;
 pub use facts::{gather, kernel, knobs, look_for};
 pub use ledger::{ChangeReport, Ledger, Unfinished, restore_all, set_aside, state_dir, unfinished};
 pub use preflight::requirements;

@@ -3,16 +3,19 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open, pidfd_send_signal,
+};
 
 use crate::error::Error;
 use crate::placement::Placement;
+use crate::rights::{self, User};
 use crate::root::Root;
+use crate::{open_files, signal};
 
 /// The `cgroup.procs` files of the groups that a process is to be born into, opened beforehand:
 /// one on cgroup v2, one a hierarchy on v1.
@@ -20,6 +23,7 @@ use crate::root::Root;
 pub struct Membership {
     files: Vec<(PathBuf, File)>,
     placement: Placement,
+    user: Option<User>,
 }
 
 impl Membership {
@@ -36,7 +40,7 @@ impl Membership {
                     .map_err(|cause| Error::new("open", &path, &cause))
             })
             .collect::<Result<_, _>>()
-            .map(|files| Self { files, placement: Placement::default() })
+            .map(|files| Self { files, placement: Placement::default(), user: None })
     }
 
     /// The same, with CPUs, memory policy and huge pages for what is started.
@@ -45,35 +49,59 @@ impl Membership {
         Self { placement, ..self }
     }
 
+    /// The same, with what is started as this user, and never more than it.
+    #[must_use]
+    pub fn owned_by(self, user: Option<User>) -> Self {
+        Self { user, ..self }
+    }
+
     /// Starts `command` inside the groups and in a process group of its own, so that a Ctrl-C at
-    /// the terminal reaches Assay alone, which then ends the workloads in order.
+    /// the terminal reaches Assay alone, which then ends the workloads in order. Nothing that is
+    /// open here goes with it but its standard input, output and error.
     ///
     /// The child writes `0`, which stands for itself, into each `cgroup.procs` between fork and
     /// exec: this works on v1 and v2 alike, where clone3(CLONE_INTO_CGROUP) knows only v2.
     pub fn spawn(&self, command: &mut Command) -> Result<Child, Error> {
-        self.spawn_in_foreground(command.process_group(0))
+        let user = self.user.clone();
+        self.start(command.process_group(0), move || {
+            signal::restore_defaults();
+            user.as_ref().map_or(Ok(()), User::become_it)?;
+            rights::close_the_rest_at_exec();
+            Ok(())
+        })
     }
 
     /// Starts `command` inside the groups and in the process group of its parent, so that it may
     /// read from the terminal, and a Ctrl-C reaches both.
     pub fn spawn_in_foreground(&self, command: &mut Command) -> Result<Child, Error> {
-        let descriptors: Vec<i32> = self.files.iter().map(|(_, file)| file.as_raw_fd()).collect();
+        self.start(command, || Ok(()))
+    }
+
+    fn start(
+        &self,
+        command: &mut Command,
+        then: impl Fn() -> io::Result<()> + Send + Sync + 'static,
+    ) -> Result<Child, Error> {
+        let program = PathBuf::from(command.get_program());
+        // The caller may start the command once more when `self` is gone: the descriptors are the
+        // command's own.
+        let files = self.files.iter().map(|(_, file)| file.try_clone());
+        let files: Vec<File> =
+            files.collect::<io::Result<_>>().map_err(|cause| self.explain(&program, &cause))?;
         let place = self.placement.prepared();
         let enter = move || {
-            for descriptor in &descriptors {
-                // SAFETY: the descriptor belongs to a file in `self`, which outlives the spawn
-                // below, and write(2) is async-signal-safe, as code between fork and exec must be.
-                let written = unsafe { libc::write(*descriptor, c"0".as_ptr().cast(), 1) };
-                if written != 1 {
-                    return Err(io::Error::last_os_error());
+            for file in &files {
+                if rustix::io::write(file, b"0")? != 1 {
+                    return Err(io::ErrorKind::WriteZero.into());
                 }
             }
             // After that: a cpuset that a process enters gives it its own CPUs and nodes.
-            place.apply()
+            place.apply()?;
+            open_files::restore_limit();
+            then()
         };
         // SAFETY: `enter` allocates nothing and makes only system calls.
         unsafe { command.pre_exec(enter) };
-        let program = PathBuf::from(command.get_program());
         command.spawn().map_err(|cause| self.explain(&program, &cause))
     }
 
@@ -88,7 +116,9 @@ impl Membership {
                     true => format!(" and to be placed on {}", self.placement),
                     false => String::new(),
                 };
-                error.with_hint(format!("it was to enter {}{place}", groups.join(", ")))
+                let user = self.user.as_ref().map(|user| format!(" as user {}", user.uid));
+                let user = user.unwrap_or_default();
+                error.with_hint(format!("it was to enter {}{place}{user}", groups.join(", ")))
             }
         }
     }
@@ -104,6 +134,22 @@ pub fn send(pid: u32, signal: Signal) -> Result<(), Error> {
 pub fn send_to_group(pid: u32, signal: Signal) -> Result<(), Error> {
     let (id, path) = identified(pid)?;
     kill_process_group(id, signal).map_err(|cause| Error::new("signal", &path, &cause.into()))
+}
+
+/// Sends `signal` to the process of this id if `is_meant` still says that it is the one when nobody
+/// else can have the id any more (pidfd_open(2), 5.3; an older kernel leaves a tiny gap).
+pub fn send_if(pid: u32, signal: Signal, is_meant: impl FnOnce() -> bool) -> Result<(), Error> {
+    let (id, path) = identified(pid)?;
+    match pidfd_open(id, PidfdFlags::empty()) {
+        Ok(process) => match is_meant() {
+            true => pidfd_send_signal(process, signal)
+                .map_err(|cause| Error::new("signal", &path, &cause.into())),
+            false => Ok(()),
+        },
+        Err(rustix::io::Errno::NOSYS) if is_meant() => send(pid, signal),
+        Err(rustix::io::Errno::NOSYS) => Ok(()),
+        Err(cause) => Err(Error::new("pidfd_open", &path, &cause.into())),
+    }
 }
 
 fn identified(pid: u32) -> Result<(Pid, PathBuf), Error> {
@@ -145,6 +191,26 @@ pub fn state(root: &Root, pid: u32) -> Option<char> {
     let stat = root.read(format!("/proc/{pid}/stat")).ok()?;
     // The command name stands in parentheses and may itself contain any of them.
     stat.rsplit_once(')')?.1.trim_start().chars().next()
+}
+
+/// When a process began, in ticks since the boot (field 22 of proc_pid_stat(5)): with its id it
+/// names one process for as long as the host runs. `None` when it is gone.
+pub fn started(root: &Root, pid: u32) -> Option<u64> {
+    let stat = root.read(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+}
+
+/// A process as a person looks for it: `process 812 (fio), started 14:03:11 UTC`.
+#[must_use]
+pub fn name(root: &Root, pid: u32) -> String {
+    let name = root.read_trimmed(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let age = started(root, pid).and_then(|ticks| {
+        let uptime = root.read("/proc/uptime").ok()?;
+        let uptime: f64 = uptime.split_whitespace().next()?.parse().ok()?;
+        Some(uptime - ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
+    });
+    let age = age.map(|age| format!(", started {:.0} s ago", age.max(0.0))).unwrap_or_default();
+    format!("process {pid} ({}){age}", name.escape_debug())
 }
 
 /// The parent of a process, or `None` when it is gone (field 4 of proc_pid_stat(5)).

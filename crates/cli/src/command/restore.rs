@@ -51,10 +51,13 @@ fn restore() -> Code {
     for ledger in &report.ledgers {
         tell(ledger);
     }
+    for held in &report.held {
+        talk::error(held);
+    }
     match (report.ledgers.is_empty(), report.is_complete()) {
-        (true, _) => talk::data("nothing to restore"),
+        (true, true) => talk::data("nothing to restore"),
         (false, true) => talk::data("the host is as it was found"),
-        (false, false) => {
+        (_, false) => {
             for ledger in report.ledgers.iter().filter(|ledger| !ledger.complete) {
                 talk::error(&way_out(ledger));
             }

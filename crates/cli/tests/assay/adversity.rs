@@ -13,6 +13,7 @@ use assay_testbed::{Picture, entries, skip};
 use rustix::process::Signal;
 
 use crate::bench::Bench;
+use crate::freezer::Freezer;
 use crate::halt::{Moment, run_until};
 use crate::own_device::{Mounted, OwnDevice};
 use crate::running::{Running, processes_in};
@@ -166,15 +167,15 @@ fn a_ledger_of_a_newer_assay_is_left_alone() {
 #[test]
 fn a_process_that_does_not_die_is_named_and_a_later_restore_ends_the_work() {
     let Some(bench) = Bench::on_host("a process that does not die") else { return };
-    let Some(freezer) = frozen_group() else {
+    let Some(freezer) = Freezer::make() else {
         skip("a process that does not die", "no freezer on cgroup v1");
         return;
     };
     let before = Picture::take();
     let run = run_until(&bench, Moment::Run);
     let victim = processes_in(&bench.out()).pop().unwrap();
-    fs::write(freezer.0.join("cgroup.procs"), victim.to_string()).unwrap();
-    fs::write(freezer.0.join("freezer.state"), "FROZEN").unwrap();
+    freezer.put(victim);
+    freezer.freeze();
     run.kill();
     let restored = bench.assay(["restore"]);
     restored.assert_code(6);
@@ -183,34 +184,10 @@ fn a_process_that_does_not_die_is_named_and_a_later_restore_ends_the_work() {
         &format!("{victim} (fio)"),
         "write THAWED to its freezer.state",
     ]);
-    fs::write(freezer.0.join("freezer.state"), "THAWED").unwrap();
+    freezer.thaw();
     sleep(Duration::from_millis(200));
     bench.assay(["restore"]).assert_code(0);
     Picture::assert_same(&before, "thawed and restored");
-}
-
-/// A freezer group of the test's own, which stands for somebody else's.
-struct Freezer(PathBuf);
-
-fn frozen_group() -> Option<Freezer> {
-    let mount = Path::new("/sys/fs/cgroup/freezer");
-    let group = mount.join(format!("test-{}", std::process::id()));
-    mount.join("cgroup.procs").exists().then(|| {
-        fs::create_dir(&group).unwrap();
-        Freezer(group)
-    })
-}
-
-impl Drop for Freezer {
-    fn drop(&mut self) {
-        let _ = fs::write(self.0.join("freezer.state"), "THAWED");
-        for _ in 0..200 {
-            if fs::remove_dir(&self.0).is_ok() {
-                return;
-            }
-            sleep(Duration::from_millis(10));
-        }
-    }
 }
 
 /// What sits in a group that Assay made is ended with it, as systemd ends what sits in a unit.

@@ -129,7 +129,13 @@ fn stop(mut child: Child) -> &'static str {
         std::thread::sleep(Duration::from_millis(5));
     }
     let _ = kill_process_group(group, Signal::KILL);
-    let _ = child.wait();
+    let until = Instant::now() + PATIENCE;
+    while Instant::now() < until {
+        if let Ok(Some(_)) = child.try_wait() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
     "the command was killed when the time was up: it did not end when it was asked to"
 }
 

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use assay_kernel::{Error, Root, process};
+use assay_kernel::{Error, Root, blocked, process};
 use rustix::process::Signal;
 
 use super::freezer::{Frozen, frozen};
 use super::instant::instant;
 use super::queue::is_gone;
 use super::undo::while_busy_for;
-use crate::wait::{END_OF_KILLED, wait_until};
+use crate::wait::{END_OF_KILLED, wait_for_end, wait_no_more};
 
 const PROCS: &str = "cgroup.procs";
 
@@ -103,9 +103,9 @@ fn empty(root: &Root, group: &Path) -> Result<(), Error> {
     const FROZEN: Duration = Duration::from_secs(5);
     let begun = Instant::now();
     let mut left = members(root, group);
-    wait_until(END_OF_KILLED, || {
+    wait_for_end(END_OF_KILLED, || {
         if !left.is_empty() {
-            kill(root, group, &left);
+            kill(root, group);
             left = members(root, group);
         }
         left.is_empty() || begun.elapsed() > FROZEN && wait_for_a_person(root, &left)
@@ -113,6 +113,7 @@ fn empty(root: &Root, group: &Path) -> Result<(), Error> {
     if left.is_empty() {
         return Ok(());
     }
+    wait_no_more();
     let why: Vec<String> = left.iter().map(|pid| why_it_lives(root, *pid)).collect();
     let hint = format!("these processes do not end after SIGKILL: {}", why.join("; "));
     Err(Error::unexpected("empty group", group, hint))
@@ -120,50 +121,71 @@ fn empty(root: &Root, group: &Path) -> Result<(), Error> {
 
 /// Whether all of these end only when somebody thaws them, however long the wait.
 fn wait_for_a_person(root: &Root, left: &[u32]) -> bool {
-    left.iter().all(|pid| frozen(root, *pid).is_some_and(|found| found.is_certain))
+    left.iter().all(|pid| is_frozen(root, *pid))
+}
+
+/// Whether the process sits in a freezer group that is seen to be frozen, so that no wait for its
+/// end can help.
+#[must_use]
+pub fn is_frozen(root: &Root, pid: u32) -> bool {
+    frozen(root, pid).is_some_and(|found| found.is_certain)
 }
 
 /// What keeps a process from dying, as far as it can be seen from outside.
-fn why_it_lives(root: &Root, pid: u32) -> String {
+#[must_use]
+pub fn why_it_lives(root: &Root, pid: u32) -> String {
     let name = root.read_trimmed(format!("/proc/{pid}/comm")).unwrap_or_default();
-    let state = process::state(root, pid).unwrap_or('?');
+    let waits = blocked::describe(root, pid);
+    let who = format!("{pid} ({}): {waits}", name.escape_debug());
     match frozen(root, pid) {
         // A group that somebody else has frozen is not Assay's to thaw.
         Some(Frozen { group, .. }) => format!(
-            "{pid} ({name}) sits in the freezer group {group}: if that is frozen, write THAWED to \
-             its freezer.state"
+            "{who}, in the freezer group {group}: if that is frozen, write THAWED to its \
+             freezer.state"
         ),
-        None if state == 'D' => format!(
-            "{pid} ({name}) waits in the kernel for a device or a file system: see \
-             /proc/{pid}/stack"
+        None if process::state(root, pid) == Some('D') => format!(
+            "{who}, in the kernel, for a device or a file system: see /proc/{pid}/stack"
         ),
-        None => format!("{pid} ({name}) in state {state}"),
+        None => who,
     }
 }
 
-/// Processes in the group and below. A directory or file that vanishes meanwhile holds none.
+/// Processes in the group and below.
 fn members(root: &Root, group: &Path) -> Vec<u32> {
-    let own = std::process::id();
-    let text = root.read(group.join(PROCS)).unwrap_or_default();
-    let mut found: Vec<u32> = text.lines().filter_map(|line| line.trim().parse().ok()).collect();
+    let mut found = inside(root, group);
     for child in children(root, group).unwrap_or_default() {
         found.extend(members(root, &group.join(child)));
     }
-    // Assay itself has left before; 0 stands for a process of an outer namespace.
-    found.retain(|pid| *pid != own && *pid != 0);
     found.sort_unstable();
     found.dedup();
     found
 }
 
-fn kill(root: &Root, group: &Path, members: &[u32]) {
+/// Processes in the group itself. A directory or file that vanishes meanwhile holds none.
+fn inside(root: &Root, group: &Path) -> Vec<u32> {
+    let own = std::process::id();
+    let text = root.read(group.join(PROCS)).unwrap_or_default();
+    let ids = text.lines().filter_map(|line| line.trim().parse().ok());
+    // Assay itself has left before; 0 stands for a process of an outer namespace.
+    ids.filter(|pid| *pid != own && *pid != 0).collect()
+}
+
+fn kill(root: &Root, group: &Path) {
     thaw(root, group);
-    if root.write(group.join("cgroup.kill"), "1").is_ok() {
-        return;
+    if root.write(group.join("cgroup.kill"), "1").is_err() {
+        kill_one_by_one(root, group);
     }
-    for pid in members {
-        // It may have ended by itself; whether all are gone is looked at afterwards.
-        let _ = process::send(*pid, Signal::KILL);
+}
+
+fn kill_one_by_one(root: &Root, group: &Path) {
+    for pid in inside(root, group) {
+        // It may have ended by itself, and somebody else may have its id; whether all are gone is
+        // looked at afterwards.
+        let is_member = || inside(root, group).contains(&pid);
+        let _ = process::send_if(pid, Signal::KILL, is_member);
+    }
+    for child in children(root, group).unwrap_or_default() {
+        kill_one_by_one(root, &group.join(child));
     }
 }
 

@@ -5,9 +5,11 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use assay_kernel::Error;
+use assay_kernel::{Error, file_lock};
 
 use super::change::Change;
 use super::instant::{self, instant};
@@ -38,6 +40,7 @@ impl Journal {
             .read(true)
             .append(true)
             .create_new(true)
+            .mode(0o600)
             .open(&unborn)
             .map_err(|cause| Error::new("create", &unborn, &cause))?;
         let boot = header.boot.clone();
@@ -73,6 +76,7 @@ impl Journal {
             .append(true)
             .open(path)
             .map_err(|cause| Error::new("open", path, &cause))?;
+        super::unfinished::keep_to_owner(&file, path)?;
         Ok(Self { path: path.to_owned(), file, boot: boot.to_owned() })
     }
 
@@ -82,7 +86,12 @@ impl Journal {
 
     /// Locks the file for as long as it is open, unless another process has; says whether it did.
     pub(super) fn try_lock(&self) -> Result<bool, Error> {
-        assay_kernel::filesystem::try_lock(&self.file, &self.path)
+        file_lock::try_lock(&self.file, &self.path)
+    }
+
+    /// The same, waiting for it as long as `limit`; who holds it then is named.
+    pub(super) fn lock_within(&self, limit: Duration) -> Result<(), Error> {
+        file_lock::lock_within(&self.file, &self.path, limit)
     }
 
     /// Writes intentions and returns when they are on the disk.

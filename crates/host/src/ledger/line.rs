@@ -29,6 +29,9 @@ pub(super) struct Header {
     pub(super) format: u32,
     pub(super) run: String,
     pub(super) pid: u32,
+    /// When that process began, in ticks since the boot: another one may have its id later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) started: Option<u64>,
     /// /proc/sys/kernel/random/boot_id, so that a ledger from before a reboot is recognised.
     pub(super) boot: String,
 }
@@ -191,6 +194,7 @@ fn read(raw: &[u8], sealed: bool) -> Result<Line, &'static str> {
                     format,
                     run: header["run"].as_str().unwrap_or_default().to_owned(),
                     pid: 0,
+                    started: None,
                     boot: String::new(),
                 }))
             },
@@ -203,7 +207,7 @@ mod tests {
     use super::*;
 
     fn header(format: u32) -> Line {
-        Line::Begin(Header { format, run: "r".to_owned(), pid: 1, boot: "b".to_owned() })
+        Line::Begin(Header { format, run: "r".to_owned(), pid: 1, started: None, boot: "b".to_owned() })
     }
 
     fn intention(entry: u32) -> Line {

@@ -19,7 +19,7 @@ use super::Ledger;
 use super::change::Change;
 use super::queue::is_gone;
 use super::undo::while_busy;
-use crate::wait::wait_until;
+use crate::wait::{wait_for_end, wait_until};
 
 const BLOCK: &str = "/sys/block";
 const BLOCK_SIZE: u32 = 512;
@@ -148,7 +148,7 @@ pub(super) fn detach(root: &Root, image: &Path) -> Result<(), Error> {
         }
     }
     let mut left = Vec::new();
-    let detached = wait_until(PATIENCE, || {
+    let detached = wait_for_end(PATIENCE, || {
         left = attached(root, image).unwrap_or_default();
         left.is_empty()
     });
@@ -159,9 +159,19 @@ pub(super) fn detach(root: &Root, image: &Path) -> Result<(), Error> {
     Err(Error::unexpected("detach", image, hint))
 }
 
-/// Removes a loop device that this run added.
-pub(super) fn remove(number: u32) -> Result<(), Error> {
-    match while_busy(|| loop_device::remove(number)) {
+/// Removes a loop device that this run added. One that somebody else has attached since, whose
+/// image was detached before this is called, is theirs now and goes with them.
+pub(super) fn remove(root: &Root, number: u32) -> Result<(), Error> {
+    let mut result = Ok(());
+    wait_for_end(PATIENCE, || {
+        result = loop_device::remove(number);
+        let busy = matches!(&result, Err(error) if error.is(Errno::BUSY));
+        if busy && root.exists(attribute(&format!("loop{number}"), "backing_file")) {
+            result = Ok(());
+        }
+        !busy || result.is_ok()
+    });
+    match result {
         Err(error) if is_gone(&error) => Ok(()),
         other => other,
     }
@@ -203,7 +213,7 @@ mod tests {
         fs::write(Path::new(BLOCK).join(&name).join("queue/scheduler"), "bfq").unwrap();
         let errors = ledger.restore(&root);
         let after = queue(&name);
-        remove(number).unwrap();
+        remove(&root, number).unwrap();
         assert_eq!(errors, []);
         for (path, value) in before {
             let attribute = path.file_name().unwrap().to_str().unwrap();

@@ -13,8 +13,8 @@ use rustix::io::Errno;
 
 use super::change::{Area, Change};
 use super::instant::instant;
-use super::{group, loop_device, queue, setting, v1_mount};
-use crate::wait::wait_until;
+use super::{controllers, group, loop_device, queue, setting, v1_mount};
+use crate::wait::wait_for_end;
 
 /// How long something may stay in use before taking it back is given up.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -25,13 +25,13 @@ pub(super) fn undo(root: &Root, change: &Change) -> Result<(), Error> {
         Change::WriteOneOf { path, before, other, other_before, .. } => {
             setting::write_back_pair(root, (path, before), (other, other_before))
         }
-        Change::Request { path, inverse, .. } => gone_is_fine(root.write(path, inverse)),
+        Change::Request { path, inverse, .. } => controllers::take_back(root, path, inverse),
         Change::KeepQueue { device, attributes } => queue::write_back(root, device, attributes),
         Change::MakeDir { path } => gone_is_fine(root.remove_dir(path)),
         Change::MakeTree { path } => remove_tree(root, path),
         Change::MakeGroup { path } => group::remove(root, path),
         Change::MakeFile { path } => unlink(root, path),
-        Change::AddLoop { number } => real(root, change, || loop_device::remove(*number)),
+        Change::AddLoop { number } => real(root, change, || loop_device::remove(root, *number)),
         Change::AttachLoop { image } => real(root, change, || loop_device::detach(root, image)),
         Change::AddPartition { device, number } => {
             real(root, change, || forget_partition(device, *number))
@@ -152,7 +152,7 @@ pub(super) fn while_busy_for(
     mut action: impl FnMut() -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut result = Ok(());
-    wait_until(patience, || {
+    wait_for_end(patience, || {
         result = action();
         !matches!(&result, Err(error) if error.is(Errno::BUSY))
     });

@@ -1,15 +1,16 @@
 //! Ledgers that a live run holds or a dead one left behind.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_kernel::{Error, Root, filesystem, process};
+use assay_kernel::{Error, Root, file_lock, process};
+use rustix::fs::OFlags;
 
 use super::journal::{self, Journal, UNBORN};
-use super::line::{Contents, Damaged};
+use super::line::{Contents, Damaged, Header};
 use super::{ChangeReport, Entry, Ledger, Mark, boot_id, undo};
-use crate::wait::wait_until;
 
 /// A ledger that is not at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,13 +66,15 @@ pub struct RestoreReport {
     pub ledgers: Vec<LedgerRestore>,
     /// Ledgers that were left alone because their run is alive.
     pub live: Vec<Unfinished>,
+    /// Ledgers of dead runs that another process holds, with its name.
+    pub held: Vec<Error>,
 }
 
 impl RestoreReport {
     /// Whether no dead run has anything left on this host.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.ledgers.iter().all(|ledger| ledger.complete)
+        self.held.is_empty() && self.ledgers.iter().all(|ledger| ledger.complete)
     }
 }
 
@@ -83,15 +86,43 @@ pub(super) fn directory(state_dir: &Path) -> PathBuf {
 /// Held while the set of ledgers is looked at or changed, so that of two runs that begin at the
 /// same time one sees the other.
 pub(super) struct Gate {
-    _directory: File,
+    _file: File,
 }
 
+/// How long a lock is waited for: others hold it for as long as it takes to look at some files.
+const PATIENCE: Duration = Duration::from_secs(8);
+
 impl Gate {
+    /// The lock is a file beside the directory of ledgers, which only its owner can open: who can
+    /// hold it could do anything else to the ledgers, too.
     pub(super) fn close(directory: &Path) -> Result<Self, Error> {
-        let file = File::open(directory).map_err(|cause| Error::new("open", directory, &cause))?;
-        filesystem::lock(&file, directory)?;
-        Ok(Self { _directory: file })
+        let path = directory.with_file_name("lock");
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+            .open(&path)
+            .map_err(|cause| Error::new("open", &path, &cause).with_hint(ELSEWHERE))?;
+        keep_to_owner(&file, &path)?;
+        file_lock::lock_within(&file, &path, PATIENCE)?;
+        Ok(Self { _file: file })
     }
+}
+
+const ELSEWHERE: &str =
+    "set ASSAY_STATE to a directory that can be written and survives a reboot";
+
+/// Who may read a file can lock it against those who write it.
+pub(super) fn keep_to_owner(file: &File, path: &Path) -> Result<(), Error> {
+    let wrong = |cause: &std::io::Error| Error::new("chmod", path, cause).with_value("600");
+    let mode = file.metadata().map_err(|cause| wrong(&cause))?.permissions().mode();
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    file.set_permissions(Permissions::from_mode(0o600)).map_err(|cause| wrong(&cause))
 }
 
 /// All ledgers below `state_dir`, by the names of their runs. None when there is no such
@@ -116,28 +147,26 @@ fn list(directory: &Path) -> Result<Vec<Unfinished>, Error> {
     Ok(found)
 }
 
-/// How long a process that a killed run was just starting may hold on to the ledger's lock.
-const AFTERLIFE: Duration = Duration::from_secs(15);
-
 /// Takes the lock of a ledger whose run is dead. A run that is killed while it starts a program
 /// leaves a child that shares the lock until its exec, which on a busy host takes a while; so
-/// the lock alone does not prove that the run is alive.
+/// the lock alone does not prove that the run is alive. Who else holds it is named.
 fn lock_of_dead(journal: &Journal, contents: &Contents) -> Result<bool, Error> {
     if journal.try_lock()? {
         return Ok(true);
     }
-    let pid = contents.header.as_ref().map(|header| header.pid);
-    if pid.is_none_or(|pid| !matches!(process::state(&Root::real(), pid), None | Some('Z'))) {
+    if contents.header.as_ref().is_none_or(is_alive) {
         return Ok(false);
     }
-    let mut failure = None;
-    let locked = wait_until(AFTERLIFE, || {
-        journal.try_lock().unwrap_or_else(|error| {
-            failure = Some(error);
-            true
-        })
-    });
-    failure.map_or(Ok(locked), Err)
+    journal.lock_within(PATIENCE)?;
+    Ok(true)
+}
+
+/// Whether the process that began a ledger lives: another one may have its id by now.
+fn is_alive(header: &Header) -> bool {
+    let root = Root::real();
+    let lives = !matches!(process::state(&root, header.pid), None | Some('Z'));
+    let same = |began| process::started(&root, header.pid) == Some(began);
+    lives && header.boot == boot_id(&root) && header.started.is_none_or(same)
 }
 
 /// What the file of a run ends with.
@@ -228,10 +257,10 @@ fn claim(directory: &Path, report: &mut RestoreReport) -> Result<Vec<Journal>, E
     for path in files(directory, BORN)? {
         let mut journal = Journal::open(&path, "")?;
         let contents = journal.read()?;
-        if lock_of_dead(&journal, &contents)? {
-            claimed.push(journal);
-        } else {
-            report.live.push(describe(&path, true, &contents));
+        match lock_of_dead(&journal, &contents) {
+            Ok(true) => claimed.push(journal),
+            Ok(false) => report.live.push(describe(&path, true, &contents)),
+            Err(held) => report.held.push(held),
         }
     }
     Ok(claimed)

@@ -8,7 +8,7 @@ use assay_kernel::{Error, Root, mount};
 
 use super::Ledger;
 use super::change::Change;
-use crate::wait::wait_until;
+use crate::wait::{wait_for_end, wait_until};
 
 /// How long groups that were removed may take to go, and the hierarchy after them.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -35,7 +35,7 @@ pub(super) fn release(root: &Root, controller: &str, target: &Path) -> Result<()
         return Ok(());
     }
     let mut result = Ok(());
-    let gone = wait_until(PATIENCE, || {
+    let gone = wait_for_end(PATIENCE, || {
         result = release_once(root, controller, target);
         result.is_err() || !is_held(root, controller) || is_mounted(root, controller)
     });

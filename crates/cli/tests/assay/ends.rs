@@ -1,0 +1,223 @@
+//! What ends, and when (docs/safety.md): hang-ups, frozen workloads, workloads outside of all
+//! groups, locks that others hold.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use assay_testbed::{Picture, entries, skip};
+use rustix::process::Signal;
+
+use crate::bench::Bench;
+use crate::freezer::Freezer;
+use crate::halt::{Moment, run_until};
+use crate::running::{Running, json, processes_in};
+
+/// Two groups that compute, and a process beside all groups.
+const BESIDE: &str = r#"
+title = "Beside all groups"
+[design]
+repeats = 1
+at_most = "60 s"
+[[groups]]
+name = "task"
+count = 2
+run = "sleeper"
+[[groups]]
+name = "beside"
+measured = false
+outside = true
+run = "sleeper"
+[workloads.sleeper]
+use = "command"
+command = ["sh", "-c", "sleep 77 & wait"]
+[[promises]]
+measure = "cpu.time"
+is = "equal"
+within = "10 %"
+"#;
+
+#[test]
+fn a_run_under_nohup_outlives_its_terminal_and_ends_with_its_verdict() {
+    let Some(bench) = Bench::on_host("nohup") else { return };
+    let study = crate::study::Weights { at_most: "3 s", ..crate::study::Weights::small() };
+    let study = bench.write("study.toml", &study.text());
+    let mut command = Command::new("nohup");
+    command.arg(env!("CARGO_BIN_EXE_assay"));
+    bench.settle(&mut command);
+    command.arg("run").arg(study).arg("--out").arg(bench.out());
+    let mut run = Running::start(command, bench.folder(), bench.out());
+    run.wait_until("the window", |run| run.says("run"));
+    run.signal_from_terminal(Signal::HUP);
+    run.end(Duration::from_secs(60)).assert_verdict();
+    let manifest = json(&bench.out().join("manifest.json"));
+    assert_eq!(manifest["ended_early"], serde_json::Value::Null);
+    bench.assert_host_is_as_before("hung up");
+}
+
+#[test]
+fn sigquit_ends_a_run_as_sigterm_does() {
+    let Some(bench) = Bench::on_host("SIGQUIT") else { return };
+    let run = run_until(&bench, Moment::Groups);
+    run.signal_from_terminal(Signal::QUIT);
+    run.end(Duration::from_secs(60)).assert_code(130);
+    let manifest = json(&bench.out().join("manifest.json"));
+    assert_eq!(manifest["ended_early"], "interrupted by SIGQUIT");
+    bench.assert_host_is_as_before("after SIGQUIT");
+}
+
+/// A run whose workloads are all in a freezer group of somebody else.
+fn frozen(test: &str) -> Option<(Bench, Running, Freezer, Vec<u32>)> {
+    let bench = Bench::on_host(test)?;
+    let Some(freezer) = Freezer::make() else {
+        skip(test, "no freezer on cgroup v1");
+        return None;
+    };
+    let run = run_until(&bench, Moment::Run);
+    let victims = processes_in(&bench.out());
+    victims.iter().for_each(|victim| freezer.put(*victim));
+    freezer.freeze();
+    Some((bench, run, freezer, victims))
+}
+
+#[test]
+fn a_frozen_workload_ends_the_run_within_a_minute_with_everything_else_back() {
+    let Some((bench, run, freezer, victims)) = frozen("a frozen workload") else { return };
+    let begun = Instant::now();
+    run.signal(Signal::TERM);
+    let ended = run.end(Duration::from_secs(60));
+    ended.assert_code(6);
+    let named = victims.iter().any(|victim| ended.stderr.contains(&format!("{victim} (fio)")));
+    assert!(named, "{victims:?}\n{}", ended.stderr);
+    ended.assert_says(&["do not end after SIGKILL", "freezer group", "state D"]);
+    eprintln!("a frozen workload: the run ended after {:?}", begun.elapsed());
+    let manifest = json(&bench.out().join("manifest.json"));
+    let back = manifest["changes"].as_array().unwrap().iter().filter(|c| c["restored"] == true);
+    assert!(back.count() > 0, "{manifest}");
+    freezer.thaw();
+    sleep(Duration::from_millis(200));
+    drop(freezer);
+    bench.assay(["restore"]).assert_code(0);
+    bench.assert_host_is_as_before("thawed and restored");
+}
+
+#[test]
+fn a_second_ctrl_c_waits_for_nobody() {
+    let Some((bench, run, freezer, _)) = frozen("a second Ctrl-C") else { return };
+    run.signal(Signal::INT);
+    sleep(Duration::from_secs(1));
+    run.signal(Signal::INT);
+    run.end(Duration::from_secs(15)).assert_code(6);
+    freezer.thaw();
+    sleep(Duration::from_millis(200));
+    drop(freezer);
+    bench.assay(["restore"]).assert_code(0);
+    bench.assert_host_is_as_before("thawed and restored");
+}
+
+#[test]
+fn a_workload_outside_of_all_groups_ends_with_the_run_and_with_a_restore() {
+    let Some(bench) = Bench::on_host("a workload outside") else { return };
+    let study = bench.write("study.toml", BESIDE);
+    for kill in [true, false] {
+        let mut run = bench.start(&study, &[]);
+        run.wait_until("the window", |run| run.says("run"));
+        sleep(Duration::from_millis(300));
+        assert_eq!(processes_in(&bench.out()).len(), 6, "three shells with their sleeps");
+        if kill {
+            run.kill();
+            assert!(!processes_in(&bench.out()).is_empty());
+            bench.assay(["restore"]).assert_code(0);
+        } else {
+            run.signal(Signal::TERM);
+            run.end(Duration::from_secs(60)).assert_code(130);
+        }
+        bench.assert_host_is_as_before(&format!("killed: {kill}"));
+        fs::remove_dir_all(bench.out()).unwrap();
+    }
+}
+
+/// Takes every lock that it can, as user nobody, and says so: flock(2) and fcntl(2) on all that its
+/// arguments name.
+const HOLDER: &str = r#"
+use Fcntl qw(:DEFAULT :flock);
+my $first = shift @ARGV;
+sub nobody { $) = "65534 65534"; $( = 65534; $> = 65534; }
+nobody() if $first eq "nobody";
+my @held;
+for my $path (@ARGV) {
+    my $file;
+    next unless open($file, "+<", $path) or sysopen($file, $path, O_RDONLY);
+    push @held, $file;
+}
+nobody() if $first ne "nobody";
+for my $file (@held) {
+    flock($file, LOCK_EX | LOCK_NB);
+    fcntl($file, 6, pack("s s x4 q q i x4", $_, 0, 0, 0, 0)) for (0, 1);
+}
+$| = 1;
+print "held ", scalar(@held), "\n";
+sleep 100;
+"#;
+
+struct Holder(Child);
+
+impl Holder {
+    /// `first` is `nobody` for one that is nobody before it opens anything.
+    fn start(first: &str, paths: &[PathBuf]) -> Self {
+        let mut command = Command::new("perl");
+        command.args(["-e", HOLDER, first]).args(paths).current_dir("/").process_group(0);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.starts_with("held"), "{line}");
+        Self(child)
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn everything_below(place: &Path) -> Vec<PathBuf> {
+    let mut found = vec![place.to_owned()];
+    for entry in entries(place) {
+        found.extend(if entry.is_dir() { everything_below(&entry) } else { vec![entry] });
+    }
+    found
+}
+
+#[test]
+fn restore_does_its_work_while_user_nobody_holds_all_that_it_can() {
+    let Some(bench) = Bench::on_host("locks of nobody") else { return };
+    run_until(&bench, Moment::Groups).kill();
+    let holder = Holder::start("nobody", &everything_below(&bench.path("state")));
+    let begun = Instant::now();
+    bench.assay(["restore"]).assert_code(0);
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    drop(holder);
+    bench.assert_host_is_as_before("restored beside nobody's locks");
+}
+
+#[test]
+fn a_lock_that_is_held_ends_a_restore_within_ten_seconds_with_its_holder_named() {
+    let Some(bench) = Bench::on_host("a lock that is held") else { return };
+    run_until(&bench, Moment::Groups).kill();
+    // It was opened before it became nobody's, as one that came through an inherited descriptor.
+    let holder = Holder::start("later", &everything_below(&bench.path("state")));
+    let begun = Instant::now();
+    let refused = bench.assay(["restore"]);
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    refused.assert_code(6);
+    refused.assert_says(&[&format!("process {} (perl)", holder.0.id()), "holds"]);
+    drop(holder);
+    bench.assay(["restore"]).assert_code(0);
+    bench.assert_host_is_as_before("restored after the lock was let go");
+}

@@ -1,0 +1,126 @@
+//! Less than root for what is started: another user, and nothing that was open here.
+
+use std::io;
+
+use crate::error::Error;
+use crate::root::Root;
+
+/// Whose rights a started program has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct User {
+    /// The user.
+    pub uid: u32,
+    /// Its main group.
+    pub gid: u32,
+    /// All groups, the main one among them.
+    pub groups: Vec<u32>,
+    /// Its name, where it has one.
+    pub name: Option<String>,
+    /// Its home directory, where it has one.
+    pub home: Option<String>,
+}
+
+impl User {
+    /// The user that `text` means: a name, a number, or `uid:gid`. Names are those of /etc/passwd
+    /// and /etc/group; a number needs no entry there.
+    pub fn find(root: &Root, text: &str) -> Result<Self, Error> {
+        let passwd = root.read("/etc/passwd")?;
+        let groups = root.read("/etc/group").unwrap_or_default();
+        find(&passwd, &groups, text).ok_or_else(|| {
+            let hint = "a user is a name of /etc/passwd, a number, or UID:GID";
+            Error::unexpected("find the user", std::path::Path::new(text), hint)
+        })
+    }
+
+    /// Gives up everything else, for ever: this user, its groups, and no more rights by programs
+    /// that set them (prctl(2), PR_SET_NO_NEW_PRIVS). System calls only, for between fork and exec.
+    pub(crate) fn become_it(&self) -> io::Result<()> {
+        // SAFETY: the list lives through the call and is as long as the call is told; the others
+        // take numbers. Called by number because in a process of many threads the C library would
+        // speak to threads that a child does not have.
+        unsafe {
+            checked(libc::syscall(libc::SYS_setgroups, self.groups.len(), self.groups.as_ptr()))?;
+            checked(libc::syscall(libc::SYS_setresgid, self.gid, self.gid, self.gid))?;
+            checked(libc::syscall(libc::SYS_setresuid, self.uid, self.uid, self.uid))?;
+            checked(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into())
+        }
+    }
+}
+
+fn checked(answer: libc::c_long) -> io::Result<()> {
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn find(passwd: &str, groups: &str, text: &str) -> Option<User> {
+    let (user, group) = match text.split_once(':') {
+        Some((user, group)) => (user, Some(group.parse::<u32>().ok()?)),
+        None => (text, None),
+    };
+    let number = user.parse::<u32>().ok();
+    if group.is_some() && number.is_none() {
+        return None;
+    }
+    let entries = passwd.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let entry = entries.filter(|fields| fields.len() >= 6).find(|fields| match number {
+        Some(uid) => fields[2].parse() == Ok(uid),
+        None => fields[0] == user,
+    });
+    let uid = number.or_else(|| entry.as_ref()?[2].parse().ok())?;
+    let own = entry.as_ref().and_then(|fields| fields[3].parse::<u32>().ok());
+    let gid = group.or(own).unwrap_or(uid);
+    let name = entry.as_ref().map(|fields| fields[0].to_owned());
+    let mut all = vec![gid];
+    // Another group was asked for instead of all that the user has.
+    if let (Some(name), None) = (&name, group) {
+        all.extend(memberships(groups, name).filter(|other| *other != gid));
+    }
+    Some(User { uid, gid, groups: all, name, home: entry.map(|fields| fields[5].to_owned()) })
+}
+
+fn memberships<'g>(groups: &'g str, user: &'g str) -> impl Iterator<Item = u32> + 'g {
+    groups.lines().filter_map(move |line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let members = fields.get(3)?;
+        members.split(',').any(|member| member == user).then(|| fields[2].parse().ok())?
+    })
+}
+
+/// Lets the kernel close everything but standard input, output and error at exec
+/// (close_range(2), 5.11; one by one before). System calls only.
+pub(crate) fn close_the_rest_at_exec() {
+    const FIRST: libc::c_uint = 3;
+    const CLOEXEC: libc::c_uint = 4;
+    /// More than a shell or a service manager ever hands down.
+    const LAST: libc::c_int = 4096;
+    // SAFETY: descriptors are only marked, and closed when nothing of this program is left.
+    unsafe {
+        if libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, CLOEXEC) != 0 {
+            for descriptor in FIRST as libc::c_int..LAST {
+                libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PASSWD: &str = "root:x:0:0:root:/root:/bin/sh\nbench:x:1001:1002:,,,:/home/bench:/bin/sh\n";
+    const GROUPS: &str = "root:x:0:\ndisk:x:6:other,bench\nbench:x:1002:bench\n";
+
+    #[test]
+    fn a_user_is_a_name_a_number_or_a_pair() {
+        let found = |text| find(PASSWD, GROUPS, text);
+        let bench = found("bench").unwrap();
+        assert_eq!((bench.uid, bench.gid, bench.groups.clone()), (1001, 1002, vec![1002, 6]));
+        assert_eq!(found("1001").unwrap(), bench);
+        let pair = found("1001:7").unwrap();
+        assert_eq!((pair.uid, pair.gid, pair.groups), (1001, 7, vec![7]));
+        let without_entry = found("4242").unwrap();
+        assert_eq!((without_entry.gid, without_entry.name), (4242, None));
+        for wrong in ["nobody-here", "bench:6", "1:x", "-1", "", ":", "4294967296"] {
+            assert_eq!(found(wrong), None, "{wrong}");
+        }
+    }
+}
