@@ -40,6 +40,10 @@ impl Made {
     const USUAL: Self =
         Self { file: Mode::from_raw_mode(0o666), dir: Mode::from_raw_mode(0o777), owner: None };
 
+    /// For the owner alone.
+    const PRIVATE: Self =
+        Self { file: Mode::from_raw_mode(0o600), dir: Mode::from_raw_mode(0o700), owner: None };
+
     fn give(&self, fd: BorrowedFd<'_>) -> rustix::io::Result<()> {
         self.owner.map_or(Ok(()), |(uid, gid)| fchown(fd, Some(uid), Some(gid)))
     }
@@ -79,16 +83,24 @@ impl Dir {
     }
 
     /// The same for a folder that its owner alone may enter, with files that its owner alone may
-    /// read: also one that is there already is made so, where it is ours.
+    /// read. One that is there already stays as it is.
     pub fn make_private(path: &Path) -> Result<Self, Error> {
-        let made =
-            Made { file: Mode::from_raw_mode(0o600), dir: Mode::from_raw_mode(0o700), owner: None };
-        let dir = Self::make_all_for(path, made)?;
-        let found = fstat(&dir.fd).map_err(|cause| Error::new("stat", path, cause))?;
-        if found.st_uid == rustix::process::geteuid().as_raw() && found.st_mode & 0o077 != 0 {
-            fchmod(&dir.fd, made.dir).map_err(|cause| Error::new("chmod", path, cause))?;
+        Self::make_all_for(path, Made::PRIVATE)
+    }
+
+    /// The same directory, where what is made in it from here on is its owner's alone.
+    #[must_use]
+    pub fn private(self) -> Self {
+        Self { made: Made::PRIVATE, ..self }
+    }
+
+    /// Lets nobody but the owner in.
+    pub fn keep_to_owner(&self) -> Result<(), Error> {
+        let wrong = |cause| Error::new("chmod", &self.path, cause);
+        match fstat(&self.fd).map_err(wrong)?.st_mode & 0o077 {
+            0 => Ok(()),
+            _ => fchmod(&self.fd, Made::PRIVATE.dir).map_err(wrong),
         }
-        Ok(dir)
     }
 
     /// Its place, as it was named.

@@ -69,6 +69,7 @@ fn a_private_folder_is_its_owner_s_alone() {
     fs::create_dir(&path).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     let dir = Dir::make_private(&path).unwrap();
+    dir.keep_to_owner().unwrap();
     drop(dir.create("ledger").unwrap());
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o7777;
     assert_eq!((mode(&path), mode(&path.join("ledger"))), (0o700, 0o600));

@@ -1,15 +1,15 @@
 //! Ledgers that a live run holds or a dead one left behind.
 
-use std::fs::{self, File, OpenOptions, Permissions};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_kernel::{Error, Root, file_lock, process};
-use rustix::fs::OFlags;
 
 use super::journal::{self, Journal, UNBORN};
 use super::line::{Contents, Damaged, Header};
+use super::{allowed, check_owner};
 use super::{ChangeReport, Entry, Ledger, Mark, boot_id, undo};
 
 /// A ledger that is not at its end.
@@ -97,15 +97,8 @@ impl Gate {
     /// hold it could do anything else to the ledgers, too.
     pub(super) fn close(directory: &Path) -> Result<Self, Error> {
         let path = directory.with_file_name("lock");
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
-            .open(&path)
-            .map_err(|cause| Error::new("open", &path, &cause).with_hint(ELSEWHERE))?;
+        let opened = journal::directory(&path)?.append("lock");
+        let file = opened.map_err(|error| Error::from(error).with_hint(ELSEWHERE))?;
         keep_to_owner(&file, &path)?;
         file_lock::lock_within(&file, &path, PATIENCE)?;
         Ok(Self { _file: file })
@@ -132,6 +125,7 @@ pub fn unfinished(state_dir: &Path) -> Result<Vec<Unfinished>, Error> {
     if !directory.exists() {
         return Ok(Vec::new());
     }
+    check_owner(state_dir)?;
     let _gate = Gate::close(&directory)?;
     list(&directory)
 }
@@ -142,6 +136,12 @@ fn list(directory: &Path) -> Result<Vec<Unfinished>, Error> {
         let mut journal = Journal::open(&path, "")?;
         let contents = journal.read()?;
         let live = !lock_of_dead(&journal, &contents)?;
+        if !live && contents.asks_for_nothing() {
+            // Its run died before its first change or after its last; it hinders nobody. Where it
+            // cannot be removed it is passed over all the same.
+            let _ = journal.remove();
+            continue;
+        }
         found.push(describe(&path, live, &contents));
     }
     Ok(found)
@@ -232,6 +232,7 @@ pub(super) fn restore_in_boot(
     if !directory.exists() {
         return Ok(report);
     }
+    check_owner(state_dir)?;
     for mut journal in claim(&directory, &mut report)? {
         let contents = journal.read()?;
         report.ledgers.push(match contents.newer_format() {
@@ -251,7 +252,7 @@ pub(super) fn restore_in_boot(
 fn claim(directory: &Path, report: &mut RestoreReport) -> Result<Vec<Journal>, Error> {
     let _gate = Gate::close(directory)?;
     for path in files(directory, UNBORN)? {
-        fs::remove_file(&path).map_err(|cause| Error::new("unlink", &path, &cause))?;
+        journal::directory(&path)?.remove_file(journal::name_of(&path))?;
     }
     let mut claimed = Vec::new();
     for path in files(directory, BORN)? {
@@ -286,14 +287,20 @@ fn restore_one(journal: Journal, contents: Contents, root: &Root, boot: &str) ->
         .map(|(number, open)| Entry {
             number,
             change: open.change,
+            made: open.made,
             boot: open.boot,
             restored: None,
         })
         .collect();
     let mut ledger = Ledger::over(journal, entries);
-    ledger.take_back(Mark(0), |entry| match &entry.boot {
-        Some(made_in) if made_in != boot => undo::undo_after_boot(root, &entry.change),
-        _ => undo::undo(root, &entry.change),
+    ledger.take_back(Mark(0), |entry| {
+        allowed::check(root, &entry.change)?;
+        match &entry.boot {
+            Some(made_in) if made_in != boot => {
+                undo::undo_after_boot(root, &entry.change, entry.made)
+            }
+            _ => undo::undo(root, &entry.change, entry.made),
+        }
     });
     let changes = ledger.changes();
     // A file that cannot be removed is found again by the next restore, which says so.
@@ -324,6 +331,7 @@ pub fn set_aside(state_dir: &Path, run_id: &str) -> Result<PathBuf, Error> {
     if !directory.exists() {
         return Err(unknown(&[]));
     }
+    check_owner(state_dir)?;
     let _gate = Gate::close(&directory)?;
     let found = list(&directory)?;
     let Some(ledger) = found.iter().find(|ledger| ledger.run_id == run_id) else {
@@ -335,7 +343,8 @@ pub fn set_aside(state_dir: &Path, run_id: &str) -> Result<PathBuf, Error> {
         return Err(Error::unexpected("set aside", &ledger.path, hint));
     }
     let path = ledger.path.with_extension("set-aside");
-    fs::rename(&ledger.path, &path).map_err(|cause| Error::new("rename", &path, &cause))?;
+    let names = [&ledger.path, &path].map(|path| journal::name_of(path));
+    journal::directory(&path)?.rename(names[0], names[1])?;
     journal::sync_directory(&directory)?;
     Ok(path)
 }
