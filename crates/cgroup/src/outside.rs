@@ -48,7 +48,8 @@ fn own(places: &[Place], mounts: &[Mount]) -> Vec<PathBuf> {
         directory(mount, &place.group)
     });
     let v1 = PLAIN.iter().filter_map(|controller| {
-        let place = places.iter().find(|place| place.controllers.iter().any(|c| c == controller))?;
+        let place =
+            places.iter().find(|place| place.controllers.iter().any(|c| c == controller))?;
         // A hierarchy with a cpuset in it wants its CPUs before it takes anybody.
         if place.controllers.iter().any(|name| name == "cpuset") {
             return None;

@@ -52,7 +52,8 @@ impl Tree {
     }
 
     fn begin(root: &Root, ledger: &mut Ledger, homes: &[Home], top: &str) -> Result<Self, Error> {
-        let tree = Self { root: root.clone(), top: top.to_owned(), homes: homes.to_vec(), outside: None };
+        let tree =
+            Self { root: root.clone(), top: top.to_owned(), homes: homes.to_vec(), outside: None };
         for home in homes.iter().filter(|home| home.is_v2) {
             tree.enable_at_base(ledger, home)?;
         }

@@ -112,10 +112,12 @@ pub fn run_course(
     decider: &mut dyn Decider,
     course: &mut dyn Course,
 ) -> Result<Finished, Failure> {
+    // The events first: a run folder that is full ends the run while there is no ledger yet.
+    let events = EventLog::create(request.folder.path())?;
     let mut context = Context {
         root: Root::real(),
         ledger: Ledger::begin(&request.state_dir, &request.run_id)?,
-        events: EventLog::create(request.folder.path())?,
+        events,
         manifest: recording::manifest(request),
         request,
         observer,
@@ -169,7 +171,10 @@ impl Context<'_> {
             (None, failure) => failure.as_ref().map(ToString::to_string),
         };
         // The ledger goes first: a full disk must not keep a host from counting as restored.
-        self.ledger.finish()?;
+        if let Err(error) = self.ledger.finish() {
+            // Every change is back, and a ledger in which nothing stands open hinders nobody.
+            self.observer.remark(&format!("the ledger was left where it is: {error}"));
+        }
         let written = self.request.folder.write_manifest(&self.manifest);
         Ok(Finished {
             manifest: self.manifest,

@@ -310,11 +310,11 @@ mod crash_tests;
 #[cfg(test)]
 mod damage_tests;
 #[cfg(test)]
-mod hostile_tests;
-#[cfg(test)]
 mod fake;
 #[cfg(test)]
 mod fuse;
+#[cfg(test)]
+mod hostile_tests;
 #[cfg(test)]
 mod model;
 #[cfg(test)]

@@ -106,7 +106,8 @@ pub(crate) fn close_the_rest_at_exec() {
 mod tests {
     use super::*;
 
-    const PASSWD: &str = "root:x:0:0:root:/root:/bin/sh\nbench:x:1001:1002:,,,:/home/bench:/bin/sh\n";
+    const PASSWD: &str =
+        "root:x:0:0:root:/root:/bin/sh\nbench:x:1001:1002:,,,:/home/bench:/bin/sh\n";
     const GROUPS: &str = "root:x:0:\ndisk:x:6:other,bench\nbench:x:1002:bench\n";
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod arms;
 mod asked;
+mod foreign;
 mod rounds;
 mod target;
 
@@ -42,6 +43,9 @@ pub(crate) struct ExplainArguments {
     out: Option<PathBuf>,
     #[command(flatten)]
     trust: TrustArguments,
+    /// Start what the folder says although it comes from another host or from somebody else
+    #[arg(long = "trust")]
+    trust_run: bool,
     /// Print explain.json instead of text
     #[arg(long)]
     json: bool,
@@ -57,6 +61,9 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Code {
 
 fn carry_out(arguments: &ExplainArguments) -> Result<Code, Code> {
     let (_, recorded) = open_run(&arguments.run)?;
+    if !arguments.trust_run {
+        foreign::refuse(&arguments.run, &recorded.manifest)?;
+    }
     let judgement = assay_judge::judge(&recorded.manifest, &recorded.samples);
     let target = Target::of(&recorded.manifest, &judgement)?;
     let facts = facts_for(&target.study).map_err(|error| refuse(&error))?;

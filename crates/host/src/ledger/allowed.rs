@@ -99,7 +99,8 @@ fn below(root: &Root, path: &Path, tops: &[PathBuf]) -> Result<(), Error> {
     };
     let inside = |top: &PathBuf| {
         let top = root.resolve(top);
-        let top = if top.starts_with(root.resolve("/sys/block")) { root.resolve("/sys") } else { top };
+        let top =
+            if top.starts_with(root.resolve("/sys/block")) { root.resolve("/sys") } else { top };
         top.canonicalize().is_ok_and(|top| real.starts_with(top))
     };
     if named && tops.iter().any(inside) { Ok(()) } else { Err(not_ours(path)) }

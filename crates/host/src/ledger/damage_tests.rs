@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use assay_kernel::{Error, Root};
+use assay_kernel::Error;
 
 use super::model::{Host, Image, THIS_BOOT};
 use super::unfinished::restore_in_boot;

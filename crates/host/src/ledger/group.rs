@@ -143,9 +143,9 @@ pub fn why_it_lives(root: &Root, pid: u32) -> String {
             "{who}, in the freezer group {group}: if that is frozen, write THAWED to its \
              freezer.state"
         ),
-        None if process::state(root, pid) == Some('D') => format!(
-            "{who}, in the kernel, for a device or a file system: see /proc/{pid}/stack"
-        ),
+        None if process::state(root, pid) == Some('D') => {
+            format!("{who}, in the kernel, for a device or a file system: see /proc/{pid}/stack")
+        }
         None => who,
     }
 }

@@ -22,7 +22,9 @@ fn in_memory() -> TempDir {
 /// A host in a folder, with something of somebody else's on it.
 fn host() -> (TempDir, Root) {
     let tree = in_memory();
-    for folder in ["srv/theirs/inner", "sys/fs/cgroup/foreign", "sys/block", "etc", "proc/sys/kernel"] {
+    for folder in
+        ["srv/theirs/inner", "sys/fs/cgroup/foreign", "sys/block", "etc", "proc/sys/kernel"]
+    {
         fs::create_dir_all(tree.path().join(folder)).unwrap();
     }
     for file in ["srv/theirs/inner/file", "etc/shadow", "proc/sys/kernel/core_pattern"] {
@@ -153,7 +155,10 @@ fn a_state_directory_or_a_ledger_of_somebody_else_is_refused_with_owner_mode_and
         ] {
             let error = error.to_string();
             assert!(error.contains(says), "{error}");
-            assert!(error.contains("0755") || error.contains("06") || error.contains("07"), "{error}");
+            assert!(
+                error.contains("0755") || error.contains("06") || error.contains("07"),
+                "{error}"
+            );
             assert!(error.contains("chown"), "{error}");
         }
     };
@@ -209,10 +214,11 @@ fn a_directory_of_which_nothing_was_written_down_goes_only_when_it_is_empty() {
     for (content, goes) in [(false, true), (true, false)] {
         let state = in_memory();
         let mut ledger = Ledger::begin(state.path(), "run").unwrap();
-        ledger.record(Change::MakeTree { path: "/srv/assay-x".into() }, || {
-            root.make_dir("/srv/assay-x")
-        })
-        .unwrap();
+        ledger
+            .record(Change::MakeTree { path: "/srv/assay-x".into() }, || {
+                root.make_dir("/srv/assay-x")
+            })
+            .unwrap();
         if content {
             fs::write(place.join("file"), "theirs").unwrap();
         }
@@ -226,7 +232,7 @@ fn a_directory_of_which_nothing_was_written_down_goes_only_when_it_is_empty() {
 fn against_a_renamer(tries: usize) {
     let (tree, root) = host();
     let victim = tree.path().join("srv/theirs");
-    let work = tree.path().join("work");
+    let work = tree.path().join("mine");
     fs::create_dir(&work).unwrap();
     let (name, hook) = (work.join("assay-scratch"), work.join("hook"));
     let mut back = 0;
@@ -234,7 +240,7 @@ fn against_a_renamer(tries: usize) {
         let state = in_memory();
         symlink(&victim, &hook).unwrap();
         let mut ledger = Ledger::begin(state.path(), "run").unwrap();
-        ledger.make_tree(&root, Path::new("/work/assay-scratch")).unwrap();
+        ledger.make_tree(&root, Path::new("/mine/assay-scratch")).unwrap();
         fs::create_dir(name.join("inner")).unwrap();
         fs::write(name.join("inner/file"), "ours").unwrap();
         let (stop, count) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));

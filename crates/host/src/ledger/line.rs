@@ -215,7 +215,13 @@ mod tests {
     use super::*;
 
     fn header(format: u32) -> Line {
-        Line::Begin(Header { format, run: "r".to_owned(), pid: 1, started: None, boot: "b".to_owned() })
+        Line::Begin(Header {
+            format,
+            run: "r".to_owned(),
+            pid: 1,
+            started: None,
+            boot: "b".to_owned(),
+        })
     }
 
     fn intention(entry: u32) -> Line {

@@ -8,8 +8,8 @@ use assay_kernel::parse::choice;
 use assay_kernel::{Error, Root, mount, partition};
 
 use super::change::{Area, Change};
-use super::instant::instant;
 use super::disk::{self, DiskIdentity};
+use super::instant::instant;
 use super::{Ledger, queue};
 
 /// The value of an attribute: of a list of choices the one in brackets, else the whole text.
@@ -109,7 +109,8 @@ impl Ledger {
         let path = without_links(root, path)?;
         refuse_existing(root, &path, "create")?;
         let (above, name) = above(root, &path)?;
-        let file = self.record(Change::MakeFile { path: path.clone() }, || Ok(above.create(name)?))?;
+        let file =
+            self.record(Change::MakeFile { path: path.clone() }, || Ok(above.create(name)?))?;
         let identity = Identity::of_file(&file);
         self.note_made(identity.map_err(|cause| Error::new("stat", &path, &cause))?)?;
         Ok(file)
@@ -159,8 +160,7 @@ impl Ledger {
         areas: Vec<Area>,
     ) -> Result<(), Error> {
         let identity = DiskIdentity::read(root, &disk::of_node(disk));
-        let change =
-            Change::WriteSignatures { device: disk.to_owned(), areas, disk: identity };
+        let change = Change::WriteSignatures { device: disk.to_owned(), areas, disk: identity };
         self.record(change, || Ok(()))
     }
 }

@@ -74,7 +74,8 @@ pub(super) fn undo_after_boot(
     match change {
         Change::WriteSignatures { device, areas, disk } => {
             let now = DiskIdentity::read(root, &disk::of_node(device));
-            let is_it = |then: &DiskIdentity| now.as_ref().is_some_and(|now| then.is_after_boot(now));
+            let is_it =
+                |then: &DiskIdentity| now.as_ref().is_some_and(|now| then.is_after_boot(now));
             if disk.as_ref().is_some_and(is_it) {
                 return real(root, change, || wipe_signatures(device, areas));
             }

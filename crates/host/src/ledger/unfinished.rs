@@ -9,8 +9,8 @@ use assay_kernel::{Error, Root, file_lock, process};
 
 use super::journal::{self, Journal, UNBORN};
 use super::line::{Contents, Damaged, Header};
-use super::{allowed, check_owner};
 use super::{ChangeReport, Entry, Ledger, Mark, boot_id, undo};
+use super::{allowed, check_owner};
 
 /// A ledger that is not at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,8 +105,7 @@ impl Gate {
     }
 }
 
-const ELSEWHERE: &str =
-    "set ASSAY_STATE to a directory that can be written and survives a reboot";
+const ELSEWHERE: &str = "set ASSAY_STATE to a directory that can be written and survives a reboot";
 
 /// Who may read a file can lock it against those who write it.
 pub(super) fn keep_to_owner(file: &File, path: &Path) -> Result<(), Error> {
