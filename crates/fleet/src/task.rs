@@ -252,3 +252,81 @@ fn create(folder: &Dir, name: &str) -> Result<File, Error> {
     folder.remove_file(name)?;
     Ok(folder.create(name)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use assay_files::Trust;
+
+    use super::*;
+    use crate::document::Task;
+
+    fn fleet() -> Fleet {
+        Fleet {
+            schema: SCHEMA,
+            assay: String::new(),
+            program: String::new(),
+            study: "study".to_owned(),
+            title: String::new(),
+            question: None,
+            arguments: vec!["study/study.toml".to_owned()],
+            trust_folder: false,
+            command: Vec::new(),
+            started_at: String::new(),
+            slurm: String::new(),
+            partition: None,
+            time_limit_min: 1,
+            signal_ahead_s: 60,
+            tasks: vec![Task {
+                node: "n".to_owned(),
+                host_name: "h".to_owned(),
+                seed: 1,
+                slice: None,
+            }],
+            left_out: Vec::new(),
+            submissions: Vec::new(),
+        }
+    }
+
+    /// Whoever may write in the folder of a fleet would be root on every host.
+    #[test]
+    fn a_task_starts_nothing_when_what_was_submitted_has_changed() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = FleetFolder::create(&place.path().join("fleet"), Trust::Checked).unwrap();
+        folder.make_dir(Path::new("study")).unwrap();
+        let study = Path::new("study/study.toml");
+        folder.write_text(study, "as submitted").unwrap();
+        let fleet = fleet();
+        folder.write_fleet(&fleet).unwrap();
+        let submitted = digest(&folder, &fleet).unwrap();
+        assert_eq!(refuse_changed(&folder, &folder.read_fleet().unwrap(), &submitted), Ok(()));
+
+        let refused = || {
+            let error = carry_out(&folder, 0, 7, &submitted).unwrap_err();
+            assert!(error.what.contains("is not what was submitted"), "{error}");
+            assert!(!folder.file("tasks/00").exists(), "nothing was begun");
+        };
+        let more = ["--disk", "block:/dev/sdb"].map(str::to_owned);
+        let changed = [
+            Fleet { arguments: [&fleet.arguments[..], &more].concat(), ..fleet.clone() },
+            Fleet { trust_folder: true, ..fleet.clone() },
+            Fleet { tasks: vec![Task { seed: 2, ..fleet.tasks[0].clone() }], ..fleet.clone() },
+        ];
+        for changed in changed {
+            folder.write_fleet(&changed).unwrap();
+            refused();
+        }
+        folder.write_fleet(&fleet).unwrap();
+        folder.write_text(study, "as an attacker has it").unwrap();
+        refused();
+        folder.write_text(study, "as submitted").unwrap();
+        folder.write_text(Path::new("study/beside.toml"), "one more").unwrap();
+        refused();
+        // A link would be read from elsewhere, at another time with other words.
+        folder.dir().remove_file("study/beside.toml").unwrap();
+        folder.dir().remove_file(study).unwrap();
+        std::os::unix::fs::symlink("/etc/hostname", folder.file(study)).unwrap();
+        assert!(carry_out(&folder, 0, 7, &submitted).is_err());
+    }
+}
