@@ -20,7 +20,7 @@ const BATCH: u64 = RATE;
 /// Writes a run of `seconds` seconds into `path`: the first repeat of the first trial of
 /// `model`, stretched. Every group gets bytes at a rate of its own, with noise.
 pub(crate) fn write(model: &Manifest, path: &Path, seconds: u64) -> Result<(), Trouble> {
-    let folder = RunFolder::create(path)?;
+    let folder = RunFolder::create(path, assay_files::Trust::Checked)?;
     let manifest = stretch(model, seconds)?;
     let trial = &manifest.trials[0];
     let groups = trial.groups.iter().filter(|group| !group.workloads.is_empty());

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use assay_files::Trust;
 use assay_study::{DiskChoice, Stop};
 use clap::{Args, Parser, Subcommand};
 
@@ -121,6 +122,8 @@ pub(crate) struct RunArguments {
     /// The run folder; `runs/<time>-<study>` by default
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) trust: TrustArguments,
     /// Write a prediction into the run folder first, also where this disk was never measured
     #[arg(long)]
     pub(crate) predict: bool,
@@ -140,6 +143,21 @@ pub(crate) struct RunArguments {
     /// Write samples and events as JSON lines to this file while it runs; `-` for stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) live_jsonl: Option<PathBuf>,
+}
+
+/// Whether folders that others may change are taken.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct TrustArguments {
+    /// Take folders in which others may change names, too: whoever may write there can make this
+    /// program's user start what they like
+    #[arg(long)]
+    trust_folder: bool,
+}
+
+impl TrustArguments {
+    pub(crate) fn trust(self) -> Trust {
+        if self.trust_folder { Trust::Told } else { Trust::Checked }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use assay_files::Caller;
 use assay_host::ledger::Mark;
 use assay_host::scratch::{self, ScratchDisk, ScratchSpec, Source};
 use assay_kernel::{Error, signal};
@@ -11,6 +12,7 @@ use assay_study::{DiskSource, Format};
 use assay_workload::fio::Place;
 
 use crate::failure::Failure;
+use crate::processes::remove_place;
 use crate::run::{Context, fraction};
 use crate::start::find_place;
 
@@ -80,9 +82,7 @@ impl Disks {
             let (disk, workload, plan) = place;
             let Some(disk) = self.ready.get(*disk) else { continue };
             if let Place::Directory { path, .. } = find_place(plan, disk, workload)? {
-                let path = Path::new(&path);
-                std::fs::remove_dir_all(path)
-                    .map_err(|cause| Error::new("remove", path, &cause))?;
+                remove_place(Path::new(&path))?;
             }
         }
         Ok(())
@@ -94,6 +94,11 @@ impl Disks {
             context.observer.phase(slot, &format!("prepare disk {}", disk.name));
             context.event(slot, "phase", format!("prepare disk {}", disk.name))?;
             let spec = spec(context, disk);
+            if let Source::Directory { path } = &spec.source {
+                // Who may rename in there decides what root writes to.
+                assay_files::check(&path.join("assay"), Caller::of_sudo(), context.request.trust)
+                    .map_err(Error::from)?;
+            }
             let observer = &mut *context.observer;
             let ready = scratch::make(
                 &context.root,

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use assay_files::Dir;
 use assay_kernel::clock::{monotonic_ns, process_cpu_ns};
 use assay_kernel::fifo::Fifo;
 use assay_kernel::process::{send, state, undisturbed};
@@ -57,7 +58,7 @@ pub(crate) enum Arrival {
 
 impl Gate {
     pub(crate) fn open(folder: &Path) -> Result<Self, Error> {
-        Fifo::make(&folder.join(GATE_FILE)).map(|fifo| Self { fifo, waiting: Vec::new() })
+        Fifo::make(folder, GATE_FILE).map(|fifo| Self { fifo, waiting: Vec::new() })
     }
 
     /// Waits until all jobs have come. A process that ends meanwhile is not waited for: the
@@ -123,8 +124,8 @@ impl Gate {
 
     /// Takes the FIFO away: whoever reads the logs later must not hang on it.
     pub(crate) fn close(self, folder: &Path) -> Result<(), Error> {
-        let path = folder.join(GATE_FILE);
-        std::fs::remove_file(&path).map_err(|cause| Error::new("remove", &path, &cause))
+        Dir::open(folder)?.remove_file(GATE_FILE)?;
+        Ok(())
     }
 
     /// Lets all jobs go in one burst, then calls `watch` without being preempted by them.

@@ -1,10 +1,10 @@
 //! The workloads' processes, from their start inside a group to their last output.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use assay_files::Dir;
 use assay_host::find_program;
 use assay_host::ledger::{is_frozen, why_it_lives};
 use assay_kernel::clock::monotonic_ns;
@@ -80,10 +80,8 @@ const FROZEN: Duration = Duration::from_secs(2);
 impl Process {
     /// Starts it in `membership`.
     pub(crate) fn start(launch: Launch<'_>, membership: &Membership) -> Result<Self, Error> {
-        let create = |name: &str| {
-            let path = launch.folder.join(name);
-            File::create(&path).map_err(|cause| Error::new("create", &path, &cause))
-        };
+        let folder = Dir::open(&launch.folder)?;
+        let create = |name: &str| folder.create(name);
         let (output, talk) = output_files(launch.tool);
         let talk = create(&talk)?;
         let stdout = match launch.tool {
@@ -277,7 +275,15 @@ pub(crate) fn pause(length: Duration) -> bool {
     signal::interrupted_by().is_some()
 }
 
-/// Makes a folder and those above it.
-pub(crate) fn make_dir(path: &Path) -> Result<(), Error> {
-    std::fs::create_dir_all(path).map_err(|cause| Error::new("mkdir", path, &cause))
+/// Makes a folder, if it is not there, in one that is.
+pub(crate) fn make_dir(path: &Path) -> Result<Dir, Error> {
+    let above = Dir::open(path.parent().unwrap_or(Path::new("/")))?;
+    Ok(above.make_dir(path.file_name().unwrap_or_default())?)
+}
+
+/// Removes a folder with what is in it. Neither it nor the one above it may be a link by now.
+pub(crate) fn remove_place(path: &Path) -> Result<(), Error> {
+    let above = path.ancestors().nth(2).unwrap_or(Path::new("/"));
+    Dir::open(above)?.remove_tree(path.strip_prefix(above).unwrap_or(path))?;
+    Ok(())
 }

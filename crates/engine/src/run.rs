@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_facts::HostFacts;
+use assay_files::Trust;
 use assay_host::{Ledger, scratch};
 use assay_kernel::{Root, signal};
 use assay_plan::{Plan, Slot};
@@ -43,6 +44,8 @@ pub struct Request {
     pub guest: Option<Guest>,
     /// The run folder.
     pub folder: RunFolder,
+    /// Whether a directory that the study names may be one that others can change.
+    pub trust: Trust,
     /// Where the ledger lives.
     pub state_dir: PathBuf,
 }
@@ -110,10 +113,12 @@ pub fn run_course(
     course: &mut dyn Course,
 ) -> Result<Finished, Failure> {
     rights::check(&Root::real(), &request.plan.trials)?;
+    // The events first: a run folder that is full ends the run while there is no ledger yet.
+    let events = EventLog::create(request.folder.path())?;
     let mut context = Context {
         root: Root::real(),
         ledger: Ledger::begin(&request.state_dir, &request.run_id)?,
-        events: EventLog::create(request.folder.path())?,
+        events,
         manifest: recording::manifest(request),
         request,
         observer,
@@ -167,7 +172,10 @@ impl Context<'_> {
             (None, failure) => failure.as_ref().map(ToString::to_string),
         };
         // The ledger goes first: a full disk must not keep a host from counting as restored.
-        self.ledger.finish()?;
+        if let Err(error) = self.ledger.finish() {
+            // Every change is back, and a ledger in which nothing stands open hinders nobody.
+            self.observer.remark(&format!("the ledger was left where it is: {error}"));
+        }
         let written = self.request.folder.write_manifest(&self.manifest);
         Ok(Finished {
             manifest: self.manifest,

@@ -2,6 +2,7 @@
 //! waits at the gate.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use assay_cgroup::Tree;
@@ -14,7 +15,7 @@ use assay_workload::Given;
 use assay_workload::fio::{GATE_FILE, Place, gate_line};
 
 use crate::placed::placement;
-use crate::processes::{Launch, Process, make_dir};
+use crate::processes::{Launch, Process, make_dir, remove_place};
 use crate::rights::{hand_over, may_use};
 
 /// fio's job file, inside the folder of its output.
@@ -71,7 +72,7 @@ impl Starter<'_> {
     ) -> Result<Process, Error> {
         let log = format!("{}/{folder}", self.log);
         let folder = self.logs.join(folder);
-        make_dir(&folder)?;
+        let output = make_dir(&folder)?;
         let user = self.user_of(group, owner)?;
         let disk = group.disk.map(|index| &self.disks[index]);
         let place = workload.place.as_ref().zip(disk);
@@ -93,9 +94,8 @@ impl Starter<'_> {
                 if at_the_gate {
                     job.set("exec_prerun", gate_line("../gate"));
                 }
-                let path = folder.join(JOB);
-                std::fs::write(&path, job.to_job_file())
-                    .map_err(|cause| Error::new("write", &path, &cause))?;
+                let written = output.create(JOB)?.write_all(job.to_job_file().as_bytes());
+                written.map_err(|cause| Error::new("write", &folder.join(JOB), &cause))?;
                 let words = ["--output-format=json", "--eta=never", "--output=fio.json", JOB];
                 let jobs = job.option("numjobs").and_then(|text| text.parse().ok()).unwrap_or(1);
                 ("fio".to_owned(), words.map(str::to_owned).to_vec(), jobs)
@@ -162,9 +162,7 @@ pub(crate) fn empty_places(groups: &[GroupPlan], disks: &[ScratchDisk]) -> Resul
         for workload in group.workloads.iter().filter(others) {
             let Some(place) = &workload.place else { continue };
             if let Place::Directory { path, .. } = find_place(place, disk, &workload.name)? {
-                let path = Path::new(&path);
-                std::fs::remove_dir_all(path)
-                    .map_err(|cause| Error::new("remove", path, &cause))?;
+                remove_place(Path::new(&path))?;
             }
         }
     }

@@ -107,6 +107,10 @@ pub const NULL_BLK_REMEDY: &str = "modprobe null_blk nr_devices=0 and mount -t c
 pub struct HostFacts {
     /// `uname -n`.
     pub host_name: String,
+    /// By what this machine is told from others, in records since it was looked at: a hash, so that
+    /// /etc/machine-id stays here (machine-id(5)).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// `uname -r`.
     pub kernel: String,
     /// `uname -m`.

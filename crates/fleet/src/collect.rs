@@ -158,7 +158,7 @@ pub fn write(
         .filter(|host| host.verdict.is_some())
         .filter_map(|host| Some((host.node.clone(), folder.file(host.run.as_ref()?))))
         .collect();
-    let gathered = gather(&runs, &folder.file("samples"))?;
+    let gathered = gather(&runs, &folder.dir().make_dir("samples")?)?;
     folder.write_json(Path::new("fleet-verdict.json"), judgement)?;
     let html =
         assay_report::fleet_html(judgement).map_err(|error| Error::new(error.to_string()))?;

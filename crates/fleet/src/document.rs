@@ -23,6 +23,9 @@ pub struct Fleet {
     pub question: Option<String>,
     /// What follows `assay run` on every host, but for seed, slice and run folder.
     pub arguments: Vec<String>,
+    /// Whether folders that others may change are taken (`--trust-folder`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trust_folder: bool,
     /// The command line that submitted it, for the record.
     pub command: Vec<String>,
     /// When that was, RFC 3339, UTC.
@@ -161,6 +164,7 @@ mod tests {
             title: String::new(),
             question: None,
             arguments: Vec::new(),
+            trust_folder: false,
             command: Vec::new(),
             started_at: String::new(),
             slurm: String::new(),

@@ -34,6 +34,13 @@ impl From<assay_record::Error> for Error {
     }
 }
 
+impl From<assay_files::Error> for Error {
+    fn from(error: assay_files::Error) -> Self {
+        let hint = error.hint.clone();
+        Self { hint, ..Self::file(error.operation, &error.path, &error.cause) }
+    }
+}
+
 impl From<assay_kernel::Error> for Error {
     fn from(error: assay_kernel::Error) -> Self {
         Self::new(error.to_string())

@@ -10,10 +10,11 @@
 //!   fleet-verdict.json, report.html, samples/SOURCE.parquet    once collected
 //! ```
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use assay_files::{Caller, Dir, Trust, check};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -21,30 +22,35 @@ use crate::document::{Fleet, SCHEMA, TaskRecord};
 use crate::error::Error;
 
 /// A fleet's folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FleetFolder(PathBuf);
+#[derive(Debug, Clone)]
+pub struct FleetFolder {
+    path: PathBuf,
+    dir: Arc<Dir>,
+}
 
 /// The name of the fleet's own document.
 const FLEET: &str = "fleet.json";
 
 impl FleetFolder {
-    /// Makes a new one; an existing folder must be empty.
-    pub fn create(path: &Path) -> Result<Self, Error> {
+    /// Makes a new one; an existing folder must be empty. What stands in it is run by root on every
+    /// host, so that nobody else may write there.
+    pub fn create(path: &Path, trust: Trust) -> Result<Self, Error> {
         let failed = |cause: &std::io::Error| Error::file("create", path, cause);
-        fs::create_dir_all(path).map_err(|cause| failed(&cause))?;
+        let whole = check(path, Caller::of_sudo(), trust)?;
+        let dir = Dir::make_all(&whole)?;
+        check(&whole, Caller::of_sudo(), trust)?;
         if fs::read_dir(path).map_err(|cause| failed(&cause))?.next().is_some() {
             return Err(Error::file("create", path, &"the folder is not empty").hint(
                 "choose a new folder with --out; to go on with a fleet: `assay fleet resume`",
             ));
         }
-        let whole = fs::canonicalize(path).map_err(|cause| failed(&cause))?;
         let text = whole.to_string_lossy();
         // Slurm reads `%` in the name of a log as a pattern, and a script ends at its line.
         if text.contains(['%', '"', '\\']) || text.chars().any(char::is_control) {
             return Err(Error::file("create", path, &"a job script cannot name such a folder")
                 .hint("choose one without `%`, `\"`, backslashes and control characters"));
         }
-        let folder = Self(whole);
+        let folder = Self { dir: Arc::new(dir), path: whole.clone() };
         for part in ["log", "tasks"] {
             folder.make_dir(Path::new(part))?;
         }
@@ -57,18 +63,33 @@ impl FleetFolder {
             return Err(Error::file("open", path, &"it holds no fleet.json")
                 .hint("name the folder that `assay fleet run` printed"));
         }
-        fs::canonicalize(path).map(Self).map_err(|cause| Error::file("open", path, &cause))
+        let whole = fs::canonicalize(path);
+        let path = whole.map_err(|cause| Error::file("open", path, &cause))?;
+        Ok(Self { dir: Arc::new(Dir::open(&path)?), path })
+    }
+
+    /// Opens one to do what stands in it. A folder that others may write is refused unless they are
+    /// trusted.
+    pub fn open_trusted(path: &Path, trust: Trust) -> Result<Self, Error> {
+        check(path, Caller::of_sudo(), trust)?;
+        Self::open(path)
+    }
+
+    /// The directory itself, through which everything in it is made.
+    #[must_use]
+    pub fn dir(&self) -> &Dir {
+        &self.dir
     }
 
     /// Its place.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     /// The place of something in it.
     pub fn file(&self, name: impl AsRef<Path>) -> PathBuf {
-        self.0.join(name)
+        self.path.join(name)
     }
 
     /// Where a task of a job keeps its files, relative to the folder.
@@ -79,24 +100,13 @@ impl FleetFolder {
 
     /// Makes a folder in it, with those above.
     pub fn make_dir(&self, name: &Path) -> Result<PathBuf, Error> {
-        let path = self.file(name);
-        fs::create_dir_all(&path).map_err(|cause| Error::file("create", &path, &cause))?;
-        Ok(path)
+        self.dir.make_dir(name)?;
+        Ok(self.file(name))
     }
 
     /// Replaces a file whole: a reader on another host sees the old text or the new one.
     pub fn write_text(&self, name: &Path, text: &str) -> Result<(), Error> {
-        let path = self.file(name);
-        let mut draft = path.clone().into_os_string();
-        draft.push(".draft");
-        let written = File::create(&draft).and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            file.sync_all()
-        });
-        written.and_then(|()| fs::rename(&draft, &path)).map_err(|cause| {
-            let _ = fs::remove_file(&draft);
-            Error::file("write", &path, &cause)
-        })
+        Ok(self.dir.replace(name, text.as_bytes())?)
     }
 
     /// Replaces a JSON document.
@@ -155,17 +165,19 @@ mod tests {
     fn a_fleet_never_overwrites_another() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("fleet");
-        FleetFolder::create(&path).unwrap();
-        assert!(FleetFolder::create(&path).unwrap_err().hint.unwrap().contains("--out"));
+        FleetFolder::create(&path, Trust::Checked).unwrap();
+        assert!(
+            FleetFolder::create(&path, Trust::Checked).unwrap_err().hint.unwrap().contains("--out")
+        );
         assert!(FleetFolder::open(&path).unwrap_err().what.contains("fleet.json"));
-        let odd = FleetFolder::create(&place.path().join("100%"));
+        let odd = FleetFolder::create(&place.path().join("100%"), Trust::Checked);
         assert!(odd.unwrap_err().hint.unwrap().contains('%'));
     }
 
     #[test]
     fn a_fleet_of_a_newer_format_is_refused() {
         let place = tempfile::tempdir().unwrap();
-        let folder = FleetFolder::create(place.path()).unwrap();
+        let folder = FleetFolder::create(place.path(), Trust::Checked).unwrap();
         folder.write_text(Path::new(FLEET), "{\"schema\": 9}").unwrap();
         let error = folder.read_fleet().unwrap_err();
         assert!(error.what.contains("schema 9") && error.hint.is_some(), "{error}");
@@ -174,7 +186,7 @@ mod tests {
     #[test]
     fn what_a_task_has_half_written_is_not_there_yet() {
         let place = tempfile::tempdir().unwrap();
-        let folder = FleetFolder::create(place.path()).unwrap();
+        let folder = FleetFolder::create(place.path(), Trust::Checked).unwrap();
         let at = FleetFolder::place_of(3, 17);
         assert_eq!(at, Path::new("tasks/03/job-17"));
         folder.make_dir(&at).unwrap();

@@ -12,6 +12,7 @@
 
 mod choose;
 mod collect;
+mod digest;
 mod document;
 mod error;
 mod folder;

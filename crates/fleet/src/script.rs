@@ -2,14 +2,34 @@
 
 use crate::document::Fleet;
 
-/// The script for these tasks of a fleet that lives in `folder`.
-pub(crate) fn script(fleet: &Fleet, folder: &str, tasks: &[usize]) -> String {
+/// What the tasks carry out, and the hashes by which they know it again.
+pub(crate) struct Code {
+    /// The fleet's folder.
+    pub(crate) folder: String,
+    /// Of what is in there (`digest.rs`).
+    pub(crate) digest: String,
+    /// Of the program, where the host that submits has it.
+    pub(crate) program: Option<String>,
+}
+
+/// The script for these tasks of a fleet.
+pub(crate) fn script(fleet: &Fleet, code: &Code, tasks: &[usize]) -> String {
+    let folder = &code.folder;
     let array: Vec<String> = tasks.iter().map(usize::to_string).collect();
     let partition = fleet
         .partition
         .as_ref()
         .map(|name| format!("#SBATCH --partition={name}\n"))
         .unwrap_or_default();
+    let compared = code.program.as_ref().map_or_else(String::new, |hash| {
+        format!(
+            "if ! echo \"{hash}  $program\" | sha256sum --check --status; then\n    \
+                 echo \"$program on $(uname -n) is not the program that was submitted\" >&2\n    \
+                 exit 4\n\
+             fi\n"
+        )
+    });
+    let trust = if fleet.trust_folder { " --trust-folder" } else { "" };
     format!(
         "#!/bin/sh\n\
          # Written by `assay fleet run`: each task of this array runs the study {study} on one host.\n\
@@ -37,8 +57,11 @@ pub(crate) fn script(fleet: &Fleet, folder: &str, tasks: &[usize]) -> String {
              echo \"$(uname -n) has no program $program (assay fleet run --program PATH)\" >&2\n    \
              exit 4\n\
          fi\n\
-         exec \"$program\" fleet task \"$fleet\" \"$SLURM_ARRAY_TASK_ID\" --job \"$SLURM_ARRAY_JOB_ID\"\n",
+         {compared}\
+         exec \"$program\" fleet task \"$fleet\" \"$SLURM_ARRAY_TASK_ID\" --job \
+         \"$SLURM_ARRAY_JOB_ID\" --digest {digest}{trust}\n",
         study = fleet.study,
+        digest = code.digest,
         array = array.join(","),
         limit = fleet.time_limit_min,
         ahead = fleet.signal_ahead_s,
@@ -66,6 +89,7 @@ mod tests {
             title: String::new(),
             question: None,
             arguments: vec!["io-weight".to_owned()],
+            trust_folder: false,
             command: Vec::new(),
             started_at: String::new(),
             slurm: String::new(),
@@ -78,9 +102,13 @@ mod tests {
         }
     }
 
+    fn code(folder: &str) -> Code {
+        Code { folder: folder.to_owned(), digest: "d1g3st".to_owned(), program: None }
+    }
+
     #[test]
     fn the_script_says_all_that_slurm_must_know() {
-        let text = script(&fleet(), "/shared/a b", &[0, 2]);
+        let text = script(&fleet(), &code("/shared/a b"), &[0, 2]);
         for line in [
             "#SBATCH --array=0,2",
             "#SBATCH --exclusive",
@@ -101,7 +129,7 @@ mod tests {
     fn the_shell_takes_it_and_says_which_program_a_host_lacks() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("job.sh");
-        std::fs::write(&path, script(&fleet(), "/shared", &[0])).unwrap();
+        std::fs::write(&path, script(&fleet(), &code("/shared"), &[0])).unwrap();
         let output = std::process::Command::new("sh").arg(&path).output().unwrap();
         assert_eq!(output.status.code(), Some(4));
         let said = String::from_utf8(output.stderr).unwrap();

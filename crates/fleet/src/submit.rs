@@ -4,10 +4,11 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
+use crate::digest::{digest, of_program};
 use crate::document::{Fleet, Submission};
 use crate::error::Error;
 use crate::folder::FleetFolder;
-use crate::script::script;
+use crate::script::{Code, script};
 use crate::slurm::Slurm;
 
 /// Submits these tasks as one array and writes that down; the number of the job.
@@ -22,7 +23,12 @@ pub fn submit(
     slurm: &Slurm,
 ) -> Result<u64, Error> {
     let name = format!("job-{}.sh", fleet.submissions.len() + 1);
-    let text = script(fleet, &folder.path().display().to_string(), tasks);
+    let code = Code {
+        folder: folder.path().display().to_string(),
+        digest: digest(folder, fleet)?,
+        program: of_program(Path::new(&fleet.program)),
+    };
+    let text = script(fleet, &code, tasks);
     folder.write_text(Path::new(&name), &text)?;
     let job = slurm.submit_held(&folder.file(&name))?;
     fleet.submissions.push(Submission { job, tasks: tasks.to_vec(), at: now(), script: name });

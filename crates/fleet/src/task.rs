@@ -2,15 +2,17 @@
 
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
+use assay_files::Dir;
 use assay_host::{restore_all, state_dir, unfinished};
 use assay_kernel::child::End;
 use assay_kernel::{Root, signal};
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::digest::digest;
 use crate::document::{Fleet, Phase, SCHEMA, TaskRecord};
 use crate::error::Error;
 use crate::folder::FleetFolder;
@@ -53,9 +55,18 @@ struct Errand<'f> {
 /// Carries out one task of a fleet on this host: waits for its turn, takes back what a killed run
 /// has left here, runs the study, and writes down how that ended. SIGTERM, as Slurm sends it ahead
 /// of its limit, is passed on to the run, which stops and puts the host back.
-pub fn carry_out(folder: &FleetFolder, task: usize, job: u64) -> Result<TaskEnd, Error> {
+///
+/// `wanted` is the hash of what was submitted; where the folder says something else by now, nothing
+/// is started.
+pub fn carry_out(
+    folder: &FleetFolder,
+    task: usize,
+    job: u64,
+    wanted: &str,
+) -> Result<TaskEnd, Error> {
     signal::note_interruptions();
     let fleet = folder.read_fleet()?;
+    refuse_changed(folder, &fleet, wanted)?;
     if task >= fleet.tasks.len() {
         return Err(Error::new(format!(
             "the fleet has {} tasks and no task {task}",
@@ -95,6 +106,22 @@ pub fn carry_out(folder: &FleetFolder, task: usize, job: u64) -> Result<TaskEnd,
     Ok(end)
 }
 
+/// What the folder holds is run by root: it must be what was submitted.
+fn refuse_changed(folder: &FleetFolder, fleet: &Fleet, wanted: &str) -> Result<(), Error> {
+    let found = digest(folder, fleet)?;
+    if found == wanted {
+        return Ok(());
+    }
+    let what = format!(
+        "{} is not what was submitted (SHA-256 {found}, the job script says {wanted})",
+        folder.path().display()
+    );
+    Err(Error::new(what).hint(
+        "somebody has changed the study or the words of fleet.json since; look who, and submit \
+         again with `assay fleet resume`",
+    ))
+}
+
 impl Errand<'_> {
     fn write(&self) -> Result<(), Error> {
         self.folder.write_json(&self.place.join("task.json"), &self.record)
@@ -132,7 +159,7 @@ impl Errand<'_> {
     /// Runs the study to its end.
     fn run(&self) -> Result<ExitStatus, Error> {
         let own = &self.fleet.tasks[self.task];
-        let place = self.folder.file(&self.place);
+        let place = self.folder.dir().dir(&self.place)?;
         let program = std::env::current_exe()
             .map_err(|cause| Error::new(format!("cannot find the program itself: {cause}")))?;
         let mut command = Command::new(program);
@@ -141,11 +168,14 @@ impl Errand<'_> {
         if let Some(slice) = &own.slice {
             command.arg("--slice").arg(slice);
         }
-        command.arg("--out").arg(place.join("run"));
+        command.arg("--out").arg(self.folder.file(&self.place).join("run"));
+        if self.fleet.trust_folder {
+            command.arg("--trust-folder");
+        }
         let child = command
             .stdin(Stdio::null())
-            .stdout(create(&place.join("stdout.txt"))?)
-            .stderr(create(&place.join("stderr.txt"))?)
+            .stdout(create(&place, "stdout.txt")?)
+            .stderr(create(&place, "stderr.txt")?)
             .spawn()
             .map_err(|cause| Error::new(format!("cannot start assay run: {cause}")))?;
         wait(child)
@@ -217,6 +247,86 @@ fn restore() -> Result<(Vec<String>, bool), Error> {
     Ok((taken_back, report.is_complete()))
 }
 
-fn create(path: &Path) -> Result<File, Error> {
-    File::create(path).map_err(|cause| Error::file("create", path, &cause))
+/// A task that Slurm starts again writes anew.
+fn create(folder: &Dir, name: &str) -> Result<File, Error> {
+    folder.remove_file(name)?;
+    Ok(folder.create(name)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use assay_files::Trust;
+
+    use super::*;
+    use crate::document::Task;
+
+    fn fleet() -> Fleet {
+        Fleet {
+            schema: SCHEMA,
+            assay: String::new(),
+            program: String::new(),
+            study: "study".to_owned(),
+            title: String::new(),
+            question: None,
+            arguments: vec!["study/study.toml".to_owned()],
+            trust_folder: false,
+            command: Vec::new(),
+            started_at: String::new(),
+            slurm: String::new(),
+            partition: None,
+            time_limit_min: 1,
+            signal_ahead_s: 60,
+            tasks: vec![Task {
+                node: "n".to_owned(),
+                host_name: "h".to_owned(),
+                seed: 1,
+                slice: None,
+            }],
+            left_out: Vec::new(),
+            submissions: Vec::new(),
+        }
+    }
+
+    /// Whoever may write in the folder of a fleet would be root on every host.
+    #[test]
+    fn a_task_starts_nothing_when_what_was_submitted_has_changed() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = FleetFolder::create(&place.path().join("fleet"), Trust::Checked).unwrap();
+        folder.make_dir(Path::new("study")).unwrap();
+        let study = Path::new("study/study.toml");
+        folder.write_text(study, "as submitted").unwrap();
+        let fleet = fleet();
+        folder.write_fleet(&fleet).unwrap();
+        let submitted = digest(&folder, &fleet).unwrap();
+        assert_eq!(refuse_changed(&folder, &folder.read_fleet().unwrap(), &submitted), Ok(()));
+
+        let refused = || {
+            let error = carry_out(&folder, 0, 7, &submitted).unwrap_err();
+            assert!(error.what.contains("is not what was submitted"), "{error}");
+            assert!(!folder.file("tasks/00").exists(), "nothing was begun");
+        };
+        let more = ["--disk", "block:/dev/sdb"].map(str::to_owned);
+        let changed = [
+            Fleet { arguments: [&fleet.arguments[..], &more].concat(), ..fleet.clone() },
+            Fleet { trust_folder: true, ..fleet.clone() },
+            Fleet { tasks: vec![Task { seed: 2, ..fleet.tasks[0].clone() }], ..fleet.clone() },
+        ];
+        for changed in changed {
+            folder.write_fleet(&changed).unwrap();
+            refused();
+        }
+        folder.write_fleet(&fleet).unwrap();
+        folder.write_text(study, "as an attacker has it").unwrap();
+        refused();
+        folder.write_text(study, "as submitted").unwrap();
+        folder.write_text(Path::new("study/beside.toml"), "one more").unwrap();
+        refused();
+        // A link would be read from elsewhere, at another time with other words.
+        folder.dir().remove_file("study/beside.toml").unwrap();
+        folder.dir().remove_file(study).unwrap();
+        std::os::unix::fs::symlink("/etc/hostname", folder.file(study)).unwrap();
+        assert!(carry_out(&folder, 0, 7, &submitted).is_err());
+    }
 }

@@ -6,10 +6,10 @@
 //! wait for each other.
 
 use std::fs::File;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use assay_files::Dir;
 use assay_host::unfinished;
 use assay_kernel::{file_lock, signal};
 
@@ -22,21 +22,16 @@ pub(crate) struct Turn {
     _lock: File,
 }
 
+/// The file whose lock says whose turn it is.
+const LOCK: &str = "fleet.lock";
+
 /// How often to look whether the host is free.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Waits for this task's turn. `None` when it was asked to stop meanwhile.
 pub(crate) fn take(state_dir: &Path) -> Result<Option<Turn>, Error> {
-    let path = state_dir.join("fleet.lock");
-    let failed = |cause: &std::io::Error| Error::file("open", &path, cause);
-    std::fs::create_dir_all(state_dir).map_err(|cause| failed(&cause))?;
-    // Not for others to read: who may read a file may keep its lock from others.
-    let lock = File::options()
-        .create(true)
-        .append(true)
-        .mode(0o600)
-        .open(&path)
-        .map_err(|cause| failed(&cause))?;
+    let path = state_dir.join(LOCK);
+    let lock = Dir::make_private(state_dir)?.append(LOCK)?;
     while !(file_lock::try_lock(&lock, &path)? && is_free(state_dir)?) {
         if signal::interrupted_by().is_some() {
             return Ok(None);

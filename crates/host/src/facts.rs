@@ -15,6 +15,7 @@ mod tools;
 
 pub use knobs::{kernel, knobs};
 pub(crate) use null_blk::NULLB;
+pub use system::machine;
 pub use tools::look_for;
 
 use assay_facts::{Disk, HostFacts, Node};
@@ -29,6 +30,7 @@ pub fn gather(root: &Root) -> Result<HostFacts, Error> {
     let disks = disks::disks(root);
     Ok(HostFacts {
         host_name: system::host_name(root),
+        machine: machine(root),
         kernel: system::release(root),
         architecture: system::architecture(root),
         distribution: system::distribution(root),

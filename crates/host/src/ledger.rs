@@ -1,8 +1,10 @@
 //! The ledger: every change of the host is written down, with the value found, before it is
 //! made, so that it can be taken back even after SIGKILL at any instant (docs/safety.md).
 
+mod allowed;
 mod change;
 mod controllers;
+mod disk;
 mod freezer;
 mod group;
 mod instant;
@@ -20,9 +22,11 @@ mod v1_mount;
 
 use std::path::{Path, PathBuf};
 
+use assay_files::{Dir, Identity, Trust};
 use assay_kernel::{Error, Root, process};
 
 pub use change::{Area, Change};
+pub use disk::DiskIdentity;
 pub use group::{is_frozen, why_it_lives};
 pub use line::Damaged;
 pub use loop_device::LoopDevice;
@@ -46,6 +50,8 @@ pub struct Ledger {
 struct Entry {
     number: u32,
     change: Change,
+    /// Which directory or file it made, where that is known.
+    made: Option<Identity>,
     /// The boot in which it was made; `None` for this one.
     boot: Option<String>,
     restored: Option<Result<(), Error>>,
@@ -102,7 +108,7 @@ impl Ledger {
     /// for what the host's owner had set.
     pub fn begin(state_dir: &Path, run_id: &str) -> Result<Self, Error> {
         let directory = unfinished::directory(state_dir);
-        make_directories(&directory)?;
+        make_directories(state_dir)?;
         let path = directory.join(format!("{}.jsonl", checked_name(run_id)?));
         // Until the ledger has its name and its lock, no other run may look for it.
         let _gate = lock::Gate::close(&directory)?;
@@ -154,7 +160,7 @@ impl Ledger {
 
     /// Takes back the changes made since `mark`.
     pub fn restore_to(&mut self, root: &Root, mark: Mark) -> Vec<Error> {
-        self.take_back(mark, |entry| undo::undo(root, &entry.change))
+        self.take_back(mark, |entry| undo::undo(root, &entry.change, entry.made))
     }
 
     /// What fails is tried once more at the end: it may have hung on something that has gone
@@ -224,10 +230,20 @@ impl Ledger {
         self.entries.extend(numbered.into_iter().map(|(number, change)| Entry {
             number,
             change,
+            made: None,
             boot: None,
             restored: None,
         }));
         instant()?;
+        Ok(())
+    }
+
+    /// Writes down which directory or file the last change has made; on the disk before anything
+    /// is put into it.
+    fn note_made(&mut self, identity: Identity) -> Result<(), Error> {
+        let Some(entry) = self.entries.last_mut() else { return Ok(()) };
+        self.journal.made(entry.number, identity)?;
+        entry.made = Some(identity);
         Ok(())
     }
 
@@ -245,6 +261,21 @@ fn boot_id(root: &Root) -> String {
     root.read_trimmed("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
+/// What stands in a ledger is done by root: nobody else may have written it. Nobody is trusted here
+/// who may be trusted with a run folder.
+fn check_owner(state_dir: &Path) -> Result<(), Error> {
+    let checked = assay_files::check(&unfinished::directory(state_dir), None, Trust::Checked);
+    checked.map(|_| ()).map_err(|error| {
+        let hint = format!(
+            "{}: what a ledger says is done by root, so that it must be root's alone: name another \
+             directory with ASSAY_STATE, or look into this one and make it yours (`chown`, `chmod \
+             go-w`)",
+            error.cause
+        );
+        Error::unexpected("trust", state_dir, hint)
+    })
+}
+
 fn checked_name(run_id: &str) -> Result<&str, Error> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:+".contains(c);
     if run_id.is_empty() || run_id.starts_with('.') || !run_id.chars().all(plain) {
@@ -254,11 +285,20 @@ fn checked_name(run_id: &str) -> Result<&str, Error> {
     Ok(run_id)
 }
 
-fn make_directories(path: &Path) -> Result<(), Error> {
-    std::fs::create_dir_all(path).map_err(|cause| {
-        Error::new("mkdir", path, &cause)
+/// Makes the directory of ledgers, for its owner alone.
+fn make_directories(state_dir: &Path) -> Result<(), Error> {
+    check_owner(state_dir)?;
+    let path = &unfinished::directory(state_dir);
+    let made = Dir::make_private(state_dir).and_then(|state| {
+        let name = path.strip_prefix(state_dir).unwrap_or(path);
+        state.make_dir(name)?.keep_to_owner()
+    });
+    made.map_err(|error| {
+        Error::from(error)
             .with_hint("set ASSAY_STATE to a directory that can be written and survives a reboot")
     })?;
+    // Whoever was quicker has made it theirs.
+    check_owner(state_dir)?;
     // The new directories themselves must be on the disk before a ledger in them counts.
     for directory in path.ancestors().take(3).filter(|directory| directory.is_dir()) {
         journal::sync_directory(directory)?;
@@ -274,6 +314,8 @@ mod damage_tests;
 mod fake;
 #[cfg(test)]
 mod fuse;
+#[cfg(test)]
+mod hostile_tests;
 #[cfg(test)]
 mod model;
 #[cfg(test)]

@@ -60,6 +60,14 @@ impl Error {
     }
 }
 
+impl From<assay_files::Error> for Error {
+    fn from(error: assay_files::Error) -> Self {
+        let own = Self::new(error.operation, &error.path, &error.cause);
+        let hints = [own.hint, error.hint].into_iter().flatten().collect::<Vec<_>>();
+        Self { hint: (!hints.is_empty()).then(|| hints.join("; ")), ..own }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot {} {}", self.operation, self.path.display())?;

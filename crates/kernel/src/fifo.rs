@@ -1,11 +1,10 @@
 //! Named pipes.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{ErrorKind, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FileType, Mode, mknodat};
+use assay_files::Dir;
 
 use crate::error::Error;
 
@@ -20,16 +19,9 @@ pub struct Fifo {
 impl Fifo {
     /// Makes the FIFO and opens it. It is opened for writing too, so that reading never ends
     /// just because no writer is there at the moment.
-    pub fn make(path: &Path) -> Result<Self, Error> {
-        mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
-            .map_err(|cause| Error::new("mkfifo", path, &cause.into()))?;
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_NONBLOCK)
-            .open(path)
-            .map_err(|cause| Error::new("open", path, &cause))?;
-        Ok(Self { file, path: path.to_owned(), partial: String::new() })
+    pub fn make(folder: &Path, name: &str) -> Result<Self, Error> {
+        let file = Dir::open(folder)?.make_fifo(name)?;
+        Ok(Self { file, path: folder.join(name), partial: String::new() })
     }
 
     /// Whole lines that have come since the last call.
@@ -60,9 +52,9 @@ mod tests {
     fn only_whole_lines_are_handed_out() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("gate");
-        let mut fifo = Fifo::make(&path).unwrap();
+        let mut fifo = Fifo::make(place.path(), "gate").unwrap();
         assert!(fifo.lines().unwrap().is_empty());
-        let mut writer = OpenOptions::new().write(true).open(&path).unwrap();
+        let mut writer = File::options().write(true).open(&path).unwrap();
         writer.write_all(b"12\n34").unwrap();
         assert_eq!(fifo.lines().unwrap(), ["12"]);
         writer.write_all(b"5\n").unwrap();

@@ -1,8 +1,9 @@
 //! Where the lab keeps kernels, and the files of guests while they run.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use assay_files::Dir;
 use assay_kernel::filesystem;
 
 use crate::error::Error;
@@ -37,7 +38,7 @@ impl Cache {
     /// Makes a folder in it, with those above, and says where it is.
     pub(crate) fn folder(&self, name: &str) -> Result<PathBuf, Error> {
         let path = self.0.join(name);
-        fs::create_dir_all(&path).map_err(|cause| Error::file("make", &path, &cause))?;
+        Dir::make_all(&path)?;
         let path = path.canonicalize().map_err(|cause| Error::file("find", &path, &cause))?;
         if is_plain(&path) {
             return Ok(path);
@@ -48,12 +49,8 @@ impl Cache {
 
     /// Waits until no other lab works on the cache's kernels, and keeps them out meanwhile.
     pub(crate) fn lock(&self) -> Result<File, Error> {
-        let path = self.folder("kernels")?.join("lock");
-        let file = File::options()
-            .create(true)
-            .append(true)
-            .open(&path)
-            .map_err(|cause| Error::file("open", &path, &cause))?;
+        let kernels = self.folder("kernels")?;
+        let (file, path) = (Dir::open(&kernels)?.append("lock")?, kernels.join("lock"));
         filesystem::lock(&file, &path)?;
         Ok(file)
     }

@@ -57,6 +57,13 @@ impl From<assay_kernel::Error> for Error {
     }
 }
 
+impl From<assay_files::Error> for Error {
+    fn from(error: assay_files::Error) -> Self {
+        let own = Self::file(error.operation, &error.path, &error.cause);
+        Self { hint: error.hint.or(own.hint.clone()), ..own }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)?;

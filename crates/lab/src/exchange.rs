@@ -1,9 +1,12 @@
 //! The folder of one guest on the host: what is shared with it, its disks and its console.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use assay_files::Dir;
 use assay_kernel::filesystem;
 use assay_units::Bytes;
 
@@ -14,11 +17,20 @@ use crate::error::Error;
 #[derive(Debug)]
 pub(crate) struct Exchange {
     folder: PathBuf,
+    dir: Dir,
+    /// The part of it that the guest may write to: nothing in there is trusted.
+    share: Dir,
     /// Says to others that the guest lives; the lock ends with this process.
     _alive: File,
 }
 
+/// The file whose lock says that the guest lives.
+const ALIVE: &str = "alive";
+
 static NEXT: AtomicU32 = AtomicU32::new(1);
+
+/// Bytes of an answer that are read; the guest decides how long it is.
+const MOST_SAID: u64 = 1 << 20;
 
 /// Consoles of failed guests that are kept; older ones go.
 const KEPT: usize = 20;
@@ -29,13 +41,12 @@ impl Exchange {
         let guests = cache.folder("guests")?;
         sweep(&guests);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let folder = guests.join(format!("{}-{number}", std::process::id()));
-        let share = folder.join("share");
-        fs::create_dir_all(&share).map_err(|cause| Error::file("make", &share, &cause))?;
-        let lock = folder.join("alive");
-        let alive = File::create(&lock).map_err(|cause| Error::file("create", &lock, &cause))?;
-        filesystem::try_lock(&alive, &lock)?;
-        Ok(Self { folder, _alive: alive })
+        let dir = Dir::open(&guests)?.make_dir(format!("{}-{number}", std::process::id()))?;
+        let folder = dir.path().to_owned();
+        let share = dir.make_dir("share")?;
+        let alive = dir.create(ALIVE)?;
+        filesystem::try_lock(&alive, &folder.join(ALIVE))?;
+        Ok(Self { folder, dir, share, _alive: alive })
     }
 
     /// The folder that the guest sees as /run/assay/lab and may write to.
@@ -50,14 +61,20 @@ impl Exchange {
 
     /// Puts a file into the shared folder.
     pub(crate) fn put(&self, name: &str, text: &str) -> Result<(), Error> {
-        let path = self.share().join(name);
-        fs::write(&path, text).map_err(|cause| Error::file("write", &path, &cause))
+        Ok(self.share.replace(name, text.as_bytes())?)
+    }
+
+    /// Lets the guest start a file that was put there.
+    pub(crate) fn make_executable(&self, name: &str) -> Result<(), Error> {
+        let changed = self.share.read(name)?.set_permissions(Permissions::from_mode(0o755));
+        changed.map_err(|cause| Error::file("change", &self.share().join(name), &cause))
     }
 
     /// What the guest has put there, without white space at its ends; `None` where there is
     /// nothing.
     pub(crate) fn said(&self, name: &str) -> Option<String> {
-        let text = fs::read(self.share().join(name)).ok()?;
+        let mut text = Vec::new();
+        self.share.read(name).ok()?.take(MOST_SAID).read_to_end(&mut text).ok()?;
         Some(String::from_utf8_lossy(&text).trim().to_owned())
     }
 
@@ -74,8 +91,9 @@ impl Exchange {
                 .hint("ask for a smaller disk, or name another folder with ASSAY_LAB_CACHE"));
         }
         let path = self.folder.join(name);
-        File::create(&path)
-            .and_then(|file| file.set_len(size.get()))
+        self.dir
+            .create(name)?
+            .set_len(size.get())
             .map_err(|cause| Error::file("make", &path, &cause))?;
         Ok(path)
     }
@@ -90,25 +108,30 @@ impl Exchange {
         let name = self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let kept = consoles.join(format!("{name}.log"));
         // Where it cannot be moved it is copied away from nowhere: the log stays with the folder.
-        let moved = fs::create_dir_all(&consoles).and_then(|()| fs::rename(&log, &kept));
+        let moved = self.folder.ancestors().nth(2).map(|cache| {
+            let cache = Dir::open(cache)?;
+            cache.make_dir("consoles")?;
+            let inside = |path: &Path| path.strip_prefix(cache.path()).unwrap_or(path).to_owned();
+            cache.rename(inside(&log), inside(&kept))
+        });
         thin(&consoles);
-        if moved.is_ok() { kept } else { log }
+        if matches!(moved, Some(Ok(()))) { kept } else { log }
     }
 }
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
+        remove(&self.folder);
     }
 }
 
 /// Removes folders whose lock nobody holds.
 fn sweep(guests: &Path) {
     for folder in entries(guests) {
-        let lock = folder.join("alive");
+        let lock = folder.join(ALIVE);
         let Ok(file) = File::open(&lock) else { continue };
         if filesystem::try_lock(&file, &lock) == Ok(true) {
-            let _ = fs::remove_dir_all(&folder);
+            remove(&folder);
         }
     }
 }
@@ -119,8 +142,15 @@ fn thin(consoles: &Path) {
     logs.sort_by_key(|log| log.metadata().and_then(|found| found.modified()).ok());
     let spare = logs.len().saturating_sub(KEPT);
     for log in &logs[..spare] {
-        let _ = fs::remove_file(log);
+        remove(log);
     }
+}
+
+/// Removes a folder of the cache, or a file. What stays is swept away another time.
+fn remove(path: &Path) {
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return };
+    let Ok(above) = Dir::open(above) else { return };
+    let _ = if path.is_dir() { above.remove_tree(name) } else { above.remove_file(name) };
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {

@@ -1,6 +1,5 @@
 //! A guest from its start to its end.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -137,7 +136,7 @@ pub fn shell(
     exchange.put("init", script::INIT)?;
     exchange.put("settings", &script::settings(spec, errand, &guest.text()))?;
     exchange.put("shell", SHELL)?;
-    make_executable(&exchange.share().join("shell"))?;
+    exchange.make_executable("shell")?;
     watcher.remark(&format!("booting {}; `exit` ends it", guest.line()));
     let arguments = prepared.machine(&exchange, &disks, prepared.runs, true).arguments();
     let status =
@@ -151,12 +150,6 @@ pub fn shell(
 /// What virtme starts as the user's shell: the lab's init step, then a shell that can be used.
 const SHELL: &str = "#!/bin/bash\ninteractive=yes\n. /run/assay/lab/init\n\
                      [ -f /run/assay/lab/notes ] && cat /run/assay/lab/notes\nexec bash -i\n";
-
-fn make_executable(path: &Path) -> Result<(), Error> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
-        .map_err(|cause| Error::file("change", path, &cause))
-}
 
 /// Everything that is known before a guest's folder is made.
 struct Prepared<'p> {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use assay_files::Dir;
 use assay_kernel::filesystem;
 use assay_units::Bytes;
 
@@ -109,10 +110,11 @@ impl Kernel {
             "fetching Debian's kernel {release} into {} (about 100 MB, once)",
             kernels.display()
         ));
-        let draft = kernels.join(format!(".draft-{release}"));
-        let made = Self::unpack(release, &draft, &kernels.join(release));
+        let draft = format!(".draft-{release}");
+        let dir = Dir::open(&kernels)?;
+        let made = Self::unpack(release, &dir, &draft);
         // Whatever happened, a draft is of no use to anyone.
-        let _ = fs::remove_dir_all(&draft);
+        let _ = dir.remove_tree(&draft);
         made?;
         tell(&format!("kernel {release} is in the cache"));
         of_folder(&kernels.join(release)).ok_or_else(|| {
@@ -121,19 +123,13 @@ impl Kernel {
     }
 
     /// Unpacks beside the final place and moves, so that what is found there is complete.
-    fn unpack(release: &str, draft: &Path, place: &Path) -> Result<(), Error> {
-        let wrong =
-            |verb: &str, path: &Path, cause: &std::io::Error| Error::file(verb, path, cause);
-        if draft.exists() {
-            fs::remove_dir_all(draft).map_err(|cause| wrong("remove", draft, &cause))?;
-        }
-        let tree = draft.join("tree");
-        fs::create_dir_all(&tree).map_err(|cause| wrong("make", &tree, &cause))?;
-        package::fetch(release, draft, &tree)?;
-        if place.exists() {
-            fs::remove_dir_all(place).map_err(|cause| wrong("remove", place, &cause))?;
-        }
-        fs::rename(&tree, place).map_err(|cause| wrong("make", place, &cause))
+    fn unpack(release: &str, kernels: &Dir, draft: &str) -> Result<(), Error> {
+        kernels.remove_tree(draft)?;
+        let folder = kernels.make_dir(draft)?;
+        let tree = folder.make_dir("tree")?;
+        package::fetch(release, folder.path(), tree.path())?;
+        kernels.remove_tree(release)?;
+        Ok(kernels.rename(Path::new(draft).join("tree"), release)?)
     }
 
     /// A kernel image by its path: `vmlinuz-RELEASE` in a `boot` folder with `lib/modules` beside

@@ -44,6 +44,13 @@ impl Error {
     }
 }
 
+impl From<assay_files::Error> for Error {
+    fn from(error: assay_files::Error) -> Self {
+        let own = Self::io(error.operation, &error.path, &error.cause);
+        Self { hint: error.hint.or(own.hint), ..own }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot {} {}: {}", self.operation, self.path.display(), self.cause)?;

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use assay_files::Dir;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -34,11 +35,7 @@ impl EventLog {
     /// Opens the log of a run folder.
     pub fn create(folder: &Path) -> Result<Self, Error> {
         let path = folder.join("events.jsonl");
-        let file = File::options()
-            .create(true)
-            .append(true)
-            .open(&path)
-            .map_err(|cause| Error::io("create", &path, &cause))?;
+        let file = Dir::open(folder)?.append("events.jsonl")?;
         Ok(Self { file, path })
     }
 

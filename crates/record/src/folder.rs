@@ -1,9 +1,10 @@
 //! The run folder on disk.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use assay_files::{Caller, Dir, Trust, check};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -11,21 +12,34 @@ use crate::error::Error;
 use crate::manifest::Manifest;
 use crate::schema;
 
-/// A run folder that is being written or read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunFolder(PathBuf);
+/// A run folder that is being written or read. What is written goes into the directory that was
+/// opened first, whatever its name stands for meanwhile.
+#[derive(Debug, Clone)]
+pub struct RunFolder {
+    path: PathBuf,
+    dir: Arc<Dir>,
+}
+
+/// The document without which a folder is no run.
+const MANIFEST: &str = "manifest.json";
 
 impl RunFolder {
     /// Makes a new run folder. An existing folder is taken only when it is empty: a run never
-    /// overwrites another.
-    pub fn create(path: &Path) -> Result<Self, Error> {
+    /// overwrites another. A folder that others may change is refused unless they are trusted:
+    /// what root starts and writes in there would be theirs to exchange. Under sudo it belongs to
+    /// the user who called.
+    pub fn create(path: &Path, trust: Trust) -> Result<Self, Error> {
         let io = |cause: &std::io::Error| Error::io("create", path, cause);
-        fs::create_dir_all(path).map_err(|cause| io(&cause))?;
+        let caller = Caller::of_sudo();
+        let whole = check(path, caller, trust)?;
+        let dir = Dir::make_all_owned(&whole, caller.map(|caller| (caller.uid, caller.gid)))?;
+        // Somebody may have been quicker where everybody may make folders.
+        check(&whole, caller, trust)?;
         if fs::read_dir(path).map_err(|cause| io(&cause))?.next().is_some() {
             return Err(Error::new("create", path, &"the folder is not empty")
                 .with_hint("choose a new folder with --out; a run never overwrites another"));
         }
-        let folder = Self(fs::canonicalize(path).map_err(|cause| io(&cause))?);
+        let folder = Self { path: whole, dir: Arc::new(dir) };
         for part in ["samples", "logs"] {
             folder.make_dir(Path::new(part))?;
         }
@@ -34,34 +48,41 @@ impl RunFolder {
 
     /// Opens an existing run folder.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        if !path.join("manifest.json").is_file() {
-            return Err(Error::new("open", path, &"it holds no manifest.json")
-                .with_hint("name the folder of a run, such as runs/<time>-<study>"));
-        }
-        Ok(Self(path.to_owned()))
+        let no_run = || {
+            Error::new("open", path, &"it holds no manifest.json")
+                .with_hint("name the folder of a run, such as runs/<time>-<study>")
+        };
+        // Of the directory that is open from here on, so that nobody can exchange it afterwards.
+        let dir = Dir::open(path).ok().filter(|dir| dir.has_file(MANIFEST)).ok_or_else(no_run)?;
+        Ok(Self { path: path.to_owned(), dir: Arc::new(dir) })
     }
 
     /// Its place.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     /// The place of a file in it.
     pub fn file(&self, name: impl AsRef<Path>) -> PathBuf {
-        self.0.join(name)
+        self.path.join(name)
+    }
+
+    /// The directory itself, through which everything in it is made.
+    #[must_use]
+    pub fn dir(&self) -> &Dir {
+        &self.dir
     }
 
     /// Makes a folder in it, with those above.
     pub fn make_dir(&self, name: &Path) -> Result<PathBuf, Error> {
-        let path = self.file(name);
-        fs::create_dir_all(&path).map_err(|cause| Error::io("create", &path, &cause))?;
-        Ok(path)
+        self.dir.make_dir(name)?;
+        Ok(self.file(name))
     }
 
     /// Replaces `manifest.json`.
     pub fn write_manifest(&self, manifest: &Manifest) -> Result<(), Error> {
-        self.write_json("manifest.json", manifest)
+        self.write_json(MANIFEST, manifest)
     }
 
     /// Reads `manifest.json`.
@@ -94,18 +115,7 @@ impl RunFolder {
     /// Replaces a file whole: readers see the old text or the new one, never a part, and after a
     /// crash one of the two is there.
     pub fn write_text(&self, name: &str, text: &str) -> Result<(), Error> {
-        let path = self.file(name);
-        let draft = self.file(format!("{name}.draft"));
-        let written = File::create(&draft).and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            file.sync_all()
-        });
-        let replaced = written.and_then(|()| fs::rename(&draft, &path));
-        replaced.and_then(|()| File::open(&self.0)?.sync_all()).map_err(|cause| {
-            // What could be written of the draft would only fill a full disk further.
-            let _ = fs::remove_file(&draft);
-            Error::io("write", &path, &cause)
-        })
+        Ok(self.dir.replace(name, text.as_bytes())?)
     }
 }
 
@@ -116,9 +126,9 @@ mod tests {
     #[test]
     fn a_run_never_overwrites_another() {
         let place = tempfile::tempdir().unwrap();
-        let folder = RunFolder::create(&place.path().join("run")).unwrap();
+        let folder = RunFolder::create(&place.path().join("run"), Trust::Checked).unwrap();
         folder.write_text("note", "kept").unwrap();
-        let error = RunFolder::create(folder.path()).unwrap_err();
+        let error = RunFolder::create(folder.path(), Trust::Checked).unwrap_err();
         assert!(error.to_string().contains("--out"), "{error}");
         assert_eq!(fs::read_to_string(folder.file("note")).unwrap(), "kept");
     }
@@ -132,10 +142,10 @@ mod tests {
     #[test]
     fn replacing_leaves_no_draft_behind() {
         let place = tempfile::tempdir().unwrap();
-        let folder = RunFolder::create(&place.path().join("run")).unwrap();
+        let folder = RunFolder::create(&place.path().join("run"), Trust::Checked).unwrap();
         folder.write_text("note", "one").unwrap();
         folder.write_text("note", "two").unwrap();
         assert_eq!(fs::read_to_string(folder.file("note")).unwrap(), "two");
-        assert!(!folder.file("note.draft").exists());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "note, samples, logs");
     }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt32Array, new_null_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use assay_files::Dir;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::properties::WriterProperties;
@@ -39,15 +40,14 @@ struct Piece<'r> {
     path: PathBuf,
 }
 
-/// Gathers the samples of runs, each a host and its run folder, into `folder`. Memory does not grow
+/// Gathers the samples of runs, each a host and its run folder, into the directory `folder`. Memory does not grow
 /// with the number of runs. Samples that are still Arrow streams, as a killed run leaves them, are
 /// left out.
-pub fn gather(runs: &[(String, PathBuf)], folder: &Path) -> Result<Gathered, Error> {
-    fs::create_dir_all(folder).map_err(|cause| Error::io("create", folder, &cause))?;
+pub fn gather(runs: &[(String, PathBuf)], folder: &Dir) -> Result<Gathered, Error> {
     let mut gathered = Gathered::default();
     for (source, pieces) in pieces(runs)? {
-        let path = folder.join(format!("{source}.parquet"));
-        let rows = gather_source(&pieces, &path, &mut gathered.left_out)?;
+        let name = format!("{source}.parquet");
+        let rows = gather_source(&pieces, folder, &name, &mut gathered.left_out)?;
         gathered.rows.insert(source, rows);
     }
     Ok(gathered)
@@ -87,17 +87,18 @@ fn numbers(folder: &Path) -> Option<(u32, u32)> {
 
 fn gather_source(
     pieces: &[Piece<'_>],
-    path: &Path,
+    folder: &Dir,
+    name: &str,
     left_out: &mut Vec<(PathBuf, String)>,
 ) -> Result<u64, Error> {
     let (whole, counters) = readable(pieces, left_out);
     let schema = schema(&counters);
-    let draft = path.with_extension("parquet.draft");
-    let failed = |cause: &dyn std::fmt::Display| Error::new("write", path, cause);
-    let file = File::create(&draft).map_err(|cause| Error::io("create", &draft, &cause))?;
+    let path = folder.path().join(name);
+    let failed = |cause: &dyn std::fmt::Display| Error::new("write", &path, cause);
+    let draft = folder.draft(name)?;
     let properties =
         WriterProperties::builder().set_max_row_group_row_count(Some(ROW_GROUP)).build();
-    let mut writer = ArrowWriter::try_new(file, SchemaRef::clone(&schema), Some(properties))
+    let mut writer = ArrowWriter::try_new(draft, SchemaRef::clone(&schema), Some(properties))
         .map_err(|cause| failed(&cause))?;
     let mut rows = 0;
     for piece in whole {
@@ -108,10 +109,7 @@ fn gather_source(
             writer.write(&wide).map_err(|cause| failed(&cause))?;
         }
     }
-    let file = writer.into_inner().map_err(|cause| failed(&cause))?;
-    file.sync_all()
-        .and_then(|()| fs::rename(&draft, path))
-        .map_err(|cause| Error::io("write", path, &cause))?;
+    writer.into_inner().map_err(|cause| failed(&cause))?.commit()?;
     Ok(rows)
 }
 

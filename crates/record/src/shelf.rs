@@ -1,10 +1,12 @@
 //! A folder of runs: `runs/`.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
+
+use assay_files::Dir;
 
 use crate::error::Error;
 
@@ -13,7 +15,7 @@ use crate::error::Error;
 pub struct Shelf {
     path: PathBuf,
     // The lock ends with the descriptor, also when the process is killed.
-    _lock: File,
+    dir: Dir,
 }
 
 impl Shelf {
@@ -21,14 +23,13 @@ impl Shelf {
     /// lock is on the folder itself, so that no file is left behind (flock(2) works on any open
     /// file).
     pub fn lock(path: &Path) -> Result<Self, Error> {
-        let failed = |cause: &std::io::Error| Error::io("open", path, cause);
-        let folder = File::open(path).map_err(|cause| failed(&cause))?;
-        if !path.is_dir() {
+        if path.exists() && !path.is_dir() {
             return Err(Error::new("open", path, &"it is no folder")
                 .with_hint("name the folder that holds the folders of runs, such as runs/"));
         }
-        wait_for_lock(&folder, path)?;
-        Ok(Self { path: path.to_owned(), _lock: folder })
+        let dir = Dir::open(path)?;
+        wait_for_lock(&dir, path)?;
+        Ok(Self { path: path.to_owned(), dir })
     }
 
     /// Its place.
@@ -44,12 +45,7 @@ impl Shelf {
 
     /// Replaces a file beside the runs whole.
     pub fn write_text(&self, name: &str, text: &str) -> Result<(), Error> {
-        let path = self.path.join(name);
-        let draft = self.path.join(format!(".{name}.draft"));
-        fs::write(&draft, text).and_then(|()| fs::rename(&draft, &path)).map_err(|cause| {
-            let _ = fs::remove_file(&draft);
-            Error::io("write", &path, &cause)
-        })
+        Ok(self.dir.replace(name, text.as_bytes())?)
     }
 }
 
@@ -57,7 +53,7 @@ impl Shelf {
 /// written here is not worth more.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-fn wait_for_lock(folder: &File, path: &Path) -> Result<(), Error> {
+fn wait_for_lock(folder: &Dir, path: &Path) -> Result<(), Error> {
     let end = Instant::now() + PATIENCE;
     loop {
         match rustix::fs::flock(folder, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
@@ -94,6 +90,8 @@ fn is_run(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use assay_files::Trust;
+
     use super::*;
     use crate::folder::RunFolder;
 
@@ -109,9 +107,9 @@ mod tests {
     #[test]
     fn runs_are_found_by_what_is_in_them() {
         let place = tempfile::tempdir().unwrap();
-        RunFolder::create(&place.path().join("b-begun")).unwrap();
+        RunFolder::create(&place.path().join("b-begun"), Trust::Checked).unwrap();
         fs::create_dir(place.path().join("no-run")).unwrap();
-        let whole = RunFolder::create(&place.path().join("a-whole")).unwrap();
+        let whole = RunFolder::create(&place.path().join("a-whole"), Trust::Checked).unwrap();
         whole.write_text("manifest.json", "{}").unwrap();
         let shelf = Shelf::lock(place.path()).unwrap();
         let names: Vec<_> =

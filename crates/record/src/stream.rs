@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, SchemaRef};
+use assay_files::Dir;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Encoding;
@@ -33,7 +34,7 @@ impl SampleStream {
     /// Begins `<folder>/<source>.arrows`.
     pub fn create(folder: &Path, source: &str, columns: &[String]) -> Result<Self, Error> {
         let path = folder.join(format!("{source}.arrows"));
-        let file = File::create_new(&path).map_err(|cause| Error::io("create", &path, &cause))?;
+        let file = Dir::open(folder)?.create(format!("{source}.arrows"))?;
         let schema = schema(columns);
         let batches = BatchWriter::new(&schema).map_err(|cause| wrong("write", &path, &cause))?;
         let writer =
@@ -61,10 +62,11 @@ impl SampleStream {
 
 /// Turns every stream in `folder` into Parquet and removes it.
 pub fn to_parquet(folder: &Path) -> Result<(), Error> {
+    let dir = Dir::open(folder)?;
     for path in files(folder, "arrows")? {
         let table = read_stream(&path)?;
-        write_parquet(&path.with_extension("parquet"), &table)?;
-        fs::remove_file(&path).map_err(|cause| Error::io("remove", &path, &cause))?;
+        write_parquet(&dir, &format!("{}.parquet", table.source), &table)?;
+        dir.remove_file(path.file_name().unwrap_or_default())?;
     }
     Ok(())
 }
@@ -118,8 +120,7 @@ fn read_parquet(path: &Path) -> Result<Table, Error> {
 
 /// Counters and times grow slowly, so their differences are stored; a draft is renamed when
 /// whole, so that a half-written Parquet file is never taken for a whole one.
-fn write_parquet(path: &Path, table: &Table) -> Result<(), Error> {
-    let draft = path.with_extension("parquet.draft");
+fn write_parquet(folder: &Dir, name: &str, table: &Table) -> Result<(), Error> {
     let names: Vec<String> = table.columns.iter().map(|column| column.name.clone()).collect();
     let schema = schema(&names);
     let mut properties = WriterProperties::builder();
@@ -129,16 +130,14 @@ fn write_parquet(path: &Path, table: &Table) -> Result<(), Error> {
             .set_column_dictionary_enabled(column.clone(), false)
             .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
     }
-    let file = File::create(&draft).map_err(|cause| Error::io("create", &draft, &cause))?;
-    let failed = |cause: &dyn std::fmt::Display| Error::new("write", path, cause);
+    let path = folder.path().join(name);
+    let failed = |cause: &dyn std::fmt::Display| Error::new("write", &path, cause);
+    let draft = folder.draft(name)?;
     let batch = to_batch(table, SchemaRef::clone(&schema)).map_err(|cause| failed(&cause))?;
-    let mut writer = ArrowWriter::try_new(file, schema, Some(properties.build()))
+    let mut writer = ArrowWriter::try_new(draft, schema, Some(properties.build()))
         .map_err(|cause| failed(&cause))?;
     writer.write(&batch).map_err(|cause| failed(&cause))?;
-    let file = writer.into_inner().map_err(|cause| failed(&cause))?;
-    file.sync_all()
-        .and_then(|()| fs::rename(&draft, path))
-        .map_err(|cause| Error::io("write", path, &cause))
+    Ok(writer.into_inner().map_err(|cause| failed(&cause))?.commit()?)
 }
 
 fn wrong(operation: &'static str, path: &Path, cause: &ArrowError) -> Error {

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use arrow_array::{Array, StringArray, UInt32Array, UInt64Array};
+use assay_files::Dir;
 use assay_record::{Column, SampleStream, Table, gather, to_parquet};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
@@ -39,7 +40,7 @@ fn rows_of_all_hosts_stand_in_one_file_and_what_a_host_lacks_is_null() {
         ("c".to_owned(), place.path().join("nothing")),
     ];
     let out = place.path().join("out");
-    let gathered = gather(&runs, &out).unwrap();
+    let gathered = gather(&runs, &Dir::make_all(&out).unwrap()).unwrap();
     assert_eq!(gathered.rows["io"], 5);
     let file = File::open(out.join("io.parquet")).unwrap();
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
@@ -70,7 +71,7 @@ fn a_half_written_file_is_left_out_and_named() {
     let torn = runs[0].1.join("samples/trial-01-repeat-02/io.parquet");
     let bytes = fs::read(&torn).unwrap();
     fs::write(&torn, &bytes[..bytes.len() / 2]).unwrap();
-    let gathered = gather(&runs, &place.path().join("out")).unwrap();
+    let gathered = gather(&runs, &Dir::make_all(&place.path().join("out")).unwrap()).unwrap();
     assert_eq!(gathered.rows["io"], 3);
     assert_eq!(gathered.left_out.len(), 1);
     assert_eq!(gathered.left_out[0].0, torn);
@@ -91,7 +92,7 @@ fn a_thousand_runs_take_no_more_memory_than_a_few() {
     let runs: Vec<(String, PathBuf)> =
         (0..1000).map(|host| (format!("node{host}"), one.clone())).collect();
     let before = peak();
-    let gathered = gather(&runs, &place.path().join("out")).unwrap();
+    let gathered = gather(&runs, &Dir::make_all(&place.path().join("out")).unwrap()).unwrap();
     assert_eq!(gathered.rows["io"], 600_000);
     let grown = peak().saturating_sub(before);
     assert!(grown < 200 << 20, "gathering took {} MiB", grown >> 20);

@@ -1,8 +1,8 @@
 //! Tables as CSV (RFC 4180), and as JSON lines.
 
-use std::fs::{self, File};
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+
+use assay_files::{Dir, Draft};
 
 use crate::cell::{Cell, Sink};
 use crate::columns::Shape;
@@ -10,18 +10,14 @@ use crate::error::Error;
 
 /// A CSV file that takes its place when it is whole.
 pub(crate) struct Csv {
-    file: BufWriter<File>,
-    path: PathBuf,
-    draft: PathBuf,
+    file: BufWriter<Draft>,
     line: String,
 }
 
 impl Csv {
-    pub(crate) fn create(folder: &Path, shape: &Shape) -> Result<Self, Error> {
-        let path = folder.join(format!("{}.csv", shape.name));
-        let draft = folder.join(format!("{}.csv.draft", shape.name));
-        let file = File::create(&draft).map_err(|cause| Error::write(&draft, &cause))?;
-        let mut sink = Self { file: BufWriter::new(file), path, draft, line: String::new() };
+    pub(crate) fn create(folder: &Dir, shape: &Shape) -> Result<Self, Error> {
+        let file = BufWriter::new(folder.draft(format!("{}.csv", shape.name))?);
+        let mut sink = Self { file, line: String::new() };
         let names: Vec<Cell<'_>> =
             shape.columns.iter().map(|column| Cell::Text(column.name)).collect();
         sink.row(&names)?;
@@ -45,13 +41,14 @@ impl Sink for Csv {
             }
         }
         self.line.push('\n');
-        self.file.write_all(self.line.as_bytes()).map_err(|cause| Error::write(&self.draft, &cause))
+        let written = self.file.write_all(self.line.as_bytes());
+        written.map_err(|cause| Error::write(self.file.get_ref().path(), &cause))
     }
 
-    fn finish(mut self: Box<Self>) -> Result<(), Error> {
-        let failed = |cause: &std::io::Error| Error::write(&self.path, cause);
-        self.file.flush().map_err(|cause| failed(&cause))?;
-        fs::rename(&self.draft, &self.path).map_err(|cause| failed(&cause))
+    fn finish(self: Box<Self>) -> Result<(), Error> {
+        let path = self.file.get_ref().path().to_owned();
+        let whole = self.file.into_inner();
+        Ok(whole.map_err(|cause| Error::write(&path, cause.error()))?.commit()?)
     }
 }
 

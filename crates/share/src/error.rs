@@ -30,6 +30,12 @@ impl Error {
     }
 }
 
+impl From<assay_files::Error> for Error {
+    fn from(error: assay_files::Error) -> Self {
+        Self::write(&error.path, &error.cause)
+    }
+}
+
 impl From<assay_record::Error> for Error {
     fn from(error: assay_record::Error) -> Self {
         Self::Run(error)

@@ -194,7 +194,8 @@ mod tests {
     #[test]
     fn samples_are_seen_once_while_they_are_written_and_after() {
         let place = tempfile::tempdir().unwrap();
-        let run = RunFolder::create(&place.path().join("run")).unwrap();
+        let run =
+            RunFolder::create(&place.path().join("run"), assay_files::Trust::Checked).unwrap();
         let mut follower = Follower::new(run.path());
         assert!(seen(&mut follower).is_empty() && !follower.is_over());
         let repeat = run.make_dir(Path::new("samples/trial-00-repeat-00")).unwrap();

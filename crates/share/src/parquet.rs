@@ -1,13 +1,13 @@
 //! Tables as Parquet, in row groups of bounded size.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::builder::{BooleanBuilder, Float64Builder, StringBuilder, UInt64Builder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use assay_files::{Dir, Draft};
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 
@@ -23,12 +23,11 @@ const GROUP: usize = 1 << 18;
 
 /// A Parquet file that takes its place when it is whole.
 pub(crate) struct Parquet {
-    writer: ArrowWriter<File>,
+    writer: ArrowWriter<Draft>,
     schema: SchemaRef,
     columns: Vec<Builder>,
     rows: usize,
     path: PathBuf,
-    draft: PathBuf,
 }
 
 enum Builder {
@@ -39,17 +38,16 @@ enum Builder {
 }
 
 impl Parquet {
-    pub(crate) fn create(folder: &Path, shape: &Shape) -> Result<Self, Error> {
-        let path = folder.join(format!("{}.parquet", shape.name));
-        let draft = folder.join(format!("{}.parquet.draft", shape.name));
-        let file = File::create(&draft).map_err(|cause| Error::write(&draft, &cause))?;
+    pub(crate) fn create(folder: &Dir, shape: &Shape) -> Result<Self, Error> {
+        let draft = folder.draft(format!("{}.parquet", shape.name))?;
+        let path = draft.path().to_owned();
         let schema = schema(shape);
         let properties =
             WriterProperties::builder().set_max_row_group_row_count(Some(GROUP)).build();
-        let writer = ArrowWriter::try_new(file, SchemaRef::clone(&schema), Some(properties))
-            .map_err(|cause| Error::write(&draft, &cause))?;
+        let writer = ArrowWriter::try_new(draft, SchemaRef::clone(&schema), Some(properties))
+            .map_err(|cause| Error::write(&path, &cause))?;
         let columns = shape.columns.iter().map(|column| Builder::new(column.kind)).collect();
-        Ok(Self { writer, schema, columns, rows: 0, path, draft })
+        Ok(Self { writer, schema, columns, rows: 0, path })
     }
 
     fn flush(&mut self) -> Result<(), Error> {
@@ -59,8 +57,8 @@ impl Parquet {
         let columns: Vec<ArrayRef> = self.columns.iter_mut().map(Builder::take).collect();
         self.rows = 0;
         let batch = RecordBatch::try_new(SchemaRef::clone(&self.schema), columns)
-            .map_err(|cause| Error::write(&self.draft, &cause))?;
-        self.writer.write(&batch).map_err(|cause| Error::write(&self.draft, &cause))
+            .map_err(|cause| Error::write(&self.path, &cause))?;
+        self.writer.write(&batch).map_err(|cause| Error::write(&self.path, &cause))
     }
 }
 
@@ -75,11 +73,9 @@ impl Sink for Parquet {
 
     fn finish(mut self: Box<Self>) -> Result<(), Error> {
         self.flush()?;
-        let Self { writer, path, draft, .. } = *self;
-        let file = writer.into_inner().map_err(|cause| Error::write(&draft, &cause))?;
-        file.sync_all()
-            .and_then(|()| fs::rename(&draft, &path))
-            .map_err(|cause| Error::write(&path, &cause))
+        let Self { writer, path, .. } = *self;
+        let draft = writer.into_inner().map_err(|cause| Error::write(&path, &cause))?;
+        Ok(draft.commit()?)
     }
 }
 

@@ -1,11 +1,11 @@
 //! Runs into tables: one run or a thousand, one after the other, into the same files.
 
 use std::cell::RefCell;
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use assay_files::Dir;
 use assay_judge::Judgement;
 use assay_record::{Manifest, RunFolder};
 
@@ -53,10 +53,9 @@ struct Tables<'w> {
 pub fn export(
     runs: &[PathBuf],
     format: Format,
-    folder: &Path,
+    folder: &Dir,
     with_samples: bool,
 ) -> Result<Outcome, Error> {
-    fs::create_dir_all(folder).map_err(|cause| Error::write(folder, &cause))?;
     let sink = |shape: &'static Shape| -> Result<Box<dyn Sink>, Error> {
         Ok(match format {
             Format::Parquet => Box::new(Parquet::create(folder, shape)?),
@@ -77,7 +76,8 @@ pub fn export(
     };
     let shapes = [&RUNS, &TRIALS, &PROMISES, &WORKLOADS, &SAMPLES];
     let written = shapes.into_iter().filter(|shape| with_samples || shape.name != SAMPLES.name);
-    outcome.files = written.map(|shape| folder.join(format!("{}.{end}", shape.name))).collect();
+    outcome.files =
+        written.map(|shape| folder.path().join(format!("{}.{end}", shape.name))).collect();
     Ok(outcome)
 }
 

@@ -234,6 +234,9 @@ pub fn keep(run: &Path, folder: &Path) -> Result<(), String> {
     manifest["changes"] = Value::Array(Vec::new());
     manifest["host"]["host_name"] = "recorded".into();
     manifest["host"]["disks"] = Value::Array(Vec::new());
+    if let Some(host) = manifest["host"].as_object_mut() {
+        host.remove("machine");
+    }
     for controller in manifest["host"]["cgroup"]["controllers"].as_object_mut().into_iter() {
         for (_, controller) in controller.iter_mut() {
             controller["own_group"] = "/".into();

@@ -31,6 +31,7 @@ pub fn host(is_v2: bool) -> HostFacts {
     });
     HostFacts {
         host_name: "host".to_owned(),
+        machine: None,
         kernel: "6.12".to_owned(),
         architecture: "x86_64".to_owned(),
         distribution: "Debian".to_owned(),

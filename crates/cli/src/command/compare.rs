@@ -166,11 +166,8 @@ fn write_page(comparison: &RunComparison, place: &Path) -> Result<(), Code> {
         Code::Host
     })?;
     let file = if place.is_dir() { place.join("compare.html") } else { place.to_owned() };
-    std::fs::write(&file, page).map_err(|cause| {
-        talk::error(&format!(
-            "cannot write {}: {cause}\n  hint: name a file in a folder of yours with --html",
-            file.display()
-        ));
+    assay_files::replace(&file, page.as_bytes()).map_err(|cause| {
+        talk::error(&format!("{cause}\n  hint: name a file in a folder of yours with --html"));
         Code::Host
     })?;
     talk::say(&format!("page: {}", file.display()));

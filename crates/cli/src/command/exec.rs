@@ -1,6 +1,7 @@
 //! `assay exec`
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -105,7 +106,8 @@ fn show(arguments: &ExecArguments, report: &Report) {
     let json = serde_json::to_string(report);
     match (&json, &arguments.out) {
         (Ok(json), Some(path)) => {
-            if let Err(cause) = std::fs::write(path, format!("{json}\n")) {
+            let written = assay_files::output(path).map_err(std::io::Error::from);
+            if let Err(cause) = written.and_then(|mut file| writeln!(file, "{json}")) {
                 talk::error(&format!("cannot write {}: {cause}", path.display()));
             }
         }

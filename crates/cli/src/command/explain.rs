@@ -2,6 +2,7 @@
 
 mod arms;
 mod asked;
+mod foreign;
 mod rounds;
 mod target;
 
@@ -12,7 +13,7 @@ use assay_judge::{Explanation, Finding, Verdict, predict};
 use assay_plan::{Trial, take_turns};
 use clap::Args;
 
-use crate::args::duration;
+use crate::args::{TrustArguments, duration};
 use crate::command::run::{code, execute_course, facts_for, judge_finished, refuse, request};
 use crate::exit::Code;
 use crate::judged::open_run;
@@ -40,6 +41,11 @@ pub(crate) struct ExplainArguments {
     /// The folder of the interventions; `runs/<time>-<study>-explain` by default
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    trust: TrustArguments,
+    /// Start what the folder says although it comes from another host or from somebody else
+    #[arg(long = "trust")]
+    trust_run: bool,
     /// Print explain.json instead of text
     #[arg(long)]
     json: bool,
@@ -55,6 +61,9 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Code {
 
 fn carry_out(arguments: &ExplainArguments) -> Result<Code, Code> {
     let (_, recorded) = open_run(&arguments.run)?;
+    if !arguments.trust_run {
+        foreign::refuse(&arguments.run, &recorded.manifest)?;
+    }
     let judgement = assay_judge::judge(&recorded.manifest, &recorded.samples);
     let target = Target::of(&recorded.manifest, &judgement)?;
     let facts = facts_for(&target.study).map_err(|error| refuse(&error))?;
@@ -68,7 +77,7 @@ fn carry_out(arguments: &ExplainArguments) -> Result<Code, Code> {
         text: recorded.manifest.study_text.clone(),
         beside: Vec::new(),
     };
-    let out = arguments.out.clone();
+    let out = (arguments.out.clone(), arguments.trust.trust());
     let request = request(loaded, plan, facts, out, &name, recorded.manifest.seed)?;
     // What the laws say is written down before anything runs.
     let predictions = predict(&target.trial, &target.judged, &arms);

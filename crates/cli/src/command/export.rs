@@ -1,10 +1,10 @@
 //! `assay export`
 
-use std::fs::File;
 use std::io::{BufWriter, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assay_files::Dir;
 use assay_record::{Run, RunFolder, runs};
 use assay_share::{Error, Follower, Format, Live, Outcome, export, json_lines};
 use clap::{Args, ValueEnum};
@@ -84,8 +84,9 @@ fn write(arguments: &ExportArguments) -> Result<Code, Error> {
         Form::Parquet | Form::Csv => {
             let format = if arguments.to == Form::Csv { Format::Csv } else { Format::Parquet };
             let folder = match (&arguments.out, found.as_slice()) {
-                (Some(out), _) => out.clone(),
-                (None, [only]) => only.join("export"),
+                (Some(out), _) => Dir::make_all(out)?,
+                // Below the run, where nothing that a link leads to is written to.
+                (None, [only]) => RunFolder::open(only)?.dir().make_dir("export")?,
                 (None, _) => {
                     return Err(Error::DoesNotFit(
                         "several runs become one set of tables\n  hint: say in which folder, with \
@@ -160,10 +161,7 @@ fn open(out: Option<&Path>) -> Result<Box<dyn Write + Send>, Error> {
     match out {
         None => Ok(Box::new(BufWriter::new(stdout()))),
         Some(path) if path.as_os_str() == "-" => Ok(Box::new(BufWriter::new(stdout()))),
-        Some(path) => match File::create(path) {
-            Ok(file) => Ok(Box::new(BufWriter::new(file))),
-            Err(cause) => Err(Error::Write(path.display().to_string(), cause.to_string())),
-        },
+        Some(path) => Ok(Box::new(BufWriter::new(assay_files::output(path)?))),
     }
 }
 
@@ -228,12 +226,7 @@ fn metrics(run: &Path, out: Option<&Path>) -> Result<Code, Error> {
         let text = live.text(follower.run());
         match out {
             None => talk::data(&text),
-            Some(path) => {
-                let draft = path.with_extension("draft");
-                std::fs::write(&draft, &text)
-                    .and_then(|()| std::fs::rename(&draft, path))
-                    .map_err(|cause| Error::Write(path.display().to_string(), cause.to_string()))?;
-            }
+            Some(path) => assay_files::replace(path, text.as_bytes())?,
         }
         if over {
             return Ok(Code::Kept);

@@ -14,7 +14,7 @@ use assay_judge::{FleetJudgement, HostState, Verdict};
 use assay_kernel::signal;
 use clap::{Args, Subcommand};
 
-use crate::args::StudyArguments;
+use crate::args::{StudyArguments, TrustArguments};
 use crate::exit::Code;
 use crate::talk;
 use show::Lines;
@@ -68,6 +68,8 @@ pub(crate) struct FleetRunArguments {
     /// The program on the hosts; this one's path by default
     #[arg(long, value_name = "PATH", help_heading = "Fleet")]
     program: Option<PathBuf>,
+    #[command(flatten)]
+    trust: TrustArguments,
     /// Submit and leave; `assay fleet status` and `collect` do the rest
     #[arg(long, help_heading = "Fleet")]
     detach: bool,
@@ -83,6 +85,8 @@ pub(crate) struct FleetResumeArguments {
     /// Submit and leave
     #[arg(long)]
     detach: bool,
+    #[command(flatten)]
+    trust: TrustArguments,
     /// Print fleet-verdict.json instead of a table
     #[arg(long)]
     json: bool,
@@ -112,6 +116,11 @@ pub(crate) struct FleetTaskArguments {
     /// The job that it belongs to, $SLURM_ARRAY_JOB_ID
     #[arg(long, value_name = "N")]
     job: u64,
+    /// The SHA-256 of what was submitted; anything else in the folder is refused
+    #[arg(long, value_name = "HEX")]
+    digest: String,
+    #[command(flatten)]
+    trust: TrustArguments,
 }
 
 /// Carries out one of them.
@@ -192,8 +201,8 @@ fn end(arguments: &FleetCancelArguments) -> Result<Code, Code> {
 }
 
 fn task(arguments: &FleetTaskArguments) -> ExitCode {
-    let ended = FleetFolder::open(&arguments.fleet)
-        .and_then(|folder| carry_out(&folder, arguments.task, arguments.job));
+    let ended = FleetFolder::open_trusted(&arguments.fleet, arguments.trust.trust())
+        .and_then(|folder| carry_out(&folder, arguments.task, arguments.job, &arguments.digest));
     match ended {
         Ok(end) => {
             if let Some(why) = &end.why {

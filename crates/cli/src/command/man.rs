@@ -1,9 +1,9 @@
 //! `assay man`
 
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use assay_files::Dir;
 use clap::{Args, Command, CommandFactory};
 use clap_mangen::Man;
 
@@ -23,7 +23,8 @@ pub(crate) fn run(arguments: &ManArguments) -> Code {
     let folder = &arguments.folder;
     let mut command = Arguments::command().disable_help_subcommand(true);
     command.build();
-    let written = fs::create_dir_all(folder).and_then(|()| write(&command, folder));
+    let written = Dir::make_all(folder).map_err(io::Error::from);
+    let written = written.and_then(|dir| write(&command, &dir));
     match written {
         Ok(count) => {
             talk::data(&format!("{count} pages in {}", folder.display()));
@@ -41,9 +42,9 @@ pub(crate) fn run(arguments: &ManArguments) -> Code {
 }
 
 /// Writes the page of a command and those of the commands below it; returns how many.
-fn write(command: &Command, folder: &Path) -> io::Result<usize> {
+fn write(command: &Command, folder: &Dir) -> io::Result<usize> {
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
-    fs::write(folder.join(format!("{name}.1")), page(command, &name)?)?;
+    folder.replace(format!("{name}.1"), &page(command, &name)?)?;
     let mut count = 1;
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
         count += write(below, folder)?;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use assay_engine::{Course, Failure, Finished, Request};
 use assay_facts::HostFacts;
+use assay_files::Trust;
 use assay_host::{gather, look_for, state_dir, unfinished};
 use assay_judge::{Judgement, Verdict};
 use assay_kernel::{Root, signal};
@@ -61,18 +62,19 @@ pub(crate) fn prepare_study(
         return Err(Code::Host);
     }
     let name = loaded.study.name.clone();
-    let out = arguments.out.clone();
+    let out = (arguments.out.clone(), arguments.trust.trust());
     let request = request(loaded, plan, facts, out, &name, arguments.study.seed)?;
     predict::note(&request, arguments.predict);
     Ok(request)
 }
 
-/// What the engine needs for a plan, with a new run folder: `out`, or one of this name.
+/// What the engine needs for a plan, with a new run folder: `out`, or one of this name, where such
+/// a folder may be trusted.
 pub(crate) fn request(
     loaded: Loaded,
     plan: Plan,
     facts: HostFacts,
-    out: Option<PathBuf>,
+    (out, trust): (Option<PathBuf>, Trust),
     name: &str,
     seed: u64,
 ) -> Result<Request, Code> {
@@ -80,7 +82,7 @@ pub(crate) fn request(
     let now = Timestamp::now();
     let stamp = now.strftime("%Y%m%dT%H%M%SZ").to_string();
     let path = out.unwrap_or_else(|| PathBuf::from("runs").join(format!("{stamp}-{name}")));
-    let folder = RunFolder::create(&path).map_err(|error| refuse(&error))?;
+    let folder = RunFolder::create(&path, trust).map_err(|error| refuse(&error))?;
     Ok(Request {
         plan,
         study: loaded.study.name,
@@ -94,6 +96,7 @@ pub(crate) fn request(
         facts,
         guest: std::env::var(Guest::VARIABLE).ok().and_then(|text| Guest::parse(&text)),
         folder,
+        trust,
         state_dir: state_dir(),
     })
 }

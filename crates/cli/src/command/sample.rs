@@ -38,6 +38,8 @@ pub(crate) struct SampleArguments {
     /// The run folder; `runs/<time>-sample` by default
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    trust: crate::args::TrustArguments,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
@@ -110,7 +112,8 @@ fn request(
     let now = Timestamp::now();
     let stamp = now.strftime("%Y%m%dT%H%M%SZ");
     let usual = || PathBuf::from("runs").join(format!("{stamp}-sample"));
-    let folder = RunFolder::create(&arguments.out.clone().unwrap_or_else(usual))?;
+    let folder =
+        RunFolder::create(&arguments.out.clone().unwrap_or_else(usual), arguments.trust.trust())?;
     let endless = matches!(whom, Whom::Group(_));
     Ok(SampleRequest {
         whom,

@@ -15,7 +15,7 @@ use assay_record::Run;
 use assay_study::{Bindings, Study, combinations};
 use clap::Args;
 
-use crate::args::{StudyArguments, duration};
+use crate::args::{StudyArguments, TrustArguments, duration};
 use crate::command::run::{code, facts_for, judge_finished, refuse, request};
 use crate::exit::Code;
 use crate::judged::write_report;
@@ -49,6 +49,8 @@ pub(crate) struct TuneArguments {
     /// The run folder; `runs/<time>-<study>-tune` by default
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    trust: TrustArguments,
     /// Print tune.json instead of text
     #[arg(long)]
     json: bool,
@@ -81,7 +83,7 @@ fn carry_out(arguments: &TuneArguments) -> Result<Code, Code> {
     })?;
     let plan = take_turns(vec![(Setting::unchanged().name, unchanged.clone())], 0);
     let name = format!("{}-tune", loaded.study.name);
-    let out = arguments.out.clone();
+    let out = (arguments.out.clone(), arguments.trust.trust());
     let request = request(loaded, plan, facts, out, &name, arguments.study.seed)?;
     signal::note_interruptions();
     let first = request.plan.trials[0].clone();

@@ -22,6 +22,7 @@ mod freezer;
 mod full_disk;
 mod groups;
 mod halt;
+mod hostile;
 mod injected;
 mod interrupted;
 mod job_file;

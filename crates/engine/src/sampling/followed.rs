@@ -1,6 +1,5 @@
 //! Whoever is followed, from the start of a recording to its end.
 
-use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -49,12 +48,8 @@ impl Followed {
         };
         // Processes whose parents end stay below this one, and so are still followed.
         process::adopt_orphans()?;
-        let log = folder.file(LOG);
-        let create = |name: &str| {
-            let path = log.join(name);
-            File::create(&path).map_err(|cause| Error::new("create", &path, &cause))
-        };
-        std::fs::create_dir_all(&log).map_err(|cause| Error::new("mkdir", &log, &cause))?;
+        let log = folder.dir().make_dir(LOG)?;
+        let create = |name: &str| log.create(name);
         let (program, arguments) = words
             .split_first()
             .ok_or_else(|| Error::unexpected("start", Path::new(""), "there is no command"))?;

@@ -6,6 +6,7 @@ use assay_facts::Available;
 use assay_kernel::Root;
 use assay_kernel::parse::{cpuinfo, keyed};
 use rustix::io::Errno;
+use sha2::{Digest, Sha256};
 
 use crate::command;
 
@@ -15,6 +16,14 @@ fn text_or_unknown(root: &Root, path: &str) -> String {
 
 pub(super) fn host_name(root: &Root) -> String {
     text_or_unknown(root, "/proc/sys/kernel/hostname")
+}
+
+/// By what this machine is told from others; `None` where it has no id.
+#[must_use]
+pub fn machine(root: &Root) -> Option<String> {
+    let id = root.read_trimmed("/etc/machine-id").ok().filter(|id| !id.is_empty())?;
+    let hash = Sha256::digest(format!("assay {id}"));
+    Some(hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
 }
 
 pub(super) fn release(root: &Root) -> String {

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::disk::DiskIdentity;
+
 /// A stretch of a disk in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Area {
@@ -26,6 +28,9 @@ pub enum Change {
         before: String,
         /// The value that was to be written.
         set: String,
+        /// The disk whose attribute it is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        disk: Option<DiskIdentity>,
     },
     /// A value written into one of a pair of kernel files of which only one counts: the kernel
     /// zeroes the other (`vm.dirty_ratio` and `vm.dirty_bytes`). Taken back by writing the one
@@ -59,6 +64,9 @@ pub enum Change {
         device: String,
         /// Every writable attribute below `queue/`.
         attributes: BTreeMap<String, String>,
+        /// Which disk has that name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        disk: Option<DiskIdentity>,
     },
     /// A directory. Taken back by rmdir, so only when it is empty.
     MakeDir {
@@ -102,6 +110,9 @@ pub enum Change {
         device: PathBuf,
         /// The partition's number.
         number: u32,
+        /// Which disk has that name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        disk: Option<DiskIdentity>,
     },
     /// A mounted file system. Taken back by unmounting that one, and none that somebody else has
     /// mounted in the same place since.
@@ -131,9 +142,9 @@ pub enum Change {
         device: PathBuf,
         /// What was partitioned or formatted.
         areas: Vec<Area>,
-        /// The disk's serial number, by which it is known again after a reboot.
+        /// Which disk has that name: no other is ever wiped.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        serial: Option<String>,
+        disk: Option<DiskIdentity>,
     },
 }
 
@@ -156,7 +167,7 @@ impl Change {
             Self::MakeFile { path } => format!("make file {}", path.display()),
             Self::AddLoop { number, .. } => format!("add loop device loop{number}"),
             Self::AttachLoop { image } => format!("attach {} to a loop device", image.display()),
-            Self::AddPartition { device, number } => {
+            Self::AddPartition { device, number, .. } => {
                 format!("add partition {number} of {}", device.display())
             }
             Self::Mount { target, .. } => format!("mount {}", target.display()),

@@ -86,7 +86,7 @@ pub(super) fn remove_fake_files(root: &Root, directory: &Path) -> Result<(), Err
     for name in root.list(directory).unwrap_or_default() {
         let file = place.join(&name);
         if file.is_file() {
-            std::fs::remove_file(&file).map_err(|cause| Error::new("unlink", &file, &cause))?;
+            assay_files::Dir::open(&place)?.remove_file(&name)?;
         }
     }
     Ok(())

@@ -3,12 +3,13 @@
 //! An `intend` line is on the disk before its change is made. A `back` line need not be: taking
 //! back what is back already does nothing.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assay_files::{Dir, Identity};
 use assay_kernel::{Error, file_lock};
 
 use super::change::Change;
@@ -38,23 +39,19 @@ impl Journal {
         }
         instant()?;
         let unborn = path.with_extension(UNBORN);
-        let file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&unborn)
-            .map_err(|cause| Error::new("create", &unborn, &cause))?;
+        let (dir, name, draft) = (directory(path)?, name_of(path), name_of(&unborn));
+        drop(dir.create(draft)?);
+        let file = dir.append_existing(draft)?;
         let boot = header.boot.clone();
         let mut journal = Self { path: unborn.clone(), file, boot, torn_at: None };
         let named = journal.first_line(header).and_then(|()| {
             instant()?;
-            std::fs::rename(&unborn, path).map_err(|cause| Error::new("rename", &unborn, &cause))
+            Ok(dir.rename(draft, name)?)
         });
         if let Err(error) = named {
             // Nothing was changed yet; an empty file would only be in the way of the next run.
             if instant().is_ok() {
-                let _ = std::fs::remove_file(&unborn);
+                let _ = dir.remove_file(draft);
             }
             return Err(error);
         }
@@ -73,11 +70,18 @@ impl Journal {
 
     /// Opens the file of an earlier run.
     pub(super) fn open(path: &Path, boot: &str) -> Result<Self, Error> {
-        let file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .open(path)
-            .map_err(|cause| Error::new("open", path, &cause))?;
+        let file = directory(path)?.append_existing(name_of(path))?;
+        let found = file.metadata().map_err(|cause| Error::new("stat", path, &cause))?;
+        let is_ours = [0, rustix::process::geteuid().as_raw()].contains(&found.uid());
+        if !is_ours || found.mode() & 0o022 != 0 {
+            let why = format!(
+                "it belongs to user {} and has mode {:04o}: what a ledger says is done by root, so \
+                 that nobody else may write it; look into it, and `chown` it or move it away",
+                found.uid(),
+                found.mode() & 0o7777
+            );
+            return Err(Error::unexpected("trust", path, why));
+        }
         super::lock::keep_to_owner(&file, path)?;
         Ok(Self { path: path.to_owned(), file, boot: boot.to_owned(), torn_at: None })
     }
@@ -107,6 +111,13 @@ impl Journal {
             })
             .collect();
         self.append(&lines, true)
+    }
+
+    /// Writes down which directory or file an intention has made, and returns when that is on the
+    /// disk.
+    pub(super) fn made(&mut self, entry: u32, found: Identity) -> Result<(), Error> {
+        let Identity { device, inode } = found;
+        self.append(&[Line::Made { entry, device, inode }], true)
     }
 
     pub(super) fn back(&mut self, entry: u32) -> Result<(), Error> {
@@ -169,11 +180,20 @@ impl Journal {
     /// Removes the file; the ledger is at its end.
     pub(super) fn remove(self) -> Result<(), Error> {
         instant()?;
-        std::fs::remove_file(&self.path)
-            .map_err(|cause| Error::new("unlink", &self.path, &cause))?;
+        directory(&self.path)?.remove_file(name_of(&self.path))?;
         instant()?;
         self.path.parent().map_or(Ok(()), sync_directory)
     }
+}
+
+/// The directory of ledgers, whose files are their owner's alone.
+pub(super) fn directory(path: &Path) -> Result<Dir, Error> {
+    Ok(Dir::open(path.parent().unwrap_or(Path::new(".")))?.private())
+}
+
+/// The last part of a path.
+pub(super) fn name_of(path: &Path) -> &Path {
+    Path::new(path.file_name().unwrap_or_default())
 }
 
 /// Makes the directory's entries durable.

@@ -3,25 +3,24 @@
 //! ```text
 //! {"begin":{"format":2,"run":"...","pid":812,"boot":"..."}}<TAB>9f86d081
 //! {"intend":{"entry":0,"boot":"6f1c...","change":{"make_dir":{"path":"/a"}}}}<TAB>1b4f0e98
+//! {"made":{"entry":0,"device":2049,"inode":131}}<TAB>...
 //! {"back":{"entry":0}}<TAB>60303ae2
 //! ```
 //!
 //! The seal is the first 32 bits of SHA-256 in hex. Without it a flipped bit in a path would send
-//! `assay restore` to a file that Assay never touched. Format 1 (before sealed lines) is read
-//! without.
+//! `assay restore` to a file that Assay never touched. It keeps out accidents and no forger: who may
+//! write the file is asked when it is opened, and what it may ask for is a closed list (`allowed.rs`).
 
 use std::collections::BTreeMap;
 
+use assay_files::Identity;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::change::Change;
 
 /// Version of the format, in the first line of every ledger.
-pub(super) const FORMAT: u32 = 2;
-
-/// The last format whose lines had no seal.
-const WITHOUT_SEALS: u32 = 1;
+pub(super) const FORMAT: u32 = 3;
 
 /// Whose ledger it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +45,12 @@ pub(super) enum Line {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         boot: String,
         change: Change,
+    },
+    /// Which directory or file an intention has made.
+    Made {
+        entry: u32,
+        device: u64,
+        inode: u64,
     },
     Back {
         entry: u32,
@@ -102,6 +107,8 @@ impl Damaged {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Intention {
     pub(super) change: Change,
+    /// Which directory or file it made, where it came so far.
+    pub(super) made: Option<Identity>,
     /// The boot in which it was made, where known.
     pub(super) boot: Option<String>,
 }
@@ -118,9 +125,16 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// The format, when it is one that this version does not know.
+    /// The format, when it is one that this version does not know, older ones among them.
     pub(super) fn newer_format(&self) -> Option<u32> {
-        self.header.as_ref().map(|header| header.format).filter(|format| *format > FORMAT)
+        self.header.as_ref().map(|header| header.format).filter(|format| *format != FORMAT)
+    }
+
+    /// Whether it is whole and every change in it is back.
+    pub(super) fn asks_for_nothing(&self) -> bool {
+        self.header.as_ref().is_some_and(|header| header.format == FORMAT)
+            && self.open.is_empty()
+            && self.damaged.is_empty()
     }
 
     fn take(&mut self, line: Line) {
@@ -129,7 +143,12 @@ impl Contents {
             Line::Intend { entry, boot, change } => {
                 let known = self.header.as_ref().map(|header| header.boot.clone());
                 let boot = Some(boot).filter(|boot| !boot.is_empty()).or(known);
-                self.open.insert(entry, Intention { change, boot });
+                self.open.insert(entry, Intention { change, made: None, boot });
+            }
+            Line::Made { entry, device, inode } => {
+                if let Some(open) = self.open.get_mut(&entry) {
+                    open.made = Some(Identity { device, inode });
+                }
             }
             Line::Back { entry } => {
                 self.open.remove(&entry);
@@ -145,9 +164,8 @@ pub(super) fn parse(bytes: &[u8]) -> Contents {
     if bytes.is_empty() {
         contents.damaged.push(Damaged::new(0, "the ledger is empty", bytes));
     }
-    let sealed = !begins_without_seal(bytes);
     for (index, raw) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        match read(raw, sealed) {
+        match read(raw) {
             Ok(line) => contents.take(line),
             Err(why) => contents.damaged.push(Damaged::new(index, why, raw)),
         }
@@ -161,22 +179,12 @@ pub(super) fn parse(bytes: &[u8]) -> Contents {
     contents
 }
 
-/// Whether the first line is that of a ledger of format 1, whole and without a seal.
-fn begins_without_seal(bytes: &[u8]) -> bool {
-    let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    matches!(serde_json::from_slice(first),
-        Ok(Line::Begin(header)) if header.format == WITHOUT_SEALS)
-}
-
-fn read(raw: &[u8], sealed: bool) -> Result<Line, &'static str> {
+fn read(raw: &[u8]) -> Result<Line, &'static str> {
     let (body, torn) = match raw.strip_suffix(b"\n") {
         Some(body) => (body, false),
         None => (raw, true),
     };
     let wrong = if torn { "it breaks off" } else { "it is damaged" };
-    if !sealed {
-        return serde_json::from_slice(body).map_err(|_| wrong);
-    }
     let tab = body.iter().rposition(|byte| *byte == b'\t').ok_or(wrong)?;
     let (json, found) = (&body[..tab], &body[tab + 1..]);
     if found != seal(json).as_bytes() {
@@ -187,7 +195,7 @@ fn read(raw: &[u8], sealed: bool) -> Result<Line, &'static str> {
         let value: serde_json::Value = serde_json::from_slice(json).map_err(|_| wrong)?;
         let header = &value["begin"];
         let format = header["format"].as_u64().and_then(|format| u32::try_from(format).ok());
-        format.filter(|format| *format > FORMAT).map_or(
+        format.filter(|format| *format != FORMAT).map_or(
             Err("this version of Assay does not know this kind of line"),
             |format| {
                 Ok(Line::Begin(Header {
@@ -278,17 +286,23 @@ mod tests {
     }
 
     #[test]
-    fn a_ledger_of_format_1_is_read_without_seals() {
-        let mut text = String::new();
-        for line in [header(1), intention(0), Line::Back { entry: 7 }] {
-            text += &format!("{}\n", serde_json::to_string(&line).unwrap());
+    fn a_line_without_a_seal_is_never_believed_whatever_format_it_names() {
+        for format in [1, 2, FORMAT] {
+            let mut text = String::new();
+            for line in [header(format), intention(0), Line::Back { entry: 7 }] {
+                text += &format!("{}\n", serde_json::to_string(&line).unwrap());
+            }
+            let contents = parse(text.as_bytes());
+            assert_eq!((contents.damaged.len(), contents.open.len()), (3, 0), "format {format}");
         }
+    }
+
+    #[test]
+    fn a_ledger_of_an_older_format_is_recognised_and_left_alone() {
+        let text = header(FORMAT - 1).to_text().unwrap() + &intention(0).to_text().unwrap();
         let contents = parse(text.as_bytes());
-        assert!(contents.damaged.is_empty());
-        assert_eq!(contents.open.len(), 1);
-        // But a line without a seal in a later format was not written by Assay.
-        let mixed = text.replacen("\"format\":1", "\"format\":2", 1);
-        assert_eq!(parse(mixed.as_bytes()).damaged.len(), 3);
+        assert_eq!(contents.newer_format(), Some(FORMAT - 1));
+        assert!(contents.open.is_empty());
     }
 
     #[test]

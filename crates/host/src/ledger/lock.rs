@@ -1,16 +1,15 @@
 //! Locks on the set of ledgers and on each of them. Only who owns the state directory can take one,
 //! and no wait for one goes on for ever.
 
-use std::fs::{File, OpenOptions, Permissions};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
 use assay_kernel::{Error, Root, file_lock, process};
-use rustix::fs::OFlags;
 
 use super::boot_id;
-use super::journal::Journal;
+use super::journal::{self, Journal};
 use super::line::{Contents, Header};
 
 /// Held while the set of ledgers is looked at or changed, so that of two runs that begin at the
@@ -27,15 +26,8 @@ impl Gate {
     /// hold it could do anything else to the ledgers, too.
     pub(super) fn close(directory: &Path) -> Result<Self, Error> {
         let path = directory.with_file_name("lock");
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
-            .open(&path)
-            .map_err(|cause| Error::new("open", &path, &cause).with_hint(ELSEWHERE))?;
+        let opened = journal::directory(&path)?.append("lock");
+        let file = opened.map_err(|error| Error::from(error).with_hint(ELSEWHERE))?;
         keep_to_owner(&file, &path)?;
         file_lock::lock_within(&file, &path, PATIENCE)?;
         Ok(Self { _file: file })

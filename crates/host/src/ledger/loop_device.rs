@@ -96,7 +96,8 @@ impl Ledger {
                 continue;
             }
             let mark = self.mark();
-            self.keep_queue(root, &name)?;
+            // Attaching makes it another disk to the kernel; the queue stays the same.
+            self.keep_queue_of(root, &name, None)?;
             match self.attach(root, number, image) {
                 // Somebody else has just taken it: their settings are not ours to put back.
                 Err(error) if error.is(Errno::BUSY) => self.forget_since(mark)?,
@@ -209,7 +210,7 @@ mod tests {
         let name = format!("loop{number}");
         let before = queue(&name);
         let state = tempfile::tempdir().unwrap();
-        let image = state.path().join("image");
+        let image = state.path().join("assay-image");
         File::create(&image).unwrap().set_len(8 << 20).unwrap();
         let mut ledger = Ledger::begin(state.path(), "borrow").unwrap();
         let device = ledger.borrow_loop(&root, &image, &[number]).unwrap();

@@ -1,16 +1,18 @@
 //! The changes that a run can make, each written down first.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use assay_files::{Dir, Identity};
 use assay_kernel::parse::choice;
 use assay_kernel::{Error, Root, mount, partition};
 use rustix::fs::{major, minor};
 
 use super::change::{Area, Change};
+use super::disk::{self, DiskIdentity};
 use super::instant::instant;
-use super::{Ledger, queue, undo};
+use super::{Ledger, queue};
 
 /// The value of an attribute: of a list of choices the one in brackets, else the whole text.
 pub(super) fn value_of(text: &str) -> String {
@@ -28,15 +30,26 @@ impl Ledger {
         if before == set {
             return Ok(());
         }
-        let change = Change::WriteFile { path: path.to_owned(), before, set };
+        let disk = disk::of_path(path).and_then(|name| DiskIdentity::read(root, &name));
+        let change = Change::WriteFile { path: path.to_owned(), before, set, disk };
         self.record(change, || root.write(path, value))
     }
 
     /// Remembers every writable attribute of the queue of disk `device` (`loop0`), because a
     /// change of scheduler resets others as a side effect.
     pub fn keep_queue(&mut self, root: &Root, device: &str) -> Result<(), Error> {
+        self.keep_queue_of(root, device, DiskIdentity::read(root, device))
+    }
+
+    /// The same, for a disk of this identity; of none, it is put back whatever the name stands for.
+    pub(super) fn keep_queue_of(
+        &mut self,
+        root: &Root,
+        device: &str,
+        disk: Option<DiskIdentity>,
+    ) -> Result<(), Error> {
         let attributes = queue::read(root, device)?;
-        let change = Change::KeepQueue { device: device.to_owned(), attributes };
+        let change = Change::KeepQueue { device: device.to_owned(), attributes, disk };
         self.record(change, || Ok(()))
     }
 
@@ -51,10 +64,21 @@ impl Ledger {
         self.record(Change::MakeDir { path: path.to_owned() }, || root.make_dir(path))
     }
 
-    /// Makes a directory whose whole content will be this run's, whoever puts it there.
+    /// Makes a directory whose whole content will be this run's, whoever puts it there. Which
+    /// directory it is, is on the disk before anything can be in it.
     pub fn make_tree(&mut self, root: &Root, path: &Path) -> Result<(), Error> {
-        refuse_existing(root, path, "mkdir")?;
-        self.record(Change::MakeTree { path: path.to_owned() }, || root.make_dir(path))
+        let path = without_links(root, path)?;
+        refuse_existing(root, &path, "mkdir")?;
+        let (above, name) = above(root, &path)?;
+        let identity = self.record(Change::MakeTree { path: path.clone() }, || {
+            let made = above.make_new_dir(name)?;
+            if made.owner()? != rustix::process::geteuid().as_raw() {
+                let hint = "somebody has exchanged it as it was made";
+                return Err(Error::unexpected("mkdir", &path, hint));
+            }
+            Ok(made.identity()?)
+        })?;
+        self.note_made(identity)
     }
 
     /// Makes a control group; the group above it must exist.
@@ -84,26 +108,24 @@ impl Ledger {
 
     /// Makes a new file, open for reading and writing.
     pub fn make_file(&mut self, root: &Root, path: &Path) -> Result<File, Error> {
-        refuse_existing(root, path, "create")?;
-        self.record(Change::MakeFile { path: path.to_owned() }, || {
-            OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create_new(true)
-                .open(root.resolve(path))
-                .map_err(|cause| Error::new("create", path, &cause))
-        })
+        let path = without_links(root, path)?;
+        refuse_existing(root, &path, "create")?;
+        let (above, name) = above(root, &path)?;
+        let file =
+            self.record(Change::MakeFile { path: path.clone() }, || Ok(above.create(name)?))?;
+        let identity = Identity::of_file(&file);
+        self.note_made(identity.map_err(|cause| Error::new("stat", &path, &cause))?)?;
+        Ok(file)
     }
 
     /// Tells the kernel of partition `number` of `disk`, start and length in bytes.
     pub fn add_partition(&mut self, disk: &Path, number: u32, area: Area) -> Result<(), Error> {
-        let change = Change::AddPartition { device: disk.to_owned(), number };
-        self.record(change, || partition::add(disk, number, area.start, area.length))
+        self.record(added(disk, number), || partition::add(disk, number, area.start, area.length))
     }
 
     /// Takes over a partition that the kernel made by itself from a table of this run.
     pub(crate) fn adopt_partition(&mut self, disk: &Path, number: u32) -> Result<(), Error> {
-        self.record(Change::AddPartition { device: disk.to_owned(), number }, || Ok(()))
+        self.record(added(disk, number), || Ok(()))
     }
 
     /// Mounts the file system of type `kind` on `source` at `target`.
@@ -141,10 +163,36 @@ impl Ledger {
         disk: &Path,
         areas: Vec<Area>,
     ) -> Result<(), Error> {
-        let serial = undo::serial_of(root, disk);
-        let change = Change::WriteSignatures { device: disk.to_owned(), areas, serial };
+        let identity = DiskIdentity::read(root, &disk::of_node(disk));
+        let change = Change::WriteSignatures { device: disk.to_owned(), areas, disk: identity };
         self.record(change, || Ok(()))
     }
+}
+
+fn added(node: &Path, number: u32) -> Change {
+    let disk = DiskIdentity::read(&Root::real(), &disk::of_node(node));
+    Change::AddPartition { device: node.to_owned(), number, disk }
+}
+
+/// The path with no link in it but perhaps the last part, so that none need be followed later.
+fn without_links(root: &Root, path: &Path) -> Result<PathBuf, Error> {
+    let wrong = |cause: &std::io::Error| Error::new("find", path, cause);
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(Error::unexpected("make", path, "it names nothing that could be made"));
+    };
+    let top = root.resolve("/").canonicalize().map_err(|cause| wrong(&cause))?;
+    let real = root.resolve(parent).canonicalize().map_err(|cause| wrong(&cause))?;
+    let below = real.strip_prefix(&top).map_err(|_| {
+        Error::unexpected("find", path, "a link leads out of the tree that stands in for the host")
+    })?;
+    Ok(Path::new("/").join(below).join(name))
+}
+
+/// The directory that holds `path`, reached without following a link, and the name in it.
+pub(super) fn above<'p>(root: &Root, path: &'p Path) -> Result<(Dir, &'p Path), Error> {
+    let parent = path.parent().unwrap_or(Path::new("/"));
+    let dir = Dir::open(&root.resolve("/"))?.dir(parent.strip_prefix("/").unwrap_or(parent))?;
+    Ok((dir, Path::new(path.file_name().unwrap_or_default())))
 }
 
 /// What exists already was made by someone else and must not be taken back.

@@ -182,15 +182,15 @@ impl Host {
     }
 
     fn loop_disk(&self, ledger: &mut Ledger, root: &Root) -> Result<(), Error> {
-        let image = Path::new("/var/tmp/assay/images/disk");
+        let image = Path::new("/var/tmp/assay/images/assay-disk.img");
         let node = Path::new("/dev/loop9");
-        let target = Path::new("/var/tmp/assay/mnt");
+        let target = Path::new("/var/tmp/assay/mnt/assay-disk-1");
         ledger.make_dir(root, image.parent().unwrap())?;
         ledger.make_file(root, image)?.write_all(b"data").unwrap();
         ledger.record(Change::AddLoop { number: 9, image: None }, || fake::add_loop(root, 9))?;
         let change = Change::AttachLoop { image: image.to_owned() };
         ledger.record(change, || fake::attach(root, 9, image))?;
-        let change = Change::AddPartition { device: node.to_owned(), number: 1 };
+        let change = Change::AddPartition { device: node.to_owned(), number: 1, disk: None };
         ledger.record(change, || fake::add_partition(root, node, 1))?;
         ledger.make_dir(root, target)?;
         let change = Change::Mount { target: target.to_owned(), device: None };
@@ -198,7 +198,7 @@ impl Host {
     }
 
     fn hierarchy(&self, ledger: &mut Ledger, root: &Root) -> Result<(), Error> {
-        let target = Path::new("/run/assay/net_cls");
+        let target = Path::new("/run/assay/assay-net_cls");
         ledger.make_dir(root, target)?;
         let controller = "net_cls".to_owned();
         let change = Change::MountV1 { controller, target: target.to_owned() };

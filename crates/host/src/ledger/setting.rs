@@ -21,7 +21,7 @@ impl Ledger {
     pub fn keep_file(&mut self, root: &Root, path: &Path) -> Result<(), Error> {
         let before = value_of(&root.read(path)?);
         let set = before.clone();
-        self.record(Change::WriteFile { path: path.to_owned(), before, set }, || Ok(()))
+        self.record(Change::WriteFile { path: path.to_owned(), before, set, disk: None }, || Ok(()))
     }
 
     /// Writes `value`, which is not 0, into one of a pair of files of which the kernel then zeroes

@@ -13,15 +13,16 @@ use super::{Ledger, restore_all, set_aside, unfinished};
 
 fn tree() -> (TempDir, Root) {
     let tree = tempfile::tempdir().unwrap();
-    fs::create_dir_all(tree.path().join("sys/queue")).unwrap();
-    fs::write(tree.path().join("sys/queue/scheduler"), "mq-deadline").unwrap();
-    fs::write(tree.path().join("sys/queue/nr_requests"), "256").unwrap();
+    fs::create_dir_all(tree.path().join("sys/block/sda/queue")).unwrap();
+    fs::create_dir_all(tree.path().join("sys/fs/cgroup")).unwrap();
+    fs::write(tree.path().join("sys/block/sda/queue/scheduler"), "mq-deadline").unwrap();
+    fs::write(tree.path().join("sys/block/sda/queue/nr_requests"), "256").unwrap();
     let root = Root::at(tree.path());
     (tree, root)
 }
 
 fn in_use() -> &'static Path {
-    Path::new("/sys/queue/scheduler")
+    Path::new("/sys/block/sda/queue/scheduler")
 }
 
 #[test]
@@ -70,7 +71,7 @@ fn after_a_run_that_died_restore_comes_first() {
     let report = restore_all(state.path(), &root).unwrap();
     assert_eq!(report.ledgers[0].run_id, "first");
     assert_eq!(report.ledgers[0].changes[0].restored, Some(Ok(())));
-    let value = fs::read_to_string(tree.path().join("sys/queue/scheduler")).unwrap();
+    let value = fs::read_to_string(tree.path().join("sys/block/sda/queue/scheduler")).unwrap();
     assert_eq!(value, "mq-deadline");
     assert!(Ledger::begin(state.path(), "second").is_ok());
 }
@@ -81,22 +82,22 @@ fn one_change_that_cannot_be_taken_back_stops_no_other_and_stays() {
     let state = tempfile::tempdir().unwrap();
     let mut ledger = Ledger::begin(state.path(), "run").unwrap();
     ledger.write_file(&root, in_use(), "bfq").unwrap();
-    ledger.make_dir(&root, Path::new("/sys/ours")).unwrap();
-    fs::write(tree.path().join("sys/ours/theirs"), "").unwrap();
-    ledger.write_file(&root, Path::new("/sys/queue/nr_requests"), "512").unwrap();
+    ledger.make_dir(&root, Path::new("/sys/fs/cgroup/assay-ours")).unwrap();
+    fs::write(tree.path().join("sys/fs/cgroup/assay-ours/theirs"), "").unwrap();
+    ledger.write_file(&root, Path::new("/sys/block/sda/queue/nr_requests"), "512").unwrap();
     let errors = ledger.restore(&root);
     assert_eq!(errors.len(), 1, "{errors:?}");
-    assert!(errors[0].path.ends_with("sys/ours"), "{}", errors[0]);
-    assert_eq!(root.read("/sys/queue/nr_requests").unwrap(), "256");
+    assert!(errors[0].path.ends_with("sys/fs/cgroup/assay-ours"), "{}", errors[0]);
+    assert_eq!(root.read("/sys/block/sda/queue/nr_requests").unwrap(), "256");
     assert_eq!(root.read(in_use()).unwrap(), "mq-deadline");
     assert!(!ledger.finish().unwrap());
 
     let report = restore_all(state.path(), &root).unwrap();
     assert!(!report.is_complete());
     assert_eq!(unfinished(state.path()).unwrap()[0].changes, 1);
-    fs::remove_file(tree.path().join("sys/ours/theirs")).unwrap();
+    fs::remove_file(tree.path().join("sys/fs/cgroup/assay-ours/theirs")).unwrap();
     assert!(restore_all(state.path(), &root).unwrap().is_complete());
-    assert!(!root.exists("/sys/ours"));
+    assert!(!root.exists("/sys/fs/cgroup/assay-ours"));
 }
 
 #[test]
@@ -104,7 +105,7 @@ fn what_existed_before_is_refused_and_never_removed() {
     let (_tree, root) = tree();
     let state = tempfile::tempdir().unwrap();
     let mut ledger = Ledger::begin(state.path(), "run").unwrap();
-    assert!(ledger.make_group(&root, Path::new("/sys/queue")).is_err());
+    assert!(ledger.make_group(&root, Path::new("/sys/block/sda/queue")).is_err());
     assert!(ledger.make_file(&root, in_use()).is_err());
     assert_eq!(ledger.restore(&root), []);
     assert!(root.exists(in_use()));
@@ -126,10 +127,10 @@ fn after_a_reboot_only_what_stands_on_a_disk_is_taken_back() {
     let state = tempfile::tempdir().unwrap();
     let mut ledger = Ledger::begin(state.path(), "run").unwrap();
     ledger.write_file(&root, in_use(), "bfq").unwrap();
-    ledger.make_file(&root, Path::new("/image")).unwrap();
+    ledger.make_file(&root, Path::new("/assay.img")).unwrap();
     drop(ledger);
     assert!(restore_in_boot(state.path(), &root, "another-boot").unwrap().is_complete());
-    assert!(!tree.path().join("image").exists());
+    assert!(!tree.path().join("assay.img").exists());
     assert_eq!(root.read(in_use()).unwrap(), "bfq", "the name may stand for another disk now");
 }
 
@@ -180,14 +181,14 @@ fn a_ledger_put_aside_hinders_nobody_and_stays_to_be_read() {
     let state = tempfile::tempdir().unwrap();
     assert!(set_aside(state.path(), "run").unwrap_err().to_string().contains("no ledger at all"));
     let mut ledger = Ledger::begin(state.path(), "run").unwrap();
-    ledger.make_group(&root, Path::new("/sys/ours")).unwrap();
+    ledger.make_group(&root, Path::new("/sys/fs/cgroup/assay-ours")).unwrap();
     let error = set_aside(state.path(), "run").unwrap_err().to_string();
     assert!(error.contains("in progress"), "{error}");
     drop(ledger);
     let error = set_aside(state.path(), "rum").unwrap_err().to_string();
     assert!(error.contains("ledgers of: run"), "{error}");
     let path = set_aside(state.path(), "run").unwrap();
-    assert!(fs::read_to_string(path).unwrap().contains("/sys/ours"));
-    assert!(tree.path().join("sys/ours").exists(), "nothing is touched");
+    assert!(fs::read_to_string(path).unwrap().contains("/sys/fs/cgroup/assay-ours"));
+    assert!(tree.path().join("sys/fs/cgroup/assay-ours").exists(), "nothing is touched");
     assert!(Ledger::begin(state.path(), "next").is_ok());
 }

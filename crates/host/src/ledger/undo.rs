@@ -1,43 +1,57 @@
 //! Taking one change back. Every function here does nothing when the change was never made or
 //! is back already, so that it may be called again after a crash at any point.
 
-use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 
+use assay_files::Identity;
 use assay_kernel::parse::mountinfo;
 use assay_kernel::{Error, Root, block, mount, partition};
 use rustix::io::Errno;
 
 use super::change::{Area, Change};
+use super::disk::{self, DiskIdentity, Found};
 use super::instant::instant;
+use super::make::above;
 use super::{controllers, group, loop_device, queue, setting, v1_mount};
 use crate::wait::wait_for_end;
 
 /// How long something may stay in use before taking it back is given up.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-pub(super) fn undo(root: &Root, change: &Change) -> Result<(), Error> {
+/// `made` is which directory or file the change has made, where that was written down.
+pub(super) fn undo(root: &Root, change: &Change, made: Option<Identity>) -> Result<(), Error> {
     match change {
-        Change::WriteFile { path, before, .. } => queue::write_back_one(root, path, before),
+        Change::WriteFile { path, before, disk, .. } => {
+            let name = disk::of_path(path).unwrap_or_default();
+            disk::of_same_disk(root, &name, disk.as_ref(), || {
+                queue::write_back_one(root, path, before)
+            })
+        }
         Change::WriteOneOf { path, before, other, other_before, .. } => {
             setting::write_back_pair(root, (path, before), (other, other_before))
         }
         Change::Request { path, inverse, .. } => controllers::take_back(root, path, inverse),
-        Change::KeepQueue { device, attributes } => queue::write_back(root, device, attributes),
-        Change::MakeDir { path } => gone_is_fine(root.remove_dir(path)),
-        Change::MakeTree { path } => remove_tree(root, path),
+        Change::KeepQueue { device, attributes, disk } => {
+            disk::of_same_disk(root, device, disk.as_ref(), || {
+                queue::write_back(root, device, attributes)
+            })
+        }
+        Change::MakeDir { path } => remove_empty(root, path),
+        Change::MakeTree { path } => remove_tree(root, path, made),
         Change::MakeGroup { path } => group::remove(root, path),
-        Change::MakeFile { path } => unlink(root, path),
+        Change::MakeFile { path } => unlink(root, path, made),
         Change::AddLoop { number, image } => {
             real(root, change, || loop_device::remove(root, *number, image.as_deref()))
         }
         Change::AttachLoop { image } => real(root, change, || loop_device::detach(root, image)),
-        Change::AddPartition { device, number } => {
-            real(root, change, || forget_partition(device, *number))
-        }
+        Change::AddPartition { device, number, disk } => real(root, change, || {
+            disk::of_same_disk(root, &disk::of_node(device), disk.as_ref(), || {
+                forget_partition(device, *number)
+            })
+        }),
         Change::Mount { target, device } => {
             real(root, change, || unmount(root, target, device.as_deref()))
         }
@@ -45,7 +59,10 @@ pub(super) fn undo(root: &Root, change: &Change) -> Result<(), Error> {
             real(root, change, || v1_mount::release(root, controller, target))
         }
         Change::NullBlk { path } => remove_null_block(root, path),
-        Change::WriteSignatures { device, areas, .. } => {
+        Change::WriteSignatures { device, areas, disk } => {
+            if !is_there_to_wipe(root, device, disk.as_ref())? {
+                return Ok(());
+            }
             real(root, change, || wipe_signatures(device, areas))
         }
     }
@@ -53,35 +70,64 @@ pub(super) fn undo(root: &Root, change: &Change) -> Result<(), Error> {
 
 /// Takes a change back that was made before the last reboot. What lived in the kernel's memory
 /// went with it, and names of devices may stand for other devices now.
-pub(super) fn undo_after_boot(root: &Root, change: &Change) -> Result<(), Error> {
+pub(super) fn undo_after_boot(
+    root: &Root,
+    change: &Change,
+    made: Option<Identity>,
+) -> Result<(), Error> {
     match change {
-        Change::WriteSignatures { device, serial, .. } => {
-            if serial.is_some() && *serial == serial_of(root, device) {
-                return undo(root, change);
+        Change::WriteSignatures { device, areas, disk } => {
+            let now = DiskIdentity::read(root, &disk::of_node(device));
+            let is_it =
+                |then: &DiskIdentity| now.as_ref().is_some_and(|now| then.is_after_boot(now));
+            if disk.as_ref().is_some_and(is_it) {
+                return real(root, change, || wipe_signatures(device, areas));
             }
-            let was = serial.as_ref().map_or("had no serial number".to_owned(), |serial| {
-                format!("had the serial number {serial}")
-            });
+            let was = disk.as_ref().map_or_else(no_number, |disk| disk.describe());
             let hint = format!(
-                "the machine was booted since, the disk {was}, and {} may be another one now: find \
-                 it with `lsblk -o NAME,SIZE,SERIAL`, wipe it with `wipefs --all`, then `assay \
-                 restore --set-aside RUN`",
+                "the machine was booted since, the disk ({was}) cannot be told from others by a \
+                 serial number, or {} is another one now: find it with `lsblk -o NAME,SIZE,SERIAL`, \
+                 wipe it with `wipefs --all`, then `assay restore --set-aside RUN`",
                 device.display()
             );
             Err(Error::unexpected("wipe", device, hint))
         }
-        change if change.outlives_boot() => undo(root, change),
+        change if change.outlives_boot() => {
+            // Devices of file systems are numbered anew; inodes stand on the disk.
+            let path = match change {
+                Change::MakeTree { path } | Change::MakeFile { path } => path,
+                _ => return undo(root, change, made),
+            };
+            let device = match above(root, path).map(|(dir, _)| dir.identity()) {
+                Ok(found) => found?.device,
+                Err(_) => return undo(root, change, made),
+            };
+            undo(root, change, made.map(|made| Identity { device, ..made }))
+        }
         _ => Ok(()),
     }
 }
 
-/// The serial number of a whole disk, where it has one.
-pub(super) fn serial_of(root: &Root, device: &Path) -> Option<String> {
-    let place = Path::new("/sys/block").join(device.file_name()?);
-    ["serial", "device/serial"]
-        .iter()
-        .find_map(|name| root.read_trimmed(place.join(name)).ok())
-        .filter(|serial| !serial.is_empty())
+fn no_number() -> String {
+    "had no serial number".to_owned()
+}
+
+/// Whether the disk that was written to is there. One that was pulled took its content along;
+/// another one that has its name is not ours to wipe.
+fn is_there_to_wipe(
+    root: &Root,
+    device: &Path,
+    then: Option<&DiskIdentity>,
+) -> Result<bool, Error> {
+    let was = then.map_or_else(no_number, DiskIdentity::describe);
+    match disk::find(root, &disk::of_node(device), then) {
+        Found::Gone => Ok(false),
+        Found::Other(now) => Err(disk::refusal(device, &was, &now.describe())),
+        Found::Same if then.is_none() => {
+            Err(disk::refusal(device, &was, "nothing is known of either"))
+        }
+        Found::Same => Ok(true),
+    }
 }
 
 /// These changes are system calls and have no counterpart in a tree that stands in for a host.
@@ -107,42 +153,50 @@ fn gone_is_fine(result: Result<(), Error>) -> Result<(), Error> {
     }
 }
 
-/// Removes a directory with what is in it, without following links and without entering another
-/// file system: what the owner of the host has mounted in there is theirs.
-fn remove_tree(root: &Root, path: &Path) -> Result<(), Error> {
-    let place = root.resolve(path);
-    match place.symlink_metadata() {
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(cause) => Err(Error::new("remove", path, &cause)),
-        Ok(found) => remove_below(&place, found.dev()),
+/// Removes a directory with what is in it, if it is the one that was made: without following links
+/// and without entering another file system. Where it was not written down which one that is, nobody
+/// of this run has put anything into it.
+fn remove_tree(root: &Root, path: &Path, made: Option<Identity>) -> Result<(), Error> {
+    let Some(made) = made else { return remove_empty(root, path) };
+    match above(root, path) {
+        Err(error) if queue::is_gone(&error) => Ok(()),
+        Err(error) => Err(error),
+        Ok((dir, name)) => {
+            let mut between = || instant().map_err(|error| io::Error::other(error.to_string()));
+            Ok(dir.remove_own_tree(name, made, &mut between)?)
+        }
     }
 }
 
-fn remove_below(directory: &Path, device: u64) -> Result<(), Error> {
-    let wrong = |cause: &io::Error| Error::new("remove", directory, cause);
-    for entry in fs::read_dir(directory).map_err(|cause| wrong(&cause))? {
-        let path = entry.map_err(|cause| wrong(&cause))?.path();
-        let found = path.symlink_metadata().map_err(|cause| wrong(&cause))?;
-        if found.dev() != device {
-            let hint = "another file system is mounted there, and it was not mounted by this run";
-            return Err(Error::unexpected("remove", &path, hint));
-        }
-        if found.is_dir() {
-            remove_below(&path, device)?;
-        } else {
-            instant()?;
-            fs::remove_file(&path).map_err(|cause| Error::new("unlink", &path, &cause))?;
-        }
+fn remove_empty(root: &Root, path: &Path) -> Result<(), Error> {
+    match above(root, path) {
+        Err(error) if queue::is_gone(&error) => Ok(()),
+        Err(error) => Err(error),
+        Ok((dir, name)) => Ok(dir.remove_dir(name).map(|_| ())?),
     }
-    instant()?;
-    fs::remove_dir(directory).map_err(|cause| Error::new("rmdir", directory, &cause))
 }
 
-fn unlink(root: &Root, path: &Path) -> Result<(), Error> {
-    match fs::remove_file(root.resolve(path)) {
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other.map_err(|cause| Error::new("unlink", path, &cause)),
-    }
+/// Removes a file if it is the one that was made. Where it was not written down which one that is,
+/// it is empty.
+fn unlink(root: &Root, path: &Path, made: Option<Identity>) -> Result<(), Error> {
+    let (dir, name) = match above(root, path) {
+        Err(error) if queue::is_gone(&error) => return Ok(()),
+        found => found?,
+    };
+    let Some(made) = made else {
+        return match dir.read(name) {
+            Err(error) if error.is_missing() => Ok(()),
+            Err(error) => Err(error.into()),
+            Ok(file) if file.metadata().is_ok_and(|found| found.len() == 0) => {
+                Ok(dir.remove_file(name).map(|_| ())?)
+            }
+            Ok(_) => {
+                let hint = "it is not the empty file that this run made there";
+                Err(Error::unexpected("unlink", path, hint))
+            }
+        };
+    };
+    Ok(dir.remove_own_file(name, made).map(|_| ())?)
 }
 
 /// Repeats what the kernel answers with EBUSY until it succeeds or patience ends.

@@ -9,6 +9,7 @@ use super::journal::{self, Journal, UNBORN};
 use super::line::{Contents, Damaged};
 use super::lock::{Gate, lock_of_dead};
 use super::{ChangeReport, Entry, Ledger, Mark, boot_id, undo};
+use super::{allowed, check_owner};
 
 /// A ledger that is not at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +89,7 @@ pub fn unfinished(state_dir: &Path) -> Result<Vec<Unfinished>, Error> {
     if !directory.exists() {
         return Ok(Vec::new());
     }
+    check_owner(state_dir)?;
     let _gate = Gate::close(&directory)?;
     list(&directory)
 }
@@ -98,6 +100,12 @@ fn list(directory: &Path) -> Result<Vec<Unfinished>, Error> {
         let mut journal = Journal::open(&path, "")?;
         let contents = journal.read()?;
         let live = !lock_of_dead(&journal, &contents)?;
+        if !live && contents.asks_for_nothing() {
+            // Its run died before its first change or after its last; it hinders nobody. Where it
+            // cannot be removed it is passed over all the same.
+            let _ = journal.remove();
+            continue;
+        }
         found.push(describe(&path, live, &contents));
     }
     Ok(found)
@@ -166,6 +174,7 @@ pub(super) fn restore_in_boot(
     if !directory.exists() {
         return Ok(report);
     }
+    check_owner(state_dir)?;
     for mut journal in claim(&directory, &mut report)? {
         let contents = journal.read()?;
         report.ledgers.push(match contents.newer_format() {
@@ -185,7 +194,7 @@ pub(super) fn restore_in_boot(
 fn claim(directory: &Path, report: &mut RestoreReport) -> Result<Vec<Journal>, Error> {
     let _gate = Gate::close(directory)?;
     for path in files(directory, UNBORN)? {
-        fs::remove_file(&path).map_err(|cause| Error::new("unlink", &path, &cause))?;
+        journal::directory(&path)?.remove_file(journal::name_of(&path))?;
     }
     let mut claimed = Vec::new();
     for path in files(directory, BORN)? {
@@ -220,14 +229,20 @@ fn restore_one(journal: Journal, contents: Contents, root: &Root, boot: &str) ->
         .map(|(number, open)| Entry {
             number,
             change: open.change,
+            made: open.made,
             boot: open.boot,
             restored: None,
         })
         .collect();
     let mut ledger = Ledger::over(journal, entries);
-    ledger.take_back(Mark(0), |entry| match &entry.boot {
-        Some(made_in) if made_in != boot => undo::undo_after_boot(root, &entry.change),
-        _ => undo::undo(root, &entry.change),
+    ledger.take_back(Mark(0), |entry| {
+        allowed::check(root, &entry.change)?;
+        match &entry.boot {
+            Some(made_in) if made_in != boot => {
+                undo::undo_after_boot(root, &entry.change, entry.made)
+            }
+            _ => undo::undo(root, &entry.change, entry.made),
+        }
     });
     let changes = ledger.changes();
     // A file that cannot be removed is found again by the next restore, which says so.
@@ -258,6 +273,7 @@ pub fn set_aside(state_dir: &Path, run_id: &str) -> Result<PathBuf, Error> {
     if !directory.exists() {
         return Err(unknown(&[]));
     }
+    check_owner(state_dir)?;
     let _gate = Gate::close(&directory)?;
     let found = list(&directory)?;
     let Some(ledger) = found.iter().find(|ledger| ledger.run_id == run_id) else {
@@ -269,7 +285,8 @@ pub fn set_aside(state_dir: &Path, run_id: &str) -> Result<PathBuf, Error> {
         return Err(Error::unexpected("set aside", &ledger.path, hint));
     }
     let path = ledger.path.with_extension("set-aside");
-    fs::rename(&ledger.path, &path).map_err(|cause| Error::new("rename", &path, &cause))?;
+    let names = [&ledger.path, &path].map(|path| journal::name_of(path));
+    journal::directory(&path)?.rename(names[0], names[1])?;
     journal::sync_directory(&directory)?;
     Ok(path)
 }

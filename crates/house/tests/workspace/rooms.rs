@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::tree::root;
 
 /// The rooms from the ground up. A room may use those above it in this list and no others.
-const FLOORS: [&str; 25] = [
+const FLOORS: [&str; 26] = [
     "units",
+    "files",
     "diagnostic",
     "facts",
     "knob",

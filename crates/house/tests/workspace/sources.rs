@@ -75,6 +75,51 @@ fn nothing_but_kernel_opens_the_kernel_s_files() {
     }
 }
 
+/// One door: what creates, replaces or removes a file works from descriptors, in `files`; kernel
+/// files below a `Root` are the kernel room's. The load generators stand alone and write where they
+/// are told; the bench and what tests share are no part of the program.
+#[test]
+fn nothing_but_files_creates_replaces_and_removes() {
+    const DOORS: [&str; 17] = [
+        "File::create",
+        "File::options",
+        "OpenOptions",
+        "fs::write",
+        "fs::copy",
+        "fs::rename",
+        "fs::hard_link",
+        "fs::symlink",
+        "fs::create_dir",
+        "fs::remove_file",
+        "fs::remove_dir",
+        "fs::set_permissions",
+        "DirBuilder",
+        "mkdirat",
+        "unlinkat",
+        "renameat",
+        "mknodat",
+    ];
+    // They create no file. One asks the kernel, as a probe, whether it may make a device node: the others open
+    // what is there.
+    const OPENS_WHAT_IS_THERE: [&str; 2] =
+        ["conform/src/probe/device.rs", "host/src/ledger/loop_device.rs"];
+    let sources = sources();
+    for (path, line) in program_lines(&sources) {
+        let exempt = ["files", "kernel", "load", "bench", "testbed", "house"];
+        let opens = OPENS_WHAT_IS_THERE.iter().any(|file| path.ends_with(format!("crates/{file}")));
+        let is_test =
+            ["fake", "model"].map(Some).contains(&path.file_stem().and_then(|s| s.to_str()));
+        if exempt.contains(&room(path).as_str()) || is_test && room(path) == "host" {
+            continue;
+        }
+        let may = |door: &str| opens && ["OpenOptions", "mknodat"].contains(&door);
+        for door in DOORS.iter().filter(|door| !may(door)) {
+            assert!(!line.contains(door), "{}: {line}\nuse the crate files", shown(path));
+        }
+        assert!(!(opens && line.contains(".create(true)")), "{}: {line}", shown(path));
+    }
+}
+
 #[test]
 fn the_pure_rooms_open_no_files_and_start_no_processes() {
     let sources = sources();

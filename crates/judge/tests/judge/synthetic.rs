@@ -518,6 +518,7 @@ fn host() -> HostFacts {
     };
     HostFacts {
         host_name: "synthetic".to_owned(),
+        machine: None,
         kernel: "6.18.0".to_owned(),
         architecture: "x86_64".to_owned(),
         distribution: "none".to_owned(),

@@ -144,7 +144,7 @@ fn interleaved_memory_is_proven_or_said_to_be_unknown() {
 fn it_waits_at_the_gate_until_it_is_let_go() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("gate");
-    let mut gate = Fifo::make(&path).unwrap();
+    let mut gate = Fifo::make(folder.path(), "gate").unwrap();
     let mut running = graph500(&["-s", "8", "--gate"])
         .arg(&path)
         .stdout(Stdio::piped())

@@ -519,6 +519,7 @@ fn host() -> HostFacts {
     };
     HostFacts {
         host_name: "bench".to_owned(),
+        machine: None,
         kernel: "6.18.5".to_owned(),
         architecture: "x86_64".to_owned(),
         distribution: "Debian GNU/Linux 12 (bookworm)".to_owned(),

@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
+use assay_files::Trust;
 use assay_fleet::{
     Choice, Chosen, Fleet, FleetFolder, SCHEMA, Slurm, Task, TaskState, choose, states, submit,
 };
@@ -32,7 +33,8 @@ pub(super) fn run(arguments: &FleetRunArguments) -> Result<Code, Code> {
     let now = Timestamp::now();
     let name = format!("{}-{}-fleet", now.strftime("%Y%m%dT%H%M%SZ"), loaded.study.name);
     let out = arguments.out.clone().unwrap_or_else(|| arguments.shared.join(name));
-    let folder = FleetFolder::create(&out).map_err(|error| refuse(&error))?;
+    let folder =
+        FleetFolder::create(&out, arguments.trust.trust()).map_err(|error| refuse(&error))?;
     let words = study_words(arguments, &loaded, &folder)?;
     let (windows, repeats) = duration(&plan, slices);
     let limit = limit(arguments.time_limit, windows, repeats, chosen.turns());
@@ -44,6 +46,7 @@ pub(super) fn run(arguments: &FleetRunArguments) -> Result<Code, Code> {
         title: loaded.study.title.clone(),
         question: loaded.study.question.clone(),
         arguments: words,
+        trust_folder: arguments.trust.trust() == Trust::Told,
         command: std::env::args().collect(),
         started_at: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         slurm: slurm.version.clone(),
@@ -67,6 +70,9 @@ pub(super) fn run(arguments: &FleetRunArguments) -> Result<Code, Code> {
 pub(super) fn resume(arguments: &FleetResumeArguments) -> Result<Code, Code> {
     signal::note_interruptions();
     let (folder, mut fleet, slurm) = open(&arguments.fleet)?;
+    // What stands in it is submitted as it is now.
+    FleetFolder::open_trusted(folder.path(), arguments.trust.trust())
+        .map_err(|error| refuse(&error))?;
     let found = states(&folder, &fleet, &slurm);
     let at_work =
         |state: &TaskState| matches!(state.state, HostState::Waiting | HostState::Running);

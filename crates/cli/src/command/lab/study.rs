@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use assay_files::{Dir, Trust};
 use assay_kernel::signal;
 use assay_lab::{Back, Cache, Errand, Shown, WORK, Word};
 use assay_record::RunFolder;
@@ -49,7 +50,7 @@ fn prepare(arguments: &LabRunArguments) -> Result<(Errand, PathBuf), ExitCode> {
         .out
         .clone()
         .unwrap_or_else(|| PathBuf::from("runs").join(format!("{stamp}-{}", loaded.study.name)));
-    let folder = RunFolder::create(&out).map_err(|error| refuse(&error))?;
+    let folder = RunFolder::create(&out, Trust::Checked).map_err(|error| refuse(&error))?;
     let (study, shown_study) = study_in_guest(&arguments.study.study);
     let results = format!("{WORK}/run");
     let mut command = vec![Word::Text(program), Word::Text("run".to_owned())];
@@ -100,10 +101,11 @@ fn carry_out(
 /// A folder that no run was recorded in is not left behind.
 fn remove_if_empty(folder: &Path) {
     if !folder.join("manifest.json").exists() {
-        for part in ["samples", "logs"] {
-            let _ = std::fs::remove_dir(folder.join(part));
+        let name = folder.file_name().unwrap_or_default();
+        let Ok(above) = Dir::open(folder.parent().unwrap_or(Path::new(""))) else { return };
+        for part in ["samples", "logs", ""] {
+            let _ = above.remove_dir(Path::new(name).join(part));
         }
-        let _ = std::fs::remove_dir(folder);
     }
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn score_beside(folder: &RunFolder, judgement: &Judgement) {
     });
     if let Err(why) = written {
         // A score of an earlier judgement would be taken for this one's.
-        let _ = std::fs::remove_file(folder.file(SCORE));
+        let _ = folder.dir().remove_file(SCORE);
         talk::error(&format!("the prediction is not scored: {why}"));
     }
 }

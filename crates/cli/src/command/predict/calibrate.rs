@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_facts::HostFacts;
+use assay_files::{Dir, Trust};
 use assay_model::{Calibration, RequestKind, Taken, disk_of};
 use assay_plan::{DiskPlan, Plan, Slot, Trial};
 use assay_record::{Manifest, RepeatRecord, Run, Table, TrialRecord};
@@ -46,7 +47,8 @@ pub(super) fn measure(
     }
     keep_points(&mut measured);
     let loaded = Loaded { study, text: STUDY.to_owned(), beside: Vec::new() };
-    let request = request(loaded, measured, facts.clone(), out, "calibration", 1)?;
+    let request =
+        request(loaded, measured, facts.clone(), (out, Trust::Checked), "calibration", 1)?;
     let finished = execute(&request)?;
     match code(&finished, Some(assay_judge::Verdict::Kept)) {
         Code::Kept => {}
@@ -212,11 +214,10 @@ fn keep(found: &Calibration) -> Result<(), String> {
         )
     };
     let folder = path.parent().ok_or_else(|| failed(&"it has no folder"))?;
-    std::fs::create_dir_all(folder).map_err(|cause| failed(&cause))?;
+    let folder = Dir::make_all(folder).map_err(|cause| failed(&cause))?;
     let text = serde_json::to_string_pretty(found).map_err(|cause| failed(&cause))?;
-    let draft = path.with_extension("draft");
-    std::fs::write(&draft, text).map_err(|cause| failed(&cause))?;
-    std::fs::rename(&draft, &path).map_err(|cause| failed(&cause))?;
+    let name = path.file_name().unwrap_or_default();
+    folder.replace(name, text.as_bytes()).map_err(|cause| failed(&cause))?;
     talk::say(&format!("calibration: {}", path.display()));
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! The study with the setting that was found, as a new file.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
+use assay_files::Dir;
 use assay_plan::Setting;
 use assay_study::{Bindings, rewrite, shipped_file};
 
@@ -47,9 +47,11 @@ pub(super) fn study(
         })
     };
     let changed = rewrite(text, &from, &to, factors, &load).map_err(|why| refuse(&why))?;
-    File::create_new(file)
-        .and_then(|mut new| new.write_all(changed.as_bytes()))
-        .map_err(|cause| refuse(&cause))?;
+    let folder = Dir::open(file.parent().unwrap_or(Path::new(""))).map_err(|why| refuse(&why))?;
+    let new = folder.create(file.file_name().unwrap_or_default());
+    let written =
+        new.map_err(std::io::Error::from).and_then(|mut new| new.write_all(changed.as_bytes()));
+    written.map_err(|cause| refuse(&cause))?;
     talk::say(&format!("written: {}", file.display()));
     Ok(())
 }

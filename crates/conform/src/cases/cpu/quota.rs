@@ -129,7 +129,7 @@ pub(super) fn burst(ground: &mut Ground) -> Result<Outcome, Error> {
         // What the program needs to start may pass the quota for as long as it likes.
         ground.pause(0.3)?;
         let before = throttled(ground, name)?.0;
-        let grew = || Ok(throttled(ground, name)?.0.saturating_sub(before));
+        let grew = || Ok::<_, Error>(throttled(ground, name)?.0.saturating_sub(before));
         // The plain group until it was throttled often enough, the other for as long.
         let began = Instant::now();
         let limit = took.unwrap_or(8.0);

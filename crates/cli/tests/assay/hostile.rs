@@ -1,0 +1,245 @@
+//! Folders from elsewhere, and folders that others may change: what root does with them touches
+//! nothing beside them and starts nothing. The attacks are those of docs/safety.md, as a user would
+//! make them.
+
+use std::fs;
+use std::os::unix::fs::{chown, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use assay_testbed::skip;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use crate::bench::Bench;
+use crate::running::json;
+
+/// A run that was recorded on another machine.
+fn foreign_run(bench: &Bench, name: &str) -> PathBuf {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testbed/faults/low-latency-on");
+    let to = bench.path(name);
+    copy(&from, &to);
+    to
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let place = to.join(path.file_name().unwrap());
+        match path.is_dir() {
+            true => copy(&path, &place),
+            false => fs::copy(&path, &place).map(|_| ()).unwrap(),
+        }
+    }
+}
+
+/// Something of root's, with every name that is written into a run folder.
+const WRITTEN: [&str; 6] =
+    ["verdict.json", "report.html", "score.json", "workloads.csv", "runs.csv", "index.html"];
+
+fn victim(bench: &Bench) -> PathBuf {
+    let victim = bench.path("victim");
+    fs::create_dir(&victim).unwrap();
+    for name in WRITTEN {
+        fs::write(victim.join(name), "theirs").unwrap();
+    }
+    victim
+}
+
+fn assert_whole(victim: &Path) {
+    assert_eq!(fs::read_dir(victim).unwrap().count(), WRITTEN.len(), "something came to it");
+    for name in WRITTEN {
+        assert_eq!(fs::read_to_string(victim.join(name)).unwrap(), "theirs", "{name}");
+    }
+}
+
+/// S2, as the review has it: links in the places of drafts and of what is written.
+#[test]
+fn links_in_a_run_folder_lead_nowhere() {
+    let bench = Bench::aside();
+    let victim = victim(&bench);
+    let run = foreign_run(&bench, "run");
+    fs::create_dir(run.join("export")).unwrap();
+    for name in WRITTEN {
+        let folder = if name.ends_with("csv") { run.join("export") } else { run.clone() };
+        for end in ["", ".draft"] {
+            let link = folder.join(format!("{name}{end}"));
+            symlink(victim.join(name), link).unwrap();
+        }
+    }
+    for words in [&["judge"][..], &["report"], &["export", "--to", "csv"]] {
+        let mut words: Vec<&std::ffi::OsStr> = words.iter().map(std::ffi::OsStr::new).collect();
+        words.insert(1, run.as_os_str());
+        bench.assay(words);
+        assert_whole(&victim);
+    }
+    // What was asked for is there, as a file of its own.
+    for name in ["verdict.json", "report.html", "export/workloads.csv", "export/runs.csv"] {
+        assert!(run.join(name).symlink_metadata().unwrap().is_file(), "{name}");
+    }
+    // A folder that is a link is refused.
+    fs::remove_dir_all(run.join("export")).unwrap();
+    symlink(&victim, run.join("export")).unwrap();
+    let run = run.as_os_str();
+    let ended = bench.assay(["export".as_ref(), run, "--to".as_ref(), "csv".as_ref()]);
+    ended.assert_code(4);
+    assert_whole(&victim);
+}
+
+/// A user who exchanges what root is about to write for links to what is root's.
+fn against_renamers(bench: &Bench, tries: usize) {
+    let victim = victim(bench);
+    let run = foreign_run(bench, "run");
+    fs::create_dir(run.join("export")).unwrap();
+    let hooks = bench.path("hooks");
+    fs::create_dir(&hooks).unwrap();
+    let pairs = [
+        (run.join("verdict.json"), "verdict.json"),
+        (run.join("report.html"), "report.html"),
+        (run.join("export"), ""),
+        (run.clone(), ""),
+    ];
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut renamers = Vec::new();
+    for (index, (name, target)) in pairs.into_iter().enumerate() {
+        let hook = hooks.join(index.to_string());
+        symlink(victim.join(target), &hook).unwrap();
+        let stop = Arc::clone(&stop);
+        renamers.push(std::thread::spawn(move || {
+            while !stop.load(Ordering::Acquire) {
+                let _ = renameat_with(CWD, &name, CWD, &hook, RenameFlags::EXCHANGE);
+                // Whole at times, so that the program comes as far as writing.
+                std::thread::sleep(std::time::Duration::from_micros(200 + 300 * index as u64));
+            }
+        }));
+    }
+    for turn in 0..tries {
+        let words = [&["judge"][..], &["report"], &["export", "--no-samples"]][turn % 3];
+        let mut command = bench.program();
+        command.arg(words[0]).arg(&run).args(&words[1..]);
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        command.status().unwrap();
+        assert_whole(&victim);
+    }
+    stop.store(true, Ordering::Release);
+    for renamer in renamers {
+        renamer.join().unwrap();
+    }
+    println!("{tries} tries, nothing of the victim touched");
+}
+
+#[test]
+fn whoever_exchanges_names_in_a_run_folder_wins_nothing() {
+    against_renamers(&Bench::aside(), 150);
+}
+
+#[test]
+#[ignore = "long: cargo test -p assay-cli --test assay hostile -- --ignored"]
+fn whoever_exchanges_names_ten_thousand_times_wins_nothing() {
+    against_renamers(&Bench::aside(), 10_000);
+}
+
+/// S12: what the study of another host starts, starts only after a look.
+#[test]
+fn explaining_a_run_of_another_host_starts_nothing() {
+    let bench = Bench::aside();
+    let run = foreign_run(&bench, "run");
+    let owned = bench.path("owned");
+    let program = bench.write("program", &format!("#!/bin/sh\ntouch {}\n", owned.display()));
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut manifest = json(&run.join("manifest.json"));
+    let text = manifest["study_text"].as_str().unwrap().to_owned();
+    manifest["study_text"] = format!(
+        "{text}\n[[groups]]\nname = \"x\"\nrun = \"x\"\n[workloads.x]\nuse = \"command\"\ncommand = \
+         [\"{}\"]\n# \u{1b}[2J\n",
+        program.display()
+    )
+    .into();
+    fs::write(run.join("manifest.json"), manifest.to_string()).unwrap();
+    let ended = bench.assay(["explain".as_ref(), run.as_os_str()]);
+    ended.assert_code(2);
+    ended.assert_says(&["another machine", "--trust", &program.display().to_string()]);
+    assert!(!ended.stderr.contains("\u{1b}[2J"), "a terminal obeys it");
+    for command in ["judge", "report"] {
+        bench.assay([command.as_ref(), run.as_os_str()]);
+    }
+    assert!(!owned.exists(), "it was started");
+    assert!(!bench.path("state").exists() && !bench.path("runs").exists());
+}
+
+/// S1, S3: root does not work where others decide what a name stands for.
+#[test]
+fn root_runs_nothing_in_a_folder_that_others_may_change() {
+    if !rustix::process::geteuid().is_root() {
+        skip("a folder of somebody else", "it takes root to give a folder away");
+        return;
+    }
+    let bench = Bench::aside();
+    let theirs = bench.path("theirs");
+    fs::create_dir(&theirs).unwrap();
+    chown(&theirs, Some(65534), Some(65534)).unwrap();
+    let study = bench.write("study.toml", SLEEPS);
+    let run = theirs.join("run");
+    let words = |more: &[&str]| {
+        let mut words = vec!["run".to_owned(), study.display().to_string()];
+        words.extend(["--out".to_owned(), run.display().to_string()]);
+        words.extend(more.iter().map(|word| (*word).to_owned()));
+        words
+    };
+    let ended = bench.assay(words(&[]));
+    ended.assert_code(4);
+    ended.assert_says(&["user 65534", "mode 0755", "hint: ", "--trust-folder"]);
+    assert!(!run.exists());
+    let sampled = ["sample", "--out", &run.display().to_string(), "--", "true"].map(str::to_owned);
+    bench.assay(sampled).assert_code(4);
+    assert!(!run.exists());
+    assert!(!bench.path("state").exists(), "nothing of the host was changed");
+}
+
+const SLEEPS: &str = "title = \"Sleeps\"\n[design]\nrepeats = 1\nat_most = \"1 s\"\n[[groups]]\nname = \
+                      \"a\"\nrun = \"sleep\"\nknobs = { \"cpu.weight\" = [100] }\n\
+                      [workloads.sleep]\nuse = \"fio\"\nargs = { ioengine = \"cpuio\", cpuload = 1 }\n";
+
+/// The state directory says what root does at the next restore.
+#[test]
+fn a_state_directory_that_others_may_write_is_refused() {
+    if !rustix::process::geteuid().is_root() {
+        skip("a state directory of somebody else", "it takes root to give a folder away");
+        return;
+    }
+    let bench = Bench::aside();
+    fs::create_dir_all(bench.path("state/ledger")).unwrap();
+    chown(bench.path("state"), Some(65534), Some(65534)).unwrap();
+    let ended = bench.assay(["restore"]);
+    ended.assert_code(6);
+    ended.assert_says(&["user 65534", "chown"]);
+    chown(bench.path("state"), Some(0), Some(0)).unwrap();
+    bench.assay(["restore"]).assert_code(0);
+}
+
+/// Under sudo a run folder is the caller's, and the caller's folders are trusted.
+#[test]
+fn under_sudo_a_run_folder_belongs_to_whoever_called() {
+    use std::os::unix::fs::MetadataExt;
+    if !rustix::process::geteuid().is_root() {
+        skip("sudo", "it takes root");
+        return;
+    }
+    let bench = Bench::aside();
+    let theirs = bench.path("home");
+    fs::create_dir(&theirs).unwrap();
+    chown(&theirs, Some(65534), Some(65534)).unwrap();
+    let run = theirs.join("runs/one");
+    let mut command = bench.program();
+    command.env("SUDO_UID", "65534").env("SUDO_GID", "65534");
+    command.args(["sample", "--for", "200ms", "--out"]).arg(&run).args(["--", "true"]);
+    bench.finish(command).assert_code(0);
+    for name in
+        ["", "manifest.json", "events.jsonl", "samples", "logs/command/stdout", "report.html"]
+    {
+        let found = run.join(name).metadata().unwrap();
+        assert_eq!((found.uid(), found.gid()), (65534, 65534), "{name}");
+    }
+    assert_eq!(theirs.join("runs").metadata().unwrap().uid(), 65534);
+}

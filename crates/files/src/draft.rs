@@ -1,0 +1,96 @@
+//! A file that takes its place when it is whole.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, fsync, renameat, statat, unlinkat};
+use rustix::io::Errno;
+
+use crate::dir::{Dir, unguessable};
+use crate::error::Error;
+use crate::tree::Identity;
+
+/// A file that is being written under a name that nobody can guess. [`Draft::commit`] gives it its
+/// name; without that it is removed.
+#[derive(Debug)]
+pub struct Draft {
+    file: File,
+    above: OwnedFd,
+    /// Its name while it is a draft.
+    draft: OsString,
+    name: OsString,
+    path: PathBuf,
+    committed: bool,
+}
+
+impl Draft {
+    pub(crate) fn begin(
+        dir: &Dir,
+        above: OwnedFd,
+        name: OsString,
+        path: PathBuf,
+    ) -> Result<Self, Error> {
+        const TRIES: usize = 8;
+        let mut cause = Errno::EXIST;
+        for _ in 0..TRIES {
+            let draft = unguessable(&name);
+            match dir.create_in(&above, &draft) {
+                Ok(file) => {
+                    return Ok(Self { file, above, draft, name, path, committed: false });
+                }
+                Err(errno) => cause = errno,
+            }
+            if cause != Errno::EXIST {
+                break;
+            }
+        }
+        Err(Error::new("write", &path, cause))
+    }
+
+    /// The place that it will take.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Puts the file into its place, and returns when it is on the disk.
+    pub fn commit(mut self) -> Result<(), Error> {
+        let wrong = |cause: io::Error| Error::new("write", &self.path, cause);
+        self.file.sync_all().map_err(wrong)?;
+        if !self.is_mine() {
+            return Err(Error::refused("write", &self.path, "somebody has exchanged its draft"));
+        }
+        renameat(&self.above, &self.draft, &self.above, &self.name)
+            .map_err(|cause| wrong(cause.into()))?;
+        self.committed = true;
+        fsync(&self.above).map_err(|cause| wrong(cause.into()))
+    }
+
+    /// Whether the draft's name still stands for the file that was made.
+    fn is_mine(&self) -> bool {
+        let named = statat(&self.above, &self.draft, AtFlags::SYMLINK_NOFOLLOW);
+        named.ok().map(|found| Identity::from(&found)) == Identity::of(self.file.as_fd()).ok()
+    }
+}
+
+impl Write for Draft {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for Draft {
+    /// What could be written of it would only fill a full disk further.
+    fn drop(&mut self) {
+        if !self.committed && self.is_mine() {
+            let _ = unlinkat(&self.above, &self.draft, AtFlags::empty());
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What went wrong with a file: operation, path, cause and a hint.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+/// A failed operation on a file or a directory.
+#[derive(Debug)]
+pub struct Error {
+    /// The verb: `create`, `replace`, `remove`.
+    pub operation: &'static str,
+    /// What it was done to.
+    pub path: PathBuf,
+    /// The system's answer, or the reason for which this crate refused.
+    pub cause: io::Error,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Error {
+    pub(crate) fn new(operation: &'static str, path: &Path, cause: impl Into<io::Error>) -> Self {
+        Self { operation, path: path.to_owned(), cause: cause.into(), hint: None }
+    }
+
+    pub(crate) fn refused(operation: &'static str, path: &Path, why: impl Into<String>) -> Self {
+        Self::new(operation, path, io::Error::other(why.into()))
+    }
+
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Whether the system answered with this error number.
+    #[must_use]
+    pub fn is(&self, errno: Errno) -> bool {
+        self.cause.raw_os_error() == Some(errno.raw_os_error())
+    }
+
+    /// Whether there is nothing of that name.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        self.is(Errno::NOENT)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot {} {}: {}", self.operation, self.path.display(), self.cause)?;
+        if let Some(hint) = &self.hint {
+            write!(f, "\n  hint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Error> for io::Error {
+    /// The cause alone where the system named one, so that its kind is still known.
+    fn from(error: Error) -> Self {
+        match error.cause.raw_os_error() {
+            Some(_) => error.cause,
+            None => Self::other(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The one door through which files are created, replaced and removed.
+//!
+//! Everything works from the descriptor of a directory: no link is followed below it, names of
+//! drafts cannot be guessed, nothing that exists is opened for writing by accident, and what is
+//! removed is what was made, known by device and inode. A folder that somebody else may change
+//! while root works in it is refused ([`check`]).
+
+mod dir;
+mod draft;
+mod error;
+mod output;
+mod owner;
+mod tree;
+
+pub use dir::Dir;
+pub use draft::Draft;
+pub use error::Error;
+pub use output::{output, replace};
+pub use owner::{Caller, Trust, check};
+pub use tree::Identity;

@@ -1,0 +1,174 @@
+//! Removing a directory with what is in it: the one that was made, and nothing that somebody has
+//! put in its place.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::{
+    AtFlags, Dir as Listing, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2,
+    statat, unlinkat,
+};
+use rustix::io::Errno;
+
+use crate::dir::Dir;
+use crate::error::Error;
+
+/// Which file it is, whatever it is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    /// The device of its file system.
+    pub device: u64,
+    /// Its inode there.
+    pub inode: u64,
+}
+
+impl From<&Stat> for Identity {
+    fn from(found: &Stat) -> Self {
+        Self { device: found.st_dev, inode: found.st_ino }
+    }
+}
+
+impl Identity {
+    pub(crate) fn of(fd: BorrowedFd<'_>) -> rustix::io::Result<Self> {
+        fstat(fd).map(|found| Self::from(&found))
+    }
+
+    /// That of an open file.
+    pub fn of_file(file: &std::fs::File) -> io::Result<Self> {
+        Ok(Self::of(file.as_fd())?)
+    }
+}
+
+impl Dir {
+    /// What `name` is; `None` where there is nothing. A link is not followed.
+    pub fn look(&self, name: impl AsRef<Path>) -> Result<Option<Identity>, Error> {
+        let whole = self.path().join(name.as_ref());
+        let (above, name) = match self.above("stat", name.as_ref()) {
+            Err(error) if error.is_missing() => return Ok(None),
+            found => found?,
+        };
+        match statat(&above, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => Ok(Some(Identity::from(&found))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(cause) => Err(Error::new("stat", &whole, cause)),
+        }
+    }
+
+    /// Removes a file if it is the one of this identity.
+    pub fn remove_own_file(&self, name: impl AsRef<Path>, own: Identity) -> Result<bool, Error> {
+        match self.look(name.as_ref())? {
+            None => Ok(false),
+            Some(found) if found == own => self.remove_file(name),
+            Some(_) => Err(exchanged(&self.path().join(name.as_ref()))),
+        }
+    }
+
+    /// Removes the directory `name` with everything in it, if it is the one of this identity. No
+    /// link is followed and no other mount is entered. `between` is asked before each removal.
+    pub fn remove_own_tree(
+        &self,
+        name: impl AsRef<Path>,
+        own: Identity,
+        between: &mut dyn FnMut() -> io::Result<()>,
+    ) -> Result<(), Error> {
+        let whole = self.path().join(name.as_ref());
+        let wrong = |cause: io::Error| Error::new("remove", &whole, cause);
+        let (above, name) = match self.above("remove", name.as_ref()) {
+            Err(error) if error.is_missing() => return Ok(()),
+            found => found?,
+        };
+        let tree = match enter(&above, name) {
+            Err(Errno::NOENT) => return Ok(()),
+            Err(Errno::LOOP | Errno::NOTDIR) => return Err(exchanged(&whole)),
+            Err(Errno::XDEV) => return Err(mounted(&whole)),
+            found => found.map_err(|cause| wrong(cause.into()))?,
+        };
+        if Identity::of(tree.as_fd()).map_err(|cause| wrong(cause.into()))? != own {
+            return Err(exchanged(&whole));
+        }
+        empty(&tree, &whole, own.device, between)?;
+        between().map_err(wrong)?;
+        let now =
+            statat(&above, name, AtFlags::SYMLINK_NOFOLLOW).map(|found| Identity::from(&found));
+        match now {
+            Err(Errno::NOENT) => Ok(()),
+            Ok(now) if now == own => {
+                unlinkat(&above, name, AtFlags::REMOVEDIR).map_err(|cause| wrong(cause.into()))
+            }
+            _ => Err(exchanged(&whole)),
+        }
+    }
+
+    /// Removes the directory `name` with everything in it, whichever directory it is: for what
+    /// lies in a folder of our own. Says whether there was one.
+    pub fn remove_tree(&self, name: impl AsRef<Path>) -> Result<bool, Error> {
+        let Some(own) = self.look(name.as_ref())? else { return Ok(false) };
+        self.remove_own_tree(name, own, &mut || Ok(())).map(|()| true)
+    }
+}
+
+fn exchanged(path: &Path) -> Error {
+    Error::refused("remove", path, "it is not what this run made there")
+        .with_hint("somebody has put something else in its place; nothing of that was touched")
+}
+
+fn mounted(path: &Path) -> Error {
+    let why = "another file system is mounted there, and it was not mounted by this run";
+    Error::refused("remove", path, why)
+}
+
+/// Opens a directory without following a link or entering a mount.
+fn enter(above: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+    match openat2(above, name, flags, Mode::empty(), resolve) {
+        // Before Linux 5.6, or where a filter of system calls does not know it.
+        Err(Errno::NOSYS | Errno::PERM) => openat(above, name, flags, Mode::empty()),
+        found => found,
+    }
+}
+
+fn empty(
+    directory: &OwnedFd,
+    path: &Path,
+    device: u64,
+    between: &mut dyn FnMut() -> io::Result<()>,
+) -> Result<(), Error> {
+    let wrong = |cause: Errno| Error::new("remove", path, cause);
+    for entry in Listing::read_from(directory).map_err(wrong)? {
+        let entry = entry.map_err(wrong)?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name == "." || name == ".." {
+            continue;
+        }
+        let whole = path.join(name);
+        let kind = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
+        let kind = match kind {
+            Err(Errno::NOENT) => continue,
+            kind => FileType::from_raw_mode(kind.map_err(wrong)?.st_mode),
+        };
+        let flags = if kind == FileType::Directory {
+            let inner = enter(directory, name).map_err(|cause| match cause {
+                Errno::XDEV => mounted(&whole),
+                cause => Error::new("remove", &whole, cause),
+            })?;
+            if Identity::of(inner.as_fd()).map_err(wrong)?.device != device {
+                return Err(mounted(&whole));
+            }
+            empty(&inner, &whole, device, between)?;
+            AtFlags::REMOVEDIR
+        } else {
+            AtFlags::empty()
+        };
+        between().map_err(|cause| Error::new("remove", &whole, cause))?;
+        match unlinkat(directory, name, flags) {
+            Err(Errno::NOENT) | Ok(()) => {}
+            Err(Errno::BUSY) => return Err(mounted(&whole)),
+            Err(cause) => return Err(Error::new("remove", &whole, cause)),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! What the door does, and what it refuses.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+use assay_files::{Dir, Trust, check, output};
+
+#[test]
+fn replacing_is_whole_and_leaves_no_draft() {
+    let place = tempfile::tempdir().unwrap();
+    let dir = Dir::make_all(&place.path().join("a/b")).unwrap();
+    dir.replace("note", b"one").unwrap();
+    dir.replace("note", b"two").unwrap();
+    let mut draft = dir.draft("note").unwrap();
+    draft.write_all(b"three").unwrap();
+    drop(draft);
+    assert_eq!(fs::read(dir.path().join("note")).unwrap(), b"two");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_link_is_replaced_and_what_it_points_to_is_not() {
+    let place = tempfile::tempdir().unwrap();
+    let victim = place.path().join("victim");
+    fs::write(&victim, "theirs").unwrap();
+    let dir = Dir::make_all(&place.path().join("run")).unwrap();
+    for name in ["verdict.json", "verdict.json.draft", "events.jsonl"] {
+        symlink(&victim, dir.path().join(name)).unwrap();
+    }
+    fs::hard_link(&victim, dir.path().join("hard")).unwrap();
+    dir.replace("verdict.json", b"ours").unwrap();
+    assert!(dir.append("events.jsonl").is_err());
+    assert!(dir.append("hard").is_err());
+    assert!(dir.create("verdict.json.draft").is_err());
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "theirs");
+    assert!(dir.has_file("verdict.json") && !dir.has_file("events.jsonl"));
+}
+
+#[test]
+fn no_name_leads_out_of_its_folder() {
+    let place = tempfile::tempdir().unwrap();
+    let dir = Dir::make_all(&place.path().join("run")).unwrap();
+    symlink(place.path(), dir.path().join("up")).unwrap();
+    for name in ["../x", "/etc/x", "up/x", "a/../../x", "", "."] {
+        assert!(dir.replace(name, b"").is_err(), "{name}");
+        assert!(dir.create(name).is_err(), "{name}");
+        assert!(dir.remove_tree(name).is_err(), "{name}");
+    }
+    assert!(dir.make_dir("up").is_err() && dir.dir("up").is_err());
+    assert!(!place.path().join("x").exists());
+}
+
+#[test]
+fn a_mount_is_not_entered_and_a_fifo_is_not_waited_for() {
+    let place = tempfile::tempdir().unwrap();
+    let dir = Dir::open(place.path()).unwrap();
+    let _fifo = dir.make_fifo("gate").unwrap();
+    assert!(dir.read("gate").unwrap_err().to_string().contains("no regular file"));
+    assert!(dir.remove_file("gate").unwrap() && !dir.remove_file("gate").unwrap());
+}
+
+#[test]
+fn a_private_folder_is_its_owner_s_alone() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("state");
+    fs::create_dir(&path).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let dir = Dir::make_private(&path).unwrap();
+    dir.keep_to_owner().unwrap();
+    drop(dir.create("ledger").unwrap());
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o7777;
+    assert_eq!((mode(&path), mode(&path.join("ledger"))), (0o700, 0o600));
+}
+
+#[test]
+fn a_folder_that_others_may_change_is_refused_with_owner_mode_and_remedy() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: it takes root to give a folder away");
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let theirs = place.path().join("theirs");
+    fs::create_dir_all(theirs.join("mine")).unwrap();
+    assert!(check(&theirs.join("mine/run"), None, Trust::Checked).is_ok());
+    chown(&theirs, Some(65534), None).unwrap();
+    for path in ["theirs", "theirs/run", "theirs/mine", "theirs/mine/run"] {
+        let error = check(&place.path().join(path), None, Trust::Checked).unwrap_err().to_string();
+        assert!(error.contains("user 65534") && error.contains("0755"), "{error}");
+        assert!(error.contains("--trust-folder"), "{error}");
+    }
+    assert!(check(&theirs.join("run"), None, Trust::Told).is_ok());
+    let caller = assay_files::Caller { uid: 65534, gid: 65534 };
+    assert!(check(&theirs.join("run"), Some(caller), Trust::Checked).is_ok());
+    // Shared, and sticky as /tmp: fine above what is ours, not as the folder itself.
+    let shared = place.path().join("shared");
+    fs::create_dir_all(shared.join("mine")).unwrap();
+    fs::create_dir(shared.join("other")).unwrap();
+    chown(shared.join("other"), Some(65534), None).unwrap();
+    fs::set_permissions(&shared, fs::Permissions::from_mode(0o1777)).unwrap();
+    assert!(check(&shared.join("mine/run"), None, Trust::Checked).is_ok());
+    assert!(check(&shared.join("new"), None, Trust::Checked).is_ok());
+    assert!(check(&shared, None, Trust::Checked).is_err());
+    assert!(check(&shared.join("other/run"), None, Trust::Checked).is_err());
+    fs::set_permissions(&shared, fs::Permissions::from_mode(0o777)).unwrap();
+    assert!(check(&shared.join("mine"), None, Trust::Checked).is_err());
+}
+
+#[test]
+fn output_goes_where_the_user_says_and_not_where_another_s_link_leads() {
+    let place = tempfile::tempdir().unwrap();
+    let (file, link) = (place.path().join("out"), place.path().join("link"));
+    output(&file).unwrap().write_all(b"one").unwrap();
+    symlink(&file, &link).unwrap();
+    output(&link).unwrap().write_all(b"two").unwrap();
+    assert_eq!(fs::read(&file).unwrap(), b"two");
+    output(std::path::Path::new("/dev/null")).unwrap();
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::lchown(&link, Some(65534), None).unwrap();
+        assert!(output(&link).is_err());
+        assert_eq!(fs::read(&file).unwrap(), b"two");
+    }
+}

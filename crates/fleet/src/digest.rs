@@ -1,0 +1,76 @@
+//! What a fleet runs, as one number: whoever exchanges a word of it is found out on the host.
+//!
+//! Everything in the folder of a fleet that is carried out - the words of the command line, the
+//! seeds and slices, the study and what stands beside it - is hashed when it is submitted. The hash
+//! stands in the job script, which Slurm keeps by value; the task compares.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::document::Fleet;
+use crate::error::Error;
+use crate::folder::FleetFolder;
+
+/// The folder of the study in that of the fleet.
+const STUDY: &str = "study";
+
+/// The hash of all that a task of this fleet carries out.
+pub(crate) fn digest(folder: &FleetFolder, fleet: &Fleet) -> Result<String, Error> {
+    let mut hash = Sha256::new();
+    // Each part with its length, so that no two fleets read the same.
+    let mut add = |bytes: &[u8]| {
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    let told = (&fleet.arguments, fleet.trust_folder, &fleet.tasks);
+    add(&serde_json::to_vec(&told).map_err(|cause| Error::new(cause.to_string()))?);
+    for name in files(folder.path(), Path::new(STUDY))? {
+        add(name.to_string_lossy().as_bytes());
+        let mut text = Vec::new();
+        let mut file = folder.dir().read(&name)?;
+        file.read_to_end(&mut text)
+            .map_err(|cause| Error::file("read", &folder.file(&name), &cause))?;
+        add(&text);
+    }
+    Ok(hex(&hash.finalize()))
+}
+
+/// The hash of a program, where this host has it.
+pub(crate) fn of_program(path: &Path) -> Option<String> {
+    let mut file = File::open(path).ok()?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer).ok()? {
+            0 => return Some(hex(&hash.finalize())),
+            count => hash.update(&buffer[..count]),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The files below a folder, sorted; none where there is no such folder.
+fn files(top: &Path, name: &Path) -> Result<Vec<PathBuf>, Error> {
+    let path = top.join(name);
+    let failed = |cause: &std::io::Error| Error::file("list", &path, cause);
+    if !path.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(&path).map_err(|cause| failed(&cause))? {
+        let entry = entry.map_err(|cause| failed(&cause))?;
+        let inside = name.join(entry.file_name());
+        match entry.file_type().map_err(|cause| failed(&cause))?.is_dir() {
+            true => found.extend(files(top, &inside)?),
+            false => found.push(inside),
+        }
+    }
+    found.sort();
+    Ok(found)
+}
