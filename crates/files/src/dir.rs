@@ -14,9 +14,12 @@ use rustix::io::Errno;
 
 use crate::draft::Draft;
 use crate::error::Error;
+use crate::owner::Caller;
 use crate::tree::Identity;
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+const PASSAGE: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// An open directory. Names given to its methods are relative, may have several parts, and never
 /// lead out of it: `..` and links are refused.
@@ -51,12 +54,16 @@ impl Made {
 
 impl Dir {
     /// Opens a directory that the user named. Links in this path are the user's own and are
-    /// followed; below it none is.
+    /// followed; below it none is. What root makes in a folder of the user who called sudo is that
+    /// user's.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let named = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let fd = openat(CWD, named, DIRECTORY, Mode::empty())
             .map_err(|cause| Error::new("open", path, cause))?;
-        Ok(Self { fd, path: path.to_owned(), made: Made::USUAL })
+        let found = fstat(&fd).map_err(|cause| Error::new("stat", path, cause))?;
+        let owner = Caller::of_sudo().filter(|caller| caller.uid == found.st_uid);
+        let owner = owner.map(|caller| (Uid::from_raw(caller.uid), Gid::from_raw(caller.gid)));
+        Ok(Self { fd, path: path.to_owned(), made: Made { owner, ..Made::USUAL } })
     }
 
     /// Opens a directory that the user named, and makes it with those above it where they are
@@ -133,9 +140,12 @@ impl Dir {
     /// Opens a directory below this one.
     pub fn dir(&self, name: impl AsRef<Path>) -> Result<Self, Error> {
         let name = name.as_ref();
+        let parts = parts("open", &self.path, name)?;
         let mut fd = self.own("open")?;
-        for part in parts("open", &self.path, name)? {
-            fd = self.enter("open", name, &fd, part)?;
+        for (index, part) in parts.iter().enumerate() {
+            // What only leads on need not be readable.
+            let leads_on = index + 1 < parts.len();
+            fd = self.enter("open", name, &fd, part, if leads_on { PASSAGE } else { DIRECTORY })?;
         }
         Ok(self.below(fd, name))
     }
@@ -153,7 +163,7 @@ impl Dir {
                     true
                 }
             };
-            fd = self.enter("make", name, &fd, part)?;
+            fd = self.enter("make", name, &fd, part, DIRECTORY)?;
             if made {
                 let given = self.made.give(fd.as_fd());
                 given.map_err(|cause| Error::new("chown", &self.path.join(name), cause))?;
@@ -167,7 +177,7 @@ impl Dir {
         let whole = self.path.join(name.as_ref());
         let (above, name) = self.above("make", name.as_ref())?;
         mkdirat(&above, name, self.made.dir).map_err(|cause| Error::new("make", &whole, cause))?;
-        let fd = self.enter("make", Path::new(name), &above, name)?;
+        let fd = self.enter("make", Path::new(name), &above, name, DIRECTORY)?;
         self.made.give(fd.as_fd()).map_err(|cause| Error::new("chown", &whole, cause))?;
         Ok(Self { fd, path: whole, made: self.made })
     }
@@ -190,11 +200,11 @@ impl Dir {
     /// regular file, or has a second name, is somebody else's and refused.
     pub fn append(&self, name: impl AsRef<Path>) -> Result<File, Error> {
         let file = self.open_file(name.as_ref(), OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)?;
-        self.made.give(file.as_fd()).or_else(|cause| match cause {
-            // Whoever may write there need not be its owner.
-            Errno::PERM => Ok(()),
-            cause => Err(Error::new("chown", &self.path.join(name.as_ref()), cause)),
-        })?;
+        let wrong = |cause| Error::new("chown", &self.path.join(name.as_ref()), cause);
+        // One that holds something already stays whose it is.
+        if fstat(&file).map_err(wrong)?.st_size == 0 {
+            self.made.give(file.as_fd()).map_err(wrong)?;
+        }
         Ok(file)
     }
 
@@ -306,7 +316,7 @@ impl Dir {
         };
         let mut fd = self.own(verb)?;
         for part in parts {
-            fd = self.enter(verb, name, &fd, part)?;
+            fd = self.enter(verb, name, &fd, part, DIRECTORY)?;
         }
         Ok((fd, last))
     }
@@ -317,16 +327,14 @@ impl Dir {
         name: &Path,
         above: &OwnedFd,
         part: &OsStr,
+        flags: OFlags,
     ) -> Result<OwnedFd, Error> {
         let whole = || self.path.join(name);
-        openat(above, part, DIRECTORY | OFlags::NOFOLLOW, Mode::empty()).map_err(
-            |cause| match cause {
-                Errno::LOOP | Errno::NOTDIR => Error::new(verb, &whole(), Errno::NOTDIR).with_hint(
-                    format!("`{}` is no directory; links are not followed", part.display()),
-                ),
-                cause => Error::new(verb, &whole(), cause),
-            },
-        )
+        openat(above, part, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(|cause| match cause {
+            Errno::LOOP | Errno::NOTDIR => Error::new(verb, &whole(), Errno::NOTDIR)
+                .with_hint(format!("`{}` is no directory; links are not followed", part.display())),
+            cause => Error::new(verb, &whole(), cause),
+        })
     }
 
     fn own(&self, verb: &'static str) -> Result<OwnedFd, Error> {

@@ -61,7 +61,8 @@ impl Ledger {
             self.make_dir(root, parent)?;
         }
         refuse_existing(root, path, "mkdir")?;
-        self.record(Change::MakeDir { path: path.to_owned() }, || root.make_dir(path))
+        let path = without_links(root, path)?;
+        self.record(Change::MakeDir { path: path.clone() }, || root.make_dir(&path))
     }
 
     /// Makes a directory whose whole content will be this run's, whoever puts it there. Which
