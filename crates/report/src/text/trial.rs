@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_judge::{PromiseJudgement, TrialJudgement};
+use assay_judge::{Check, PromiseJudgement, TrialJudgement, Verdict};
 use assay_record::RepeatRecord;
 
 use super::groups;
@@ -105,7 +105,17 @@ pub(super) fn judged_lines(
     }
     lines.extend(said);
     lines.extend(checks(judged, width, paint));
+    if let Some(text) = meanwhile(judged.verdict, &judged.validity) {
+        lines.extend(wrap(&format!("  meanwhile {text}"), width, "    "));
+    }
     lines
+}
+
+/// What others took of the CPUs that were divided, where that may be why nothing was decided. The
+/// check holds: of one CPU others take from all groups alike, and leave less to judge by.
+fn meanwhile(verdict: Verdict, checks: &[Check]) -> Option<&str> {
+    let others = checks.iter().find(|check| check.check == "others" && check.ok)?;
+    (verdict == Verdict::Undecided).then_some(others.evidence.as_str())
 }
 
 /// Factors at the left, the verdict at the right, a line between them.
@@ -196,4 +206,24 @@ fn checks(judged: &TrialJudgement, width: usize, paint: Paint) -> Vec<String> {
         lines.extend(wrapped);
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_undecided_trial_says_what_others_took_of_its_cpus() {
+        let check = |name: &str, ok| Check {
+            check: name.to_owned(),
+            ok,
+            evidence: format!("what {name} saw"),
+        };
+        let checks = [check("start", true), check("others", true)];
+        assert_eq!(meanwhile(Verdict::Undecided, &checks), Some("what others saw"));
+        assert_eq!(meanwhile(Verdict::Kept, &checks), None);
+        assert_eq!(meanwhile(Verdict::Undecided, &checks[..1]), None);
+        // A check that failed is shown as such.
+        assert_eq!(meanwhile(Verdict::Undecided, &[check("others", false)]), None);
+    }
 }
