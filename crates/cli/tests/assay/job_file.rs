@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::bench::Bench;
 use crate::running::json;
-use crate::study::{Weights, loop_disk_with_ext4};
+use crate::study::{Weights, loop_disk_with_ext4, shipped_with};
 
 const JOB_FILE: &str = "\
 ; made years ago, for a kernel that had CFQ
@@ -45,7 +45,10 @@ fn assert_derived(run: &Path, count: usize) {
 #[test]
 fn the_shipped_job_file_runs_on_four_partitions() {
     let Some(bench) = Bench::on_host("the shipped job file") else { return };
-    let ended = bench.run(Path::new("io-weight-job"), &["--at-most", "4s"]);
+    // As it is but for the gigabytes.
+    shipped_with(&bench, "io-weight-job.fio", &[("size=1G", "size=24M")]);
+    let study = shipped_with(&bench, "io-weight-job.toml", &[("\"5.5 GiB\"", "\"176 MiB\"")]);
+    let ended = bench.run(&study, &["--at-most", "4s"]);
     ended.assert_verdict();
     bench.assert_host_is_as_before("after the run");
     assert_derived(&bench.out(), 4);

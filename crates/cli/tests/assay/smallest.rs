@@ -1,12 +1,13 @@
 //! Every shipped study runs: those that no other test runs do so here, each by its smallest sizes. What the
 //! verdict is does not matter, and neither does how busy the host is; that the run is whole does.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
 use crate::bench::Bench;
 use crate::running::{Ended, json};
+use crate::study::shipped_with;
 use assay_testbed::{Need, entries, skip};
 
 /// A study with its smallest sizes.
@@ -35,7 +36,8 @@ fn whole(smallest: &Smallest) -> Option<(Value, Value)> {
         return None;
     }
     let options = [smallest.options, &["--repeats", "1", "--json"]].concat();
-    let ended = bench.run(&with_sizes(&bench, smallest), &options);
+    let study = shipped_with(&bench, &format!("{}.toml", smallest.study), smallest.sizes);
+    let ended = bench.run(&study, &options);
     ended.assert_verdict();
     bench.assert_host_is_as_before(smallest.study);
     let manifest = json(&bench.out().join("manifest.json"));
@@ -48,16 +50,6 @@ fn whole(smallest: &Smallest) -> Option<(Value, Value)> {
     }
     let verdict = serde_json::from_str(&ended.stdout).unwrap();
     Some((manifest, verdict))
-}
-
-/// The shipped file with smaller sizes.
-fn with_sizes(bench: &Bench, smallest: &Smallest) -> PathBuf {
-    let mut text = bench.assay(["studies", smallest.study]).stdout;
-    for (shipped, here) in smallest.sizes {
-        assert_eq!(text.matches(shipped).count(), 1, "{shipped} in {}", smallest.study);
-        text = text.replace(shipped, here);
-    }
-    bench.write(&format!("{}.toml", smallest.study), &text)
 }
 
 /// That a repeat has its window, its numbers and its samples.
@@ -283,7 +275,9 @@ fn no_shipped_study_is_run_by_no_test() {
         let run = match elsewhere {
             Some((_, file)) => {
                 let text = std::fs::read_to_string(tests.join(file)).unwrap();
-                text.contains(&format!("\"{name}\"")) || text.contains(&format!(" {name} "))
+                let names =
+                    [format!("\"{name}\""), format!("\"{name}.toml\""), format!(" {name} ")];
+                names.iter().any(|name| text.contains(name))
             }
             None => here.contains(&format!("study: \"{name}\"")),
         };
