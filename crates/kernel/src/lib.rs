@@ -45,6 +45,7 @@ pub mod partition;
 mod perf_event;
 pub mod placement;
 pub mod pointer_ring;
+pub mod priority;
 pub mod process;
 pub mod signal;
 pub mod streaming_stores;
