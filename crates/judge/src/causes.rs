@@ -8,6 +8,7 @@
 use assay_record::{PromiseRecord, RelationRecord};
 
 use crate::cpus::Shared;
+pub(crate) use crate::judgement::Strength;
 use crate::judgement::{Cause, Verdict};
 use crate::measure::Measure;
 use crate::promise::{Numbers, Subject};
@@ -32,17 +33,6 @@ mod settings;
 pub(crate) mod short_run;
 mod tag_cap;
 mod translated;
-
-/// How much speaks for a suspicion; causes are listed in the order of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Strength {
-    /// It could be, and does no more than not contradict.
-    Weak,
-    /// What is seen is what it predicts, and others predict it too.
-    Fair,
-    /// Measured, or a setting that is known to override what was asked.
-    Strong,
-}
 
 /// What one suspicion came to.
 pub(crate) enum Suspicion {
@@ -150,6 +140,7 @@ fn ranked(mut looked_at: Vec<String>, suspicions: Vec<Suspicion>) -> Vec<Cause> 
             code: "C-UNKNOWN".to_owned(),
             summary: "none of the known causes fits what was recorded".to_owned(),
             evidence: looked_at,
+            strength: None,
         });
     }
     causes

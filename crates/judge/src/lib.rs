@@ -20,6 +20,7 @@ mod cpus;
 mod expected;
 mod expected_gain;
 mod explain;
+mod facts;
 mod feasible;
 mod figures;
 mod fleet;
@@ -73,8 +74,8 @@ pub use fleet::{
     conclude, differences, traits,
 };
 pub use judgement::{
-    Cause, Check, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement,
-    Verdict, WorkloadFigures,
+    Cause, Check, Fact, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement, Strength,
+    TrialJudgement, Verdict, WorkloadFigures,
 };
 
 pub use looks::{Look, Looks, decides, look, preview};

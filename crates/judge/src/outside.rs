@@ -117,6 +117,8 @@ pub fn judge_outside(outside: &Outside) -> Judgement {
         repeats: 1,
         promises: vec![judged],
         validity: checks,
+        facts: Vec::new(),
+        rounds: Vec::new(),
         window_s,
         warm_up_s,
         observer_cpu: 0.0,
@@ -240,6 +242,7 @@ fn causes(outside: &Outside, verdict: Verdict, checks: &[Check]) -> Vec<Cause> {
                  CPUs; run the same load as a study (`assay run io-weight`) to be told",
                 outside.groups.len()
             )],
+            strength: None,
         }],
         Verdict::Kept | Verdict::Undecided => Vec::new(),
     }

@@ -32,6 +32,7 @@ pub(super) fn suspect(
                 code: CODE.to_owned(),
                 summary: "suspected: the disk is faster than the scheduler's lock".to_owned(),
                 evidence: vec![format!("{rate:.0} requests a second, in all, under BFQ")],
+                strength: None,
             },
             Strength::Fair,
         ),

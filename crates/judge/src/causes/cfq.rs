@@ -42,8 +42,12 @@ pub(super) fn suspect(
 }
 
 fn fits(code: &str, summary: &str, evidence: String, strength: Strength) -> Suspicion {
-    let cause =
-        Cause { code: code.to_owned(), summary: summary.to_owned(), evidence: vec![evidence] };
+    let cause = Cause {
+        code: code.to_owned(),
+        summary: summary.to_owned(),
+        evidence: vec![evidence],
+        strength: None,
+    };
     Suspicion::Fits(cause, strength)
 }
 

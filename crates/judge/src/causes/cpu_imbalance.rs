@@ -114,5 +114,6 @@ fn cause(shared: &Shared, numbers: &Numbers, seen: &[(usize, f64)]) -> Cause {
              each CPU"
                 .to_owned(),
         ],
+        strength: None,
     }
 }

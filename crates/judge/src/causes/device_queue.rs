@@ -60,6 +60,7 @@ pub(super) fn suspect(queue: &Queue, repeat: &Repeat<'_>, numbers: &Numbers) -> 
             served(heavy),
             served(light)
         )],
+        strength: None,
     };
     Suspicion::Fits(cause, Strength::Weak)
 }

@@ -34,6 +34,7 @@ pub(super) fn suspect(subject: &Subject<'_>) -> Option<Suspicion> {
             summary: "suspected: what is written back is charged to the group that owns the file"
                 .to_owned(),
             evidence: vec![format!("{} write through the page cache", some_of(&buffered, ", "))],
+            strength: None,
         },
         Strength::Fair,
     ))

@@ -62,6 +62,7 @@ pub(super) fn suspect(
                 code: CODE.to_owned(),
                 summary: "suspected: a group did not ask for all that it could have had".to_owned(),
                 evidence: vec![some_of(&idle, "; ")],
+                strength: None,
             },
             Strength::Strong,
         ),

@@ -34,6 +34,7 @@ pub(super) fn suspect(numbers: &Numbers) -> Suspicion {
             summary: "suspected: a group has too few threads for what its weight asks for"
                 .to_owned(),
             evidence: vec![some_of(&few, "; ")],
+            strength: None,
         },
         Strength::Weak,
     )

@@ -104,6 +104,7 @@ impl Fingerprint {
                  and costs throughput, or with fewer requests outstanding"
                     .to_owned(),
             ],
+            strength: None,
         }
     }
 }

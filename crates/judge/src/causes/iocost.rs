@@ -49,6 +49,7 @@ fn model(subject: &Subject<'_>, queue: &Queue, repeat: &Repeat<'_>) -> Suspicion
                 "iocost divides {} and {told}; {done} requests a second were done",
                 queue.device
             )],
+            strength: None,
         },
         Strength::Fair,
     )
@@ -71,6 +72,7 @@ fn donation(subject: &Subject<'_>, numbers: &Numbers) -> Suspicion {
                           not use"
                     .to_owned(),
                 evidence: vec![text],
+                strength: None,
             },
             Strength::Fair,
         ),

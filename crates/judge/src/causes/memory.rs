@@ -32,7 +32,12 @@ fn of(code: &str, found: Result<(&str, String), Suspicion>) -> Suspicion {
     match found {
         Err(other) => other,
         Ok((summary, seen)) => Suspicion::Fits(
-            Cause { code: code.to_owned(), summary: summary.to_owned(), evidence: vec![seen] },
+            Cause {
+                code: code.to_owned(),
+                summary: summary.to_owned(),
+                evidence: vec![seen],
+                strength: None,
+            },
             Strength::Fair,
         ),
     }

@@ -61,6 +61,7 @@ pub(super) fn suspect(queue: &Queue, numbers: &Numbers) -> Suspicion {
                   handed out first come, first served, whatever the weights"
             .to_owned(),
         evidence,
+        strength: None,
     };
     Suspicion::Fits(cause, strength)
 }

@@ -41,6 +41,7 @@ pub(super) fn suspect(
                     "`rotational` of {} reads {value}, and workloads ask at random",
                     queue.device
                 )],
+                strength: None,
             },
             Strength::Weak,
         ),

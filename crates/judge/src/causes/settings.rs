@@ -42,6 +42,7 @@ fn low_latency(queue: &Queue, repeat: &Repeat<'_>) -> Suspicion {
                  it where weights are to decide",
                 queue.device
             )],
+            strength: None,
         }),
         Some((name, value)) => Suspicion::RuledOut(format!("{code}: `{name}` reads {value}")),
     }
@@ -57,6 +58,7 @@ fn slice_idle(queue: &Queue, repeat: &Repeat<'_>) -> Suspicion {
                       request is still on its way"
                 .to_owned(),
             evidence: vec![format!("`{name}` of {} reads 0", queue.device)],
+            strength: None,
         }),
         Some((name, value)) => Suspicion::RuledOut(format!("{code}: `{name}` reads {value}")),
     }

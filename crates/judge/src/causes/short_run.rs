@@ -35,6 +35,7 @@ pub(super) fn suspect(numbers: &Numbers, turn_s: f64, within: f64) -> Suspicion 
             code: CODE.to_owned(),
             summary: "suspected: the run holds too few turns of the lightest group".to_owned(),
             evidence: vec![text],
+            strength: None,
         },
         Strength::Weak,
     )

@@ -89,6 +89,7 @@ fn demand(
                       and who waits for one is served whatever the weights"
                 .to_owned(),
             evidence,
+            strength: None,
         },
         strength,
     )
@@ -133,6 +134,7 @@ fn rounding(numbers: &Numbers, pool: f64, within: f64) -> Option<Suspicion> {
             summary: "suspected: BFQ's cap of each group's requests is rounded to whole requests"
                 .to_owned(),
             evidence: vec![text],
+            strength: None,
         },
         Strength::Fair,
     ))

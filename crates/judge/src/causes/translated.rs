@@ -42,6 +42,7 @@ pub(super) fn suspect(subject: &Subject<'_>, promise: &PromiseRecord) -> Option<
                       that were asked for"
                     .to_owned(),
             evidence: vec![text],
+            strength: None,
         },
         Strength::Fair,
     ))

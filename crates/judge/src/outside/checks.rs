@@ -41,6 +41,7 @@ pub(super) fn cause(check: &Check) -> Option<Cause> {
         code: code.to_owned(),
         summary: summary.to_owned(),
         evidence: vec![check.evidence.clone()],
+        strength: None,
     })
 }
 

@@ -183,8 +183,7 @@ fn causes(shape: &Shape) -> Vec<Cause> {
                 shape.groups * 32
             ),
             "nr_requests of loop0 is 64".to_owned(),
-        ],
-    }]
+        ], strength: None }]
 }
 
 fn checks(shape: &Shape) -> Vec<Check> {
