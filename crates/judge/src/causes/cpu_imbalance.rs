@@ -6,7 +6,8 @@
 //! far as load balancing spreads every group evenly. Known since group scheduling exists
 //! (6b2d770026, 2.6.28: 58 : 24 : 18 for three equal groups of 8, 4 and 3 threads).
 
-use super::{Strength, Suspicion};
+use super::Suspicion;
+use super::fit::Fit;
 use crate::cpus::Shared;
 use crate::judgement::Cause;
 use crate::promise::Numbers;
@@ -52,7 +53,71 @@ pub(super) fn suspect(repeat: &Repeat<'_>, shared: &Shared, numbers: &Numbers) -
             percent(most)
         ));
     }
-    Suspicion::Fits(cause(shared, numbers, &seen), Strength::Strong)
+    let predicted = predicted(repeat, &table, shared, numbers);
+    let fit = predicted.and_then(|predicted| Fit::of(numbers, &predicted));
+    match fit.and_then(|fit| Some((fit.strength()?, fit.explained()))) {
+        None => Suspicion::RuledOut(format!(
+            "{CODE}: groups were uneven over the CPUs by up to {}, but weights kept on each CPU by \
+             itself do not give what was seen",
+            percent(most)
+        )),
+        Some((strength, explained)) => {
+            let mut cause = cause(shared, numbers, &seen);
+            cause.evidence.insert(
+                1,
+                format!(
+                    "weights kept on each CPU by itself, where the groups were, explain {} of the \
+                     error",
+                    percent(explained)
+                ),
+            );
+            Suspicion::Fits(cause, strength)
+        }
+    }
+}
+
+/// What each group would get if weights were kept on every CPU by itself: a group's weight is
+/// divided among the CPUs as its time was, second by second.
+fn predicted(
+    repeat: &Repeat<'_>,
+    table: &Sorted<'_>,
+    shared: &Shared,
+    numbers: &Numbers,
+) -> Option<Vec<f64>> {
+    let mut series = Vec::new();
+    for name in &numbers.names {
+        let mut by_cpu = Vec::new();
+        for cpu in shared.set.iter() {
+            by_cpu.push(table.sum(name, &[&format!("cpu{cpu}_ns")]).ok()?);
+        }
+        series.push(by_cpu);
+    }
+    let mut sums = vec![0.0; numbers.names.len()];
+    let mut from = repeat.start_ns;
+    while from + STEP_NS <= repeat.end_ns {
+        let spent: Option<Vec<Vec<f64>>> = series
+            .iter()
+            .map(|by_cpu| {
+                let on = |one| Some(at(one, from + STEP_NS)? - at(one, from)?);
+                by_cpu.iter().map(on).collect()
+            })
+            .collect();
+        from += STEP_NS;
+        let Some(spent) = spent else { continue };
+        let weight = |group: usize, cpu: usize| {
+            let all: f64 = spent[group].iter().sum();
+            let part = if all > 0.0 { spent[group][cpu] / all } else { 0.0 };
+            numbers.expected[group].share * part
+        };
+        for cpu in 0..shared.set.len() {
+            let on_it: f64 = (0..sums.len()).map(|group| weight(group, cpu)).sum();
+            if on_it > 0.0 {
+                let parts = (0..sums.len()).map(|group| weight(group, cpu) / on_it);
+                sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
+            }
+        }
+    }
+    Some(sums)
 }
 
 /// By how much the largest part of a group's time on one CPU exceeds an even part, the mean over
