@@ -65,8 +65,8 @@ pub use compared::{
     ComparisonJudgement, ExpectedGain, LevelJudgement, PairJudgement, ReferenceJudgement,
 };
 pub use explain::{
-    Arm, ArmResult, Effect, Expect, Explained, Explanation, Finding, Prediction, Question, Rounds,
-    Scored, excluded, explain, predict,
+    Arm, ArmResult, Effect, Expect, Explained, Explanation, FRESH, Finding, Follows, Fresh,
+    PERMUTE, Prediction, Question, Rounds, Scored, excluded, explain, predict,
 };
 pub use fleet::{
     Differs, Extreme, FleetComparison, FleetGroup, FleetHost, FleetJudgement, FleetMerge,

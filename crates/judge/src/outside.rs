@@ -106,8 +106,9 @@ pub fn judge_outside(outside: &Outside) -> Judgement {
         within: outside.within,
         confidence: outside.confidence,
     };
-    let checks = checks::all(outside);
+    let mut checks = checks::all(outside);
     let found = numbers(outside);
+    checks.extend(found.iter().flat_map(|found| found.checks.clone()));
     let warm_up_s = found.as_ref().map_or(0.0, |found| found.warm_up_s);
     let window_s = found.as_ref().map_or(0.0, |found| found.numbers.window_s);
     let judged = decide(outside, &promise, &checks, found);
@@ -145,6 +146,8 @@ pub fn judge_outside(outside: &Outside) -> Judgement {
 struct Found {
     numbers: Numbers,
     warm_up_s: f64,
+    /// The gates that ask how much time there is, and whether it is all alike.
+    checks: Vec<Check>,
     /// What the intervals assume, for people.
     assumption: Option<String>,
 }

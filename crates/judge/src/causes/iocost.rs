@@ -11,6 +11,8 @@ use crate::repeat::Repeat;
 use crate::series::growth;
 use crate::wording::percent;
 
+const MODEL: &str = "C-IOCOST-MODEL";
+
 /// A group below this share could not donate before 5.10.
 const DONATES: f64 = 0.05;
 
@@ -50,13 +52,13 @@ fn model(
     let fit = Fit::of(numbers, &first_come_first_served(subject, numbers));
     let Some(strength) = fit.and_then(Fit::strength) else {
         return Suspicion::Open(format!(
-            "C-IOCOST-MODEL: iocost {told}; {done} requests a second were done, but the groups did \
+            "{MODEL}: iocost {told}; {done} requests a second were done, but the groups did \
              not get what their requests outstanding bring, as they do where nobody is held back"
         ));
     };
     Suspicion::Fits(
         Cause {
-            code: "C-IOCOST-MODEL".to_owned(),
+            code: MODEL.to_owned(),
             summary: "suspected: iocost's model of the disk is not what the disk does".to_owned(),
             evidence: vec![format!(
                 "iocost divides {} and {told}; {done} requests a second were done",
