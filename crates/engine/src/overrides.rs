@@ -149,13 +149,15 @@ impl<'r> Overrides<'r> {
     /// Every limit of the trial's groups and of those around the run's own.
     fn limits(&self) -> Limits {
         let mut found = Limits::new();
+        let numbers = |disk: &ScratchDisk| format!("{}:{}", disk.major, disk.minor);
+        let devices: Vec<String> = self.disks.iter().map(numbers).collect();
         for (controller, file, default) in FILES {
             let mut add = |group: String, directory: &Path| {
                 let text = self.root.read_trimmed(directory.join(file)).unwrap_or_default();
                 let text = match default {
                     Some(default) if text.starts_with(default) => String::new(),
                     Some(_) => text,
-                    None => self.lines_of_disks(&text),
+                    None => limiting_lines(&text, &devices),
                 };
                 if !text.is_empty() {
                     found.insert((group, file.to_owned()), text);
@@ -172,22 +174,20 @@ impl<'r> Overrides<'r> {
         }
         found
     }
+}
 
-    /// The lines of the trial's disks that say something.
-    fn lines_of_disks(&self, text: &str) -> String {
-        let numbers: Vec<String> =
-            self.disks.iter().map(|disk| format!("{}:{}", disk.major, disk.minor)).collect();
-        let says = |line: &&str| {
-            let mut words = line.split_whitespace();
-            let ours = words.next().is_some_and(|device| numbers.iter().any(|own| own == device));
-            let limit = |word: &str| {
-                let value = word.rsplit_once('=').map_or(word, |(_, value)| value);
-                value.parse::<u64>().is_ok_and(|value| value < NO_LIMIT)
-            };
-            ours && words.any(limit)
+/// The lines of these devices that limit anything.
+fn limiting_lines(text: &str, devices: &[String]) -> String {
+    let says = |line: &&str| {
+        let mut words = line.split_whitespace();
+        let ours = words.next().is_some_and(|device| devices.iter().any(|own| own == device));
+        let limit = |word: &str| {
+            let value = word.rsplit_once('=').map_or(word, |(_, value)| value);
+            value.parse::<u64>().is_ok_and(|value| value < NO_LIMIT)
         };
-        text.lines().filter(says).collect::<Vec<_>>().join("\n")
-    }
+        ours && words.any(limit)
+    };
+    text.lines().filter(says).collect::<Vec<_>>().join("\n")
 }
 
 /// The groups around the run's own in the hierarchy of a controller, or, where the run makes none
@@ -226,4 +226,24 @@ fn stacked(root: &Root, trial: &Trial, disks: &[ScratchDisk]) -> BTreeMap<String
         (planned.name.clone(), slaves)
     });
     each.filter(|(_, slaves)| !slaves.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_lines_of_the_trials_disks_that_limit_anything_are_kept() {
+        let devices = ["7:0".to_owned()];
+        let kept = |text: &str| limiting_lines(text, &devices);
+        assert_eq!(
+            kept("7:0 rbps=max wbps=max riops=200 wiops=max\n8:0 rbps=1"),
+            kept("7:0 rbps=max wbps=max riops=200 wiops=max")
+        );
+        assert_eq!(kept("7:0 1048576\n8:16 5"), "7:0 1048576");
+        assert_eq!(kept("7:0 target=75000"), "7:0 target=75000");
+        assert_eq!(kept("7:0 rbps=max wbps=max riops=max wiops=max"), "");
+        assert_eq!(kept("7:0 1152921504606846976"), "", "what wakes the counters is no limit");
+        assert_eq!(kept("7:01 5"), "");
+    }
 }
