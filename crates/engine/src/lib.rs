@@ -13,6 +13,7 @@ mod knobs;
 mod later;
 mod measure;
 mod outcome;
+mod overrides;
 mod placed;
 mod prepare;
 mod processes;

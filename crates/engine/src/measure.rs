@@ -43,7 +43,7 @@ pub(crate) fn measure(
     gate: &Gate,
     first_io: FirstIo,
     load: &mut Load<'_, '_>,
-    watch: &mut Watch,
+    watch: &mut Watch<'_>,
     tell: &mut dyn FnMut(Duration),
     enough: &mut dyn FnMut(Release, u64) -> bool,
 ) -> Result<Window, Error> {

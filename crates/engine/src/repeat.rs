@@ -19,6 +19,7 @@ use crate::knobs;
 use crate::later::Later;
 use crate::measure::{Load, Window, measure};
 use crate::outcome::{memory_events, note_failures, result};
+use crate::overrides::Overrides;
 use crate::placed::{Counts, Placed, narrow};
 use crate::prepare::{self, Prepared};
 use crate::processes::{Process, stop_all};
@@ -108,12 +109,20 @@ impl Repeat<'_, '_> {
 
         let dropped = self.drop_caches(&arrival)?;
         let samples = folder.make_dir(&Path::new("samples").join(&name))?;
-        let targets = targets(&self.context.root, &tree, self.trial, self.disks);
-        let root = &self.context.root;
+        let targets = targets(&self.context.root, &tree, self.trial, self.disks, &facts.cgroup);
+        let root = starter.root;
         let mut watch =
             Watch::open(root, &tree, self.trial, &knobs_at_start, self.disks, &queues_at_start);
         watch.add_settings(root, self.trial, &settings_at_start);
         watch.add_placements(Placed::of(root, &tree, self.trial, &processes, counted));
+        let layout = &facts.cgroup;
+        watch.add_overrides(Overrides::at_start(
+            starter.root,
+            &tree,
+            self.trial,
+            layout,
+            self.disks,
+        ));
         let mut later = Later::of(self.trial);
         let mut record = match arrival {
             Arrival::All => {
@@ -164,7 +173,7 @@ impl Repeat<'_, '_> {
         targets: &Targets,
         (samples, seat): (&Path, Seat),
         load: &mut Load<'_, '_>,
-        watch: &mut Watch,
+        watch: &mut Watch<'_>,
     ) -> Result<RepeatRecord, Failure> {
         let sampling = &self.trial.sampling;
         let choice = Choice::Also(sampling.sources.clone());

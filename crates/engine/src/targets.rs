@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use assay_cgroup::Tree;
+use assay_facts::CgroupLayout;
 use assay_host::scratch::ScratchDisk;
 use assay_kernel::Root;
 use assay_plan::{GroupPlan, Trial};
@@ -13,18 +14,26 @@ use assay_sample::{
 };
 use assay_study::DiskSource;
 
+use crate::overrides::around;
+
 /// The top group of the run, as [`Tree`] names it.
 const TOP: &str = "";
 
 /// The targets of a trial: all groups, all disks.
-pub(crate) fn targets(root: &Root, tree: &Tree, trial: &Trial, disks: &[ScratchDisk]) -> Targets {
+pub(crate) fn targets(
+    root: &Root,
+    tree: &Tree,
+    trial: &Trial,
+    disks: &[ScratchDisk],
+    layout: &CgroupLayout,
+) -> Targets {
     let mut devices: Vec<DiskTarget> =
         disks.iter().map(|disk| DiskTarget { device: disk.device.clone() }).collect();
     devices.dedup();
     Targets {
         groups: trial.groups.iter().map(|group| target(root, tree, trial, group, disks)).collect(),
         disks: devices,
-        throttles: throttles(root, tree, trial),
+        throttles: Ok(throttles(root, tree, trial, layout)),
         processes: Ok(processes(tree, trial)),
     }
 }
@@ -148,28 +157,27 @@ fn memory(tree: &Tree, trial: &Trial, group: &GroupPlan) -> Result<MemoryFiles, 
     Ok(MemoryFiles { directory, is_v2 })
 }
 
-/// Groups that the study gives a CPU quota, and groups around the run's own that have one: a
-/// quota counts only in the group that bears it, and holds for all below.
-fn throttles(root: &Root, tree: &Tree, trial: &Trial) -> Result<Vec<ThrottleTarget>, String> {
-    let top =
-        tree.directory(TOP, "cpu").ok_or("no knob of the study needs the controller `cpu`")?;
-    let limited = trial
-        .groups
-        .iter()
-        .filter(|group| group.knobs.iter().any(|knob| knob.record.knob == "cpu.max"));
-    let mut targets: Vec<ThrottleTarget> = limited
-        .filter_map(|group| {
-            let path = tree.directory(&group.name, "cpu")?.join("cpu.stat");
-            Some(ThrottleTarget { name: group.name.clone(), path })
-        })
-        .collect();
-    let mount = tree.mount("cpu").unwrap_or(&top);
-    let around = top.ancestors().skip(1).take_while(|path| *path != mount);
-    for path in around.filter(|path| path.starts_with(mount) && has_quota(root, path)) {
-        let name = format!("above:{}", path.display());
-        targets.push(ThrottleTarget { name, path: path.join("cpu.stat") });
-    }
-    Ok(targets)
+/// Groups that have a CPU quota, of the study or of somebody else, and groups around the run's own
+/// that do: a quota counts only in the group that bears it, and holds for all below. Where the run
+/// makes no groups for the controller `cpu`, its processes are in a group of it all the same.
+fn throttles(
+    root: &Root,
+    tree: &Tree,
+    trial: &Trial,
+    layout: &CgroupLayout,
+) -> Vec<ThrottleTarget> {
+    let own = trial.groups.iter().filter_map(|group| {
+        let directory = tree.directory(&group.name, "cpu")?;
+        let asked = group.knobs.iter().any(|knob| knob.record.knob == "cpu.max");
+        (asked || has_quota(root, &directory)).then(|| (group.name.clone(), directory))
+    });
+    let around = around(tree, layout, "cpu").into_iter();
+    let above = around
+        .filter(|path| has_quota(root, path))
+        .map(|path| (format!("above:{}", path.display()), path));
+    own.chain(above)
+        .map(|(name, directory)| ThrottleTarget { name, path: directory.join("cpu.stat") })
+        .collect()
 }
 
 fn has_quota(root: &Root, group: &Path) -> bool {

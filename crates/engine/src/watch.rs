@@ -16,6 +16,7 @@ use assay_plan::Trial;
 use assay_record::{Drift, RepeatRecord, Seen, WatchCost};
 
 use crate::knobs::{self, Found};
+use crate::overrides::Overrides;
 use crate::placed::Placed;
 use crate::settings;
 
@@ -39,15 +40,16 @@ struct Watched {
 }
 
 /// Files that are read again, and what they showed.
-pub(crate) struct Watch {
+pub(crate) struct Watch<'r> {
     files: Vec<Watched>,
     due_ns: u64,
     cost: WatchCost,
     buffer: Vec<u8>,
     placed: Placed,
+    overrides: Option<Overrides<'r>>,
 }
 
-impl Watch {
+impl<'r> Watch<'r> {
     /// Opens every file whose value was read at the start. A file that cannot be kept open is
     /// left out: the readings at start and end say what is wrong with it.
     pub(crate) fn open(
@@ -64,6 +66,7 @@ impl Watch {
             cost: WatchCost { interval_s: INTERVAL_NS as f64 * 1e-9, ..WatchCost::default() },
             buffer: Vec::new(),
             placed: Placed::none(root),
+            overrides: None,
         };
         for (index, ((group, knob), found)) in knobs::knobs(trial).zip(at_start).enumerate() {
             let own = (&knob.translation.file, &found.value);
@@ -105,6 +108,11 @@ impl Watch {
         self.placed = placed;
     }
 
+    /// Looks at what else decides who is served as well.
+    pub(crate) fn add_overrides(&mut self, overrides: Overrides<'r>) {
+        self.overrides = Some(overrides);
+    }
+
     fn add(&mut self, root: &Root, owner: Owner, path: Option<PathBuf>, at_start: Option<&String>) {
         let kept = path.and_then(|path| root.keep(path).ok());
         if let (Some(file), Some(at_start)) = (kept, at_start) {
@@ -116,6 +124,9 @@ impl Watch {
     pub(crate) fn look_if_due(&mut self) {
         let before = thread_cpu_ns();
         self.placed.look_if_due();
+        if let Some(overrides) = &mut self.overrides {
+            overrides.look_if_due();
+        }
         self.cost.cpu_s += (thread_cpu_ns() - before) as f64 * 1e-9;
         let now = monotonic_ns();
         if now < self.due_ns {
@@ -134,6 +145,7 @@ impl Watch {
     pub(crate) fn tell(self, record: &mut RepeatRecord) {
         record.watch = Some(self.cost);
         self.placed.tell(record);
+        record.overrides = self.overrides.map(|mut overrides| overrides.finish());
         for watched in self.files {
             let Some(drift) = watched.drift else { continue };
             let (drifts, file) = match watched.owner {

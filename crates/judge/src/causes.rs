@@ -1,13 +1,15 @@
 //! Why a promise was broken, or why it could not be judged.
 //!
 //! A failed gate proves its cause: the gate's condition is what makes the number mean anything.
-//! Everything else is a suspicion, drawn from settings and counters that are known to break
-//! shares, and is worded as one; proof is an intervention. What was looked at
-//! without a find is listed when nothing is left.
+//! Everything else is a suspicion and is worded as one; proof is an intervention. A suspicion says
+//! what every group would get if it were the cause, and is as strong as that is what was seen: a
+//! setting that may break shares is none by itself. Where no suspicion is more than weak, the
+//! cause is unknown, and what was looked at is listed.
 
 use assay_record::{PromiseRecord, RelationRecord};
 
 use crate::cpus::Shared;
+pub(crate) use crate::judgement::Strength;
 use crate::judgement::{Cause, Verdict};
 use crate::measure::Measure;
 use crate::promise::{Numbers, Subject};
@@ -18,8 +20,8 @@ mod cfq;
 mod cpu_imbalance;
 mod damon;
 mod device_queue;
+mod fit;
 mod foreign_writes;
-mod group_idle;
 mod infeasible;
 mod injection;
 mod iocost;
@@ -32,17 +34,7 @@ mod settings;
 pub(crate) mod short_run;
 mod tag_cap;
 mod translated;
-
-/// How much speaks for a suspicion; causes are listed in the order of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Strength {
-    /// It could be, and does no more than not contradict.
-    Weak,
-    /// What is seen is what it predicts, and others predict it too.
-    Fair,
-    /// Measured, or a setting that is known to override what was asked.
-    Strong,
-}
+mod waker;
 
 /// What one suspicion came to.
 pub(crate) enum Suspicion {
@@ -77,22 +69,40 @@ pub(crate) fn find(
             causes
         }
         (Verdict::Broken, Some(numbers)) => suspected(subject, promise, measure, numbers),
+        (Verdict::Undecided, Some(numbers)) => too_short(promise, measure, numbers),
         _ => Vec::new(),
     }
+}
+
+/// What leaves a promise of shares undecided by itself. No broken promise is due to it, since the
+/// interval of a share covers it.
+fn too_short(promise: &PromiseRecord, measure: Measure, numbers: &Numbers) -> Vec<Cause> {
+    let shares = matches!(promise.is, RelationRecord::Proportional(_) | RelationRecord::Equal);
+    let turn_s = match measure.is_cpu() {
+        true => short_run::TICK_S,
+        false => short_run::TURN_OF_BFQ_S,
+    };
+    let timed = measure.is_cpu() || measure.is_io();
+    let found = (shares && timed).then(|| short_run::find(numbers, turn_s, promise.within));
+    found.flatten().into_iter().collect()
 }
 
 /// Gates that often fail because of what another gate shows stand behind it: the page cache keeps
 /// the CPUs busy, busy CPUs let the queue of the disk run dry, and either moves shares.
 fn consequence(code: &str) -> u8 {
     match code {
+        // A disk without a scheduler of its own has not the one that is needed.
+        "C-STACKED" => 0,
         // What the page cache keeps back, or root writes out, is missing in the groups' own bytes.
-        "C-DISK-OTHERS" => 1,
-        "C-CPU" => 2,
-        "C-STEAL" => 3,
-        "C-NOT-BACKLOGGED" => 4,
-        "C-NO-STEADY-STATE" => 5,
-        "C-LATE-START" => 6,
-        _ => 0,
+        "C-DISK-OTHERS" => 2,
+        "C-CPU" => 3,
+        "C-STEAL" => 4,
+        // Who has no CPU cannot ask for a disk.
+        "C-DEMAND" => 5,
+        "C-NOT-BACKLOGGED" => 6,
+        "C-NO-STEADY-STATE" => 7,
+        "C-LATE-START" => 8,
+        _ => 1,
     }
 }
 
@@ -105,12 +115,17 @@ pub(crate) fn may_follow_from_others(code: &str) -> bool {
 /// Causes of a broken promise on what workloads say of themselves: what the whole host went
 /// through.
 pub(crate) fn of_metric(subject: &Subject<'_>, promise: &PromiseRecord) -> Vec<Cause> {
-    ranked(Vec::new(), of_memory(subject, promise))
+    ranked(Vec::new(), of_memory(subject, promise, None))
 }
 
 /// Memory that was taken, or had to be made free: by whom, and at whose cost.
-fn of_memory(subject: &Subject<'_>, promise: &PromiseRecord) -> Vec<Suspicion> {
-    damon::suspect(subject, promise).into_iter().chain(memory::suspect(subject)).collect()
+fn of_memory(
+    subject: &Subject<'_>,
+    promise: &PromiseRecord,
+    measure: Option<Measure>,
+) -> Vec<Suspicion> {
+    let taken = damon::suspect(subject, promise).into_iter();
+    taken.chain(memory::suspect(subject, measure)).collect()
 }
 
 fn suspected(
@@ -144,13 +159,19 @@ fn ranked(mut looked_at: Vec<String>, suspicions: Vec<Suspicion>) -> Vec<Cause> 
     }
     // Those of the same strength stay in the order in which they were looked at.
     found.sort_by_key(|(_, strength)| std::cmp::Reverse(*strength));
-    let mut causes: Vec<Cause> = found.into_iter().map(|(cause, _)| cause).collect();
-    if causes.is_empty() {
-        causes.push(Cause {
+    let known = found.first().is_some_and(|(_, strength)| *strength > Strength::Weak);
+    let mut causes: Vec<Cause> = found
+        .into_iter()
+        .map(|(cause, strength)| Cause { strength: Some(strength), ..cause })
+        .collect();
+    if !known {
+        let unknown = Cause {
             code: "C-UNKNOWN".to_owned(),
             summary: "none of the known causes fits what was recorded".to_owned(),
             evidence: looked_at,
-        });
+            strength: None,
+        };
+        causes.insert(0, unknown);
     }
     causes
 }
@@ -165,7 +186,7 @@ fn suspicions(
 ) -> Vec<Suspicion> {
     let shares = matches!(promise.is, RelationRecord::Proportional(_) | RelationRecord::Equal);
     let first = subject.repeats.first();
-    let mut of_memory = of_memory(subject, promise);
+    let mut of_memory = of_memory(subject, promise, Some(measure));
     if let (RelationRecord::AtMostKnob(knob), true, Some(repeat)) =
         (&promise.is, measure.is_cpu(), first)
     {
@@ -176,34 +197,34 @@ fn suspicions(
     let Some(repeat) = first.filter(|_| shares && !measure.is_memory()) else {
         return of_memory;
     };
-    let mut found: Vec<Suspicion> = translated::suspect(subject, promise).into_iter().collect();
+    let mut found: Vec<Suspicion> =
+        translated::suspect(subject, promise, numbers).into_iter().collect();
     if measure.is_cpu() {
         let shared = Shared::of(subject.host, subject.trial, repeat.record).ok().flatten();
         found.extend(shared.map(|shared| cpu_imbalance::suspect(repeat, &shared, numbers)));
         found.push(infeasible::suspect(numbers));
-        found.push(short_run::suspect(numbers, short_run::TICK_S, promise.within));
         found.append(&mut of_memory);
         return found;
     }
-    found.extend(foreign_writes::suspect(subject));
+    found.extend(foreign_writes::suspect(subject, repeat, numbers));
     for queue in Queue::all(subject.trial, repeat) {
         match queue {
             Err(why) => found.push(Suspicion::NotSeen(format!("the queue: {why}"))),
             Ok(queue) => {
-                found.push(request_pool::suspect(&queue, numbers));
-                found.push(group_idle::suspect(subject, &queue, repeat, numbers, promise.within));
-                found.extend(settings::suspect(&queue, repeat));
+                found.extend(waker::suspect(subject, &queue, repeat, numbers));
+                found.push(request_pool::suspect(subject, &queue, numbers));
+                let grid = repeat.grid(measure).ok();
+                found.extend(settings::suspect(subject, &queue, repeat, numbers, grid));
                 found.push(injection::suspect(&queue, repeat, numbers, promise.within));
                 found.extend(tag_cap::suspect(subject, &queue, repeat, numbers, promise.within));
-                found.push(device_queue::suspect(&queue, repeat, numbers));
-                found.extend(seeky::suspect(subject, &queue, repeat));
-                found.extend(ceiling::suspect(subject, &queue, repeat));
+                found.push(device_queue::suspect(subject, &queue, repeat, numbers));
+                found.extend(seeky::suspect(subject, &queue, repeat, numbers));
+                found.extend(ceiling::suspect(subject, &queue, repeat, numbers));
                 found.extend(cfq::suspect(subject, &queue, numbers, promise.within));
                 found.extend(iocost::suspect(subject, &queue, repeat, numbers));
             }
         }
     }
-    found.push(short_run::suspect(numbers, short_run::TURN_OF_BFQ_S, promise.within));
     found.append(&mut of_memory);
     found
 }

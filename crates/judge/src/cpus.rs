@@ -124,6 +124,53 @@ pub(crate) fn spent(repeat: &Repeat<'_>, set: Option<&CpuSet>) -> Result<Spent, 
     Ok(Spent { idle: grown(&["idle_ns", "iowait_ns"])? / all, steal: grown(&["steal_ns"])? / all })
 }
 
+/// Where the time of one CPU went, as parts of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct One {
+    /// `cpu3`.
+    pub(crate) name: String,
+    /// Nothing to run.
+    pub(crate) idle: f64,
+    /// In the kernel, interrupts included.
+    pub(crate) kernel: f64,
+    /// In interrupts and what they leave to be done at once.
+    pub(crate) interrupts: f64,
+}
+
+/// Every CPU of the host by itself over the judged window; `None` where they were not sampled.
+pub(crate) fn each(repeat: &Repeat<'_>) -> Option<Vec<One>> {
+    let names = &repeat.tables.iter().find(|table| table.source == "cpus")?.subjects;
+    let table = repeat.table("cpus").ok()?;
+    let one = |name: &String| {
+        let grown = |columns: &[&str]| {
+            let series = table.sum(name, columns).ok()?;
+            series::growth(&series, repeat.start_ns, repeat.end_ns).map(|(grown, _)| grown)
+        };
+        let all = grown(&ALL).filter(|all| *all > 0.0)?;
+        Some(One {
+            name: name.clone(),
+            idle: grown(&["idle_ns", "iowait_ns"])? / all,
+            kernel: grown(&["system_ns", "irq_ns", "softirq_ns"])? / all,
+            interrupts: grown(&["irq_ns", "softirq_ns"])? / all,
+        })
+    };
+    names.iter().map(one).collect()
+}
+
+/// The part of one CPU's time that all groups of the trial used; `None` where the kernel does not
+/// count groups by CPU (cgroup v2).
+pub(crate) fn used_on(trial: &TrialRecord, repeat: &Repeat<'_>, cpu: &str) -> Option<f64> {
+    let table = repeat.table("cpu_split").ok()?;
+    let column = format!("{cpu}_ns");
+    let mut sum = 0.0;
+    for group in trial.groups.iter().filter(|group| !group.workloads.is_empty()) {
+        let series = table.sum(&group.name, &[&column]).ok()?;
+        let (grown, seconds) = series::growth(&series, repeat.start_ns, repeat.end_ns)?;
+        sum += grown * 1e-9 / seconds;
+    }
+    Some(sum)
+}
+
 /// The part of the shared CPUs that processes outside the groups used.
 pub(crate) fn others(
     trial: &TrialRecord,

@@ -8,6 +8,7 @@
 
 mod circumstances;
 mod effect;
+mod follows;
 mod law;
 mod rounds;
 mod score;
@@ -20,10 +21,11 @@ use crate::catalogue::cause_entry;
 use crate::causes::may_follow_from_others;
 use crate::judgement::{Cause, Interval, Judgement, PromiseJudgement, Verdict};
 use circumstances::Circumstances;
-use effect::Base;
 pub use effect::Effect;
+use effect::{Base, Judged};
+pub use follows::Follows;
 pub use law::{Expect, Prediction};
-pub use rounds::Rounds;
+pub use rounds::{FRESH, Rounds};
 pub use score::Scored;
 
 /// One trial of the run of interventions.
@@ -57,6 +59,10 @@ pub struct ArmResult {
     /// What is left of the error round by round, where each repeat has one and there are two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<Rounds>,
+    /// Whether fresh rounds of it and of the unchanged trial alone showed the same again; nothing
+    /// where there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed: Option<bool>,
     /// The rate of all groups together as a part of that of the unchanged trial.
     pub throughput: Option<f64>,
     /// What the law of each cause that it tests predicts for it.
@@ -76,7 +82,8 @@ pub struct ArmResult {
 pub enum Finding {
     /// A gate failed in the unchanged trial as well.
     Proven,
-    /// An intervention that was to help did, and nothing else speaks against it.
+    /// An intervention that was to help did, did so again in fresh rounds, and nothing else speaks
+    /// against it.
     Confirmed,
     /// An intervention that was to help did, and another did what this cause does not allow.
     Contradicted,
@@ -116,20 +123,65 @@ pub struct Explanation {
     pub arms: Vec<ArmResult>,
     /// Causes, proven and confirmed ones first.
     pub causes: Vec<Explained>,
+    /// Whether the error went with the weights when they were exchanged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<Follows>,
     /// What it all comes to.
     pub sentence: String,
 }
 
 impl Explanation {
-    /// Whether more rounds would add nothing: one cause is known, or nothing came back to be
-    /// explained. Several that are confirmed may still be told apart by changes that are open, and
-    /// what is proven of the trial may follow from a cause that is open.
+    /// Whether more rounds would add nothing: a cause is known, or nothing came back to be
+    /// explained. What is proven of the trial may follow from a cause that is open.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         let confirmed = self.causes.iter().filter(|cause| cause.finding == Finding::Confirmed);
         self.verdict == Verdict::Kept
-            || confirmed.count() == 1
+            || confirmed.count() >= 1
             || self.causes.first().is_some_and(|cause| rank(cause) == 0)
+    }
+
+    /// The change that helped most and was not tried again by itself yet.
+    #[must_use]
+    pub fn winner(&self) -> Option<&str> {
+        let helped = self
+            .arms
+            .iter()
+            .filter(|arm| arm.is_of_use() && !arm.tests.is_empty() && arm.confirmed.is_none());
+        let left = |arm: &ArmResult| arm.rounds.map_or(f64::INFINITY, |rounds| rounds.left);
+        let best =
+            helped.filter(|arm| arm.rounds.is_some()).min_by(|a, b| left(a).total_cmp(&left(b)));
+        best.map(|arm| arm.name.as_str())
+    }
+}
+
+impl ArmResult {
+    /// Whether it took the error away or lessened it.
+    fn is_of_use(&self) -> bool {
+        matches!(self.effect, Effect::Cured | Effect::Lessened)
+    }
+
+    /// Whether that was seen again, where rounds can be compared.
+    fn is_confirmed(&self) -> bool {
+        self.is_of_use() && (self.confirmed == Some(true) || self.rounds.is_none())
+    }
+}
+
+/// The change that exchanges weights, by name.
+pub const PERMUTE: &str = "permute";
+
+/// Rounds in which a winner ran beside the unchanged trial alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fresh {
+    /// The change.
+    pub arm: String,
+    /// The first of [`FRESH`] rounds, counted from 1.
+    pub from: usize,
+}
+
+impl Fresh {
+    fn has(&self, round: usize) -> bool {
+        (self.from..self.from + FRESH).contains(&round)
     }
 }
 
@@ -161,6 +213,8 @@ pub struct Question<'q> {
     pub was_broken: bool,
     /// How often the question may be asked while rounds become more; 1 when their number is given.
     pub looks: usize,
+    /// Rounds that winners were confirmed in.
+    pub fresh: &'q [Fresh],
     /// Causes of the run that is explained, the most likely first.
     pub suspects: &'q [Cause],
     /// What was said of the arms before they were tried.
@@ -172,23 +226,31 @@ pub struct Question<'q> {
 pub fn explain(judgement: &Judgement, question: Question<'_>, arms: &[Arm]) -> Option<Explanation> {
     let judged = |arm: &Arm| {
         let trial = judgement.trials.get(*arm.trial.as_ref().ok()?)?;
-        trial.promises.get(question.promise)
+        let promise = trial.promises.get(question.promise)?;
+        Some(Judged { promise, rounds: &trial.rounds })
     };
     let (first, others) = arms.split_first()?;
-    let base =
-        Base { judged: judged(first)?, was_broken: question.was_broken, looks: question.looks };
+    let base = Base { judged: judged(first)?, was_broken: question.was_broken };
+    let rounds = compared(&base, question, others, &judged);
     let results: Vec<ArmResult> = others
         .iter()
-        .map(|arm| {
-            let mut result = result(arm, &base, judged(arm));
+        .zip(rounds)
+        .map(|(arm, rounds)| {
+            let mut result = result(arm, &base, judged(arm).map(|judged| judged.promise), rounds);
             let said = question.predictions.iter().filter(|one| one.arm == arm.name);
-            let of =
-                |one| Scored::of(one, base.size(), base.judged.within, result.error, result.rounds);
+            let of = |one| {
+                let within = base.judged.promise.within;
+                Scored::of(one, base.size(), within, result.error, result.rounds)
+            };
             result.laws = if base.is_bad() { said.map(of).collect() } else { Vec::new() };
-            result
+            again(result, &base, question, judged(arm))
         })
         .collect();
-    let base = base.judged;
+    let exchanged = others.iter().find(|arm| arm.name == PERMUTE).and_then(judged);
+    let follows = exchanged
+        .filter(|_| base.is_bad())
+        .and_then(|after| follows::of(base.judged.promise, after.promise));
+    let base = base.judged.promise;
     let causes = causes(base, question.suspects, &results);
     let sentence = sentence::of(base, &results, &causes, others);
     Some(Explanation {
@@ -200,15 +262,74 @@ pub fn explain(judgement: &Judgement, question: Question<'_>, arms: &[Arm]) -> O
         verdict: base.verdict,
         arms: results,
         causes,
-        sentence,
+        follows,
+        sentence: format!("{sentence}{}", sentence::of_follows(follows)),
     })
 }
 
-fn result(arm: &Arm, base: &Base<'_>, judged: Option<&PromiseJudgement>) -> ArmResult {
+/// Every change's rounds beside those of the unchanged trial, fresh ones left out, each as sure as
+/// all of them together must be.
+fn compared<'j>(
+    base: &Base<'j>,
+    question: Question<'_>,
+    arms: &[Arm],
+    judged: &dyn Fn(&Arm) -> Option<Judged<'j>>,
+) -> Vec<Option<Rounds>> {
+    let within = base.judged.promise.within;
+    let pairs: Vec<_> = arms
+        .iter()
+        .map(|arm| {
+            let fresh = |round| {
+                question.fresh.iter().any(|fresh| fresh.arm == arm.name && fresh.has(round))
+            };
+            judged(arm).map(|judged| base.pairs(&judged, |round| !fresh(round))).unwrap_or_default()
+        })
+        .collect();
+    // What tests no cause confirms none.
+    let asked: Vec<usize> = (0..arms.len()).filter(|arm| !arms[*arm].tests.is_empty()).collect();
+    let chances: Vec<f64> = asked.iter().map(|arm| rounds::chance(&pairs[*arm], within)).collect();
+    let allowed = rounds::allowed(&chances, question.looks);
+    let of = |(arm, pairs): (usize, &rounds::Pairs)| {
+        let place = asked.iter().position(|asked| *asked == arm);
+        let wrong = place.map_or(rounds::allowed(&[1.0], question.looks)[0], |at| allowed[at]);
+        Rounds::of(pairs, within, wrong)
+    };
+    pairs.iter().enumerate().map(of).collect()
+}
+
+/// What fresh rounds say of a winner. One that they do not show again is open.
+fn again(
+    mut result: ArmResult,
+    base: &Base<'_>,
+    question: Question<'_>,
+    judged: Option<Judged<'_>>,
+) -> ArmResult {
+    let fresh = question.fresh.iter().find(|fresh| fresh.arm == result.name);
+    let (Some(fresh), Some(judged), true) = (fresh, judged, result.is_of_use()) else {
+        return result;
+    };
+    let pairs = base.pairs(&judged, |round| fresh.has(round));
+    if pairs.len() < FRESH {
+        return result;
+    }
+    let confirmed = rounds::confirm(&pairs, base.judged.promise.within);
+    result.confirmed = Some(confirmed);
+    if !confirmed {
+        result.effect = Effect::Open;
+    }
+    result
+}
+
+fn result(
+    arm: &Arm,
+    base: &Base<'_>,
+    judged: Option<&PromiseJudgement>,
+    rounds: Option<Rounds>,
+) -> ArmResult {
     let effect = match (&arm.trial, judged) {
         (Err(_), _) => Effect::NotTried,
         (Ok(_), None) => Effect::Void,
-        (Ok(_), Some(judged)) => base.effect(judged),
+        (Ok(_), Some(judged)) => base.effect(judged, rounds.as_ref()),
     };
     let reason = match (&arm.trial, judged) {
         (Err(why), _) => why.clone(),
@@ -216,7 +337,7 @@ fn result(arm: &Arm, base: &Base<'_>, judged: Option<&PromiseJudgement>) -> ArmR
         (Ok(_), Some(judged)) => judged.reason.clone(),
     };
     let throughput = judged.and_then(|judged| {
-        let (with, without) = (judged.total_rate?, base.judged.total_rate?);
+        let (with, without) = (judged.total_rate?, base.judged.promise.total_rate?);
         (without > 0.0).then(|| with / without)
     });
     ArmResult {
@@ -224,7 +345,8 @@ fn result(arm: &Arm, base: &Base<'_>, judged: Option<&PromiseJudgement>) -> ArmR
         change: arm.change.clone(),
         effect,
         error: judged.and_then(|judged| judged.worst_error),
-        rounds: judged.and_then(|judged| base.rounds(judged)),
+        rounds: judged.and(rounds),
+        confirmed: None,
         throughput,
         predicted: predicted(&arm.tests),
         laws: Vec::new(),
@@ -278,7 +400,7 @@ fn rank(cause: &Explained) -> u8 {
 fn tested(code: &str, results: &[ArmResult]) -> Explained {
     let arms: Vec<&ArmResult> =
         results.iter().filter(|arm| arm.tests.iter().any(|test| test == code)).collect();
-    let helped = |arm: &&&ArmResult| matches!(arm.effect, Effect::Cured | Effect::Lessened);
+    let helped = |arm: &&&ArmResult| arm.is_confirmed();
     let unmoved = |arm: &&&ArmResult| matches!(arm.effect, Effect::Unmoved | Effect::Worsened);
     let laws = || results.iter().flat_map(|arm| arm.laws.iter().map(move |law| (arm, law)));
     let wrong: Vec<String> = laws()

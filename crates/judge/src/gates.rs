@@ -8,35 +8,36 @@ mod alone;
 pub(crate) mod backlogged;
 mod clock;
 mod cpu;
-mod feasible;
+mod demand;
 mod held_back;
-mod heuristics;
+mod io_limit;
 mod knobs;
 mod level;
-mod limit;
-mod looks;
 mod memory;
+mod merged;
 mod neighbours;
 mod oom;
 mod others;
 mod page_cache;
-mod pool;
+mod priority;
 mod quota;
 mod repeats;
+mod sched_ext;
 mod scheduler;
 mod settings;
+mod stacked;
 mod start;
-mod steady;
+pub(crate) mod steady;
 mod steal;
 mod swap;
-mod throttled;
-mod window;
+pub(crate) mod window;
 mod workloads;
 mod writes;
 
 use assay_facts::HostFacts;
-use assay_record::{RelationRecord, TrialRecord};
+use assay_record::{PromiseRecord, RelationRecord, TrialRecord};
 
+use crate::cpus::Shared;
 use crate::expected;
 use crate::judgement::{Cause, Check};
 use crate::measure::Measure;
@@ -106,6 +107,7 @@ impl Gate {
             code: code.to_owned(),
             summary: summary.to_owned(),
             evidence: vec![self.check.evidence.clone()],
+            strength: None,
         })
     }
 }
@@ -114,13 +116,13 @@ impl Gate {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finding {
     /// Whether the condition holds.
-    ok: bool,
+    pub(crate) ok: bool,
     /// What was seen, with numbers.
-    evidence: String,
+    pub(crate) evidence: String,
 }
 
 impl Finding {
-    fn new(ok: bool, evidence: impl Into<String>) -> Self {
+    pub(crate) fn new(ok: bool, evidence: impl Into<String>) -> Self {
         Self { ok, evidence: evidence.into() }
     }
 
@@ -136,12 +138,13 @@ impl Finding {
     }
 
     /// The evidence is missing, but the number stands on its own.
-    fn spared(why: &str) -> Self {
+    pub(crate) fn spared(why: &str) -> Self {
         Self::new(true, format!("not available: {why}"))
     }
 }
 
 /// What the gates look at.
+#[derive(Clone, Copy)]
 pub(crate) struct Evidence<'r> {
     /// The machine.
     pub(crate) host: &'r HostFacts,
@@ -170,7 +173,38 @@ impl Evidence<'_> {
         Some(shares.iter().map(|expected| expected.share).collect())
     }
 
-    fn any_promise(&self, scope: Scope) -> bool {
+    /// What a promise of shares gives each group, as far as the repeat's knobs tell.
+    pub(crate) fn promised(
+        &self,
+        repeat: &Repeat<'_>,
+        promise: &PromiseRecord,
+    ) -> Option<Vec<expected::Expected>> {
+        match &promise.is {
+            RelationRecord::Proportional(knob) => {
+                let shared = Shared::of(self.host, self.trial, repeat.record).ok().flatten();
+                let shared = shared.filter(|_| promise.measure == "cpu.time");
+                expected::proportional(repeat.record, self.groups, knob, shared.as_ref()).ok()
+            }
+            RelationRecord::Equal => Some(expected::equal(self.groups.len())),
+            _ => None,
+        }
+    }
+
+    /// What a group got of what a promise of shares of the disk gives it, and the margin.
+    fn part_of_promise(
+        &self,
+        repeat: &Repeat<'_>,
+        promise: &PromiseRecord,
+        group: usize,
+    ) -> Option<(f64, f64)> {
+        let measure = Measure::parse(&promise.measure).filter(|measure| measure.is_io())?;
+        let share = self.promised(repeat, promise)?.get(group)?.share;
+        let totals = repeat.grid(measure).ok()?.totals();
+        let all: f64 = totals.iter().sum();
+        (all > 0.0 && share > 0.0).then(|| (totals[group] / all / share, promise.within))
+    }
+
+    pub(crate) fn any_promise(&self, scope: Scope) -> bool {
         self.promises.iter().any(|(measure, relation)| scope.concerns(*measure, relation))
     }
 }
@@ -189,22 +223,22 @@ pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Gat
     gates.extend(alone::gate(evidence));
     gates.extend(level::gate(evidence));
     if evidence.any_promise(Scope::IoShares) {
-        gates.push(heuristics::gate(evidence));
-        gates.push(pool::gate(evidence));
+        gates.extend(stacked::gate(evidence));
+        gates.extend(priority::of_io(evidence));
+        gates.extend(io_limit::gate(evidence));
         gates.push(backlogged::gate(evidence));
+        gates.push(demand::gate(evidence));
         gates.push(cpu::spare(evidence));
-        gates.push(steal::gate(evidence));
-        gates.push(neighbours::gate(evidence));
+        gates.push(quota::gate(evidence, Scope::IoShares));
     }
     if evidence.any_promise(Scope::CpuShares) {
+        gates.extend(sched_ext::gate(evidence));
+        gates.extend(priority::of_cpu(evidence));
         gates.push(cpu::saturated(evidence));
-        gates.push(others::gate(evidence));
-        gates.push(quota::gate(evidence));
-        gates.extend(feasible::gate(evidence));
+        gates.push(quota::gate(evidence, Scope::CpuShares));
     }
     if evidence.any_promise(Scope::CpuQuotas) {
         gates.push(cpu::room(evidence));
-        gates.push(throttled::gate(evidence));
     }
     if evidence.any_promise(Scope::MemoryProtections) {
         gates.push(memory::gate(evidence));
@@ -213,13 +247,46 @@ pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Gat
         gates.push(writes::gate(evidence));
         gates.push(page_cache::gate(evidence));
     }
-    gates.extend(limit::gate(evidence));
-    gates.extend(swap::gate(evidence));
-    gates.extend(clock::gate(evidence));
+    gates.extend(exogenous(evidence));
     gates.push(start::gate(evidence));
-    gates.extend(looks::gate(evidence));
     gates.extend(of_time(evidence));
     gates
+}
+
+/// What came over the machine from outside, whatever the groups did: nothing that a repeat shows
+/// of the groups decides whether it happened.
+fn exogenous(evidence: &Evidence<'_>) -> Vec<Gate> {
+    let mut gates = Vec::new();
+    if evidence.any_promise(Scope::IoShares) {
+        gates.push(steal::gate(evidence));
+        gates.push(neighbours::gate(evidence));
+    }
+    if evidence.any_promise(Scope::CpuShares) {
+        gates.push(others::gate(evidence));
+    }
+    gates.extend(swap::gate(evidence));
+    gates.extend(clock::gate(evidence));
+    gates
+}
+
+/// Repeats that something from outside has spoilt, by number with what it was, where most repeats
+/// of the trial were spared: those can do without them. Leaving them out favours no verdict, since
+/// the groups had no part in it.
+pub(crate) fn spoilt(evidence: &Evidence<'_>) -> Vec<(usize, String)> {
+    let found: Vec<(usize, String)> = evidence
+        .repeats
+        .iter()
+        .filter_map(|repeat| {
+            let alone = Evidence { repeats: std::slice::from_ref(repeat), ..*evidence };
+            let failed: Vec<String> = exogenous(&alone)
+                .into_iter()
+                .filter(|gate| !gate.check.ok)
+                .map(|gate| format!("`{}`: {}", gate.check.check, gate.check.evidence))
+                .collect();
+            (!failed.is_empty()).then(|| (repeat.number, failed.join("; ")))
+        })
+        .collect();
+    if 2 * found.len() < evidence.repeats.len() { found } else { Vec::new() }
 }
 
 /// The gates that ask only whether there is time enough and the same at its end as at its start:
@@ -231,7 +298,7 @@ pub(crate) fn of_time(evidence: &Evidence<'_>) -> Vec<Gate> {
 }
 
 /// Asks one question of every repeat. The condition must hold in each of them.
-fn of_each_repeat(
+pub(crate) fn of_each_repeat(
     check: &str,
     evidence: &Evidence<'_>,
     find: impl Fn(&Repeat<'_>) -> Finding,

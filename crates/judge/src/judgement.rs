@@ -102,6 +102,14 @@ pub struct TrialJudgement {
     pub promises: Vec<PromiseJudgement>,
     /// What was checked before any number was believed.
     pub validity: Vec<Check>,
+    /// What a reader should know beside the numbers, and what decides nothing by itself. Documents
+    /// before this field have the same among `validity`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<Fact>,
+    /// Which rounds the numbers of its promises come from, counted from 1, in the order of
+    /// `errors`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<usize>,
     /// Seconds common to all groups, warm-up cut, all repeats together.
     pub window_s: f64,
     /// Seconds that were cut at the beginning, the longest of all repeats.
@@ -208,13 +216,34 @@ pub struct GroupJudgement {
 /// One condition without which a number means nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Check {
-    /// Stable name: `oom`, `backlogged`, `cpu`, `others`, `quota`, `feasible`, `memory`, `scheduler`, `knobs`, `buffered-writes`, `page-cache`,
+    /// Stable name: `oom`, `backlogged`, `demand`, `cpu`, `others`, `quota`, `memory`, `scheduler`, `knobs`, `buffered-writes`, `page-cache`,
     /// `start`, `window`, `workloads`.
     pub check: String,
     /// Whether it holds.
     pub ok: bool,
     /// What was seen, with numbers.
     pub evidence: String,
+}
+
+/// Something to know beside the numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fact {
+    /// Stable name: `heuristics`, `pool`, `feasible`, `throttled`, `limit`, `looks`.
+    pub fact: String,
+    /// What was seen, with numbers.
+    pub evidence: String,
+}
+
+/// How much speaks for a suspicion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Strength {
+    /// It could be, and does no more than not contradict.
+    Weak,
+    /// What is seen is what it predicts, and others predict it too.
+    Fair,
+    /// What it predicts of every group, in sign and size, is what was seen.
+    Strong,
 }
 
 /// A suspected or proven cause.
@@ -226,4 +255,7 @@ pub struct Cause {
     pub summary: String,
     /// What speaks for it, with numbers.
     pub evidence: Vec<String>,
+    /// How much speaks for it, where it is suspected; nothing where it is proven.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strength: Option<Strength>,
 }

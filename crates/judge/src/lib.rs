@@ -20,6 +20,7 @@ mod cpus;
 mod expected;
 mod expected_gain;
 mod explain;
+mod facts;
 mod feasible;
 mod figures;
 mod fleet;
@@ -65,8 +66,8 @@ pub use compared::{
     ComparisonJudgement, ExpectedGain, LevelJudgement, PairJudgement, ReferenceJudgement,
 };
 pub use explain::{
-    Arm, ArmResult, Effect, Expect, Explained, Explanation, Finding, Prediction, Question, Rounds,
-    Scored, excluded, explain, predict,
+    Arm, ArmResult, Effect, Expect, Explained, Explanation, FRESH, Finding, Follows, Fresh,
+    PERMUTE, Prediction, Question, Rounds, Scored, excluded, explain, predict,
 };
 pub use fleet::{
     Differs, Extreme, FleetComparison, FleetGroup, FleetHost, FleetJudgement, FleetMerge,
@@ -74,8 +75,8 @@ pub use fleet::{
     conclude, differences, traits,
 };
 pub use judgement::{
-    Cause, Check, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement,
-    Verdict, WorkloadFigures,
+    Cause, Check, Fact, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement, Strength,
+    TrialJudgement, Verdict, WorkloadFigures,
 };
 
 pub use looks::{Look, Looks, decides, look, preview};

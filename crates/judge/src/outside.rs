@@ -106,8 +106,9 @@ pub fn judge_outside(outside: &Outside) -> Judgement {
         within: outside.within,
         confidence: outside.confidence,
     };
-    let checks = checks::all(outside);
+    let mut checks = checks::all(outside);
     let found = numbers(outside);
+    checks.extend(found.iter().flat_map(|found| found.checks.clone()));
     let warm_up_s = found.as_ref().map_or(0.0, |found| found.warm_up_s);
     let window_s = found.as_ref().map_or(0.0, |found| found.numbers.window_s);
     let judged = decide(outside, &promise, &checks, found);
@@ -117,6 +118,8 @@ pub fn judge_outside(outside: &Outside) -> Judgement {
         repeats: 1,
         promises: vec![judged],
         validity: checks,
+        facts: Vec::new(),
+        rounds: Vec::new(),
         window_s,
         warm_up_s,
         observer_cpu: 0.0,
@@ -143,6 +146,8 @@ pub fn judge_outside(outside: &Outside) -> Judgement {
 struct Found {
     numbers: Numbers,
     warm_up_s: f64,
+    /// The gates that ask how much time there is, and whether it is all alike.
+    checks: Vec<Check>,
     /// What the intervals assume, for people.
     assumption: Option<String>,
 }
@@ -240,6 +245,7 @@ fn causes(outside: &Outside, verdict: Verdict, checks: &[Check]) -> Vec<Cause> {
                  CPUs; run the same load as a study (`assay run io-weight`) to be told",
                 outside.groups.len()
             )],
+            strength: None,
         }],
         Verdict::Kept | Verdict::Undecided => Vec::new(),
     }

@@ -53,6 +53,14 @@ impl<'r> Repeat<'r> {
         Self { number, record, tables, start_ns, end_ns: end, warm_up_s, settled, grids }
     }
 
+    /// The round that it was part of, counted from 1: a trial that rested for some rounds has
+    /// fewer repeats than there were rounds, and samples bear the number of the round.
+    pub(crate) fn round(&self) -> usize {
+        let of_samples = self.record.samples.rsplit_once("-repeat-");
+        let counted = of_samples.and_then(|(_, number)| number.parse::<usize>().ok());
+        counted.map_or(self.number, |from_zero| from_zero + 1)
+    }
+
     /// A measure on the judged window, or why it is missing.
     pub(crate) fn grid(&self, measure: Measure) -> Result<&Grid, String> {
         let found = self.grids.iter().find(|(wanted, _)| *wanted == measure);

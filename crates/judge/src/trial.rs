@@ -2,9 +2,10 @@
 
 use assay_record::{Manifest, RelationRecord, RepeatRecord, Table, TrialRecord};
 
+use crate::facts;
 use crate::figures;
 use crate::gates::{self, Evidence, Gate, Selection};
-use crate::judgement::{TrialJudgement, Verdict};
+use crate::judgement::{Fact, TrialJudgement, Verdict};
 use crate::looks;
 use crate::measure::Measure;
 use crate::promise::{self, Subject};
@@ -35,6 +36,7 @@ pub(crate) struct Prepared<'r> {
     counted: usize,
     repeats: Vec<Repeat<'r>>,
     gates: Vec<Gate>,
+    facts: Vec<Fact>,
 }
 
 impl<'r> Prepared<'r> {
@@ -55,18 +57,24 @@ impl<'r> Prepared<'r> {
             .filter_map(|promise| Some((Measure::parse(&promise.measure)?, &promise.is)))
             .collect();
         promises.extend(wanted.iter().filter_map(|wanted| Some((wanted.sampled()?, &PLAIN))));
-        let selection = Selection::new(trial, samples);
-        let repeats = prepare(trial, &selection, &groups, &promises);
-        let evidence = Evidence {
+        let mut selection = Selection::new(trial, samples);
+        let mut repeats = prepare(trial, &selection, &groups, &promises);
+        let base = Evidence {
             host: &manifest.host,
             trial,
             told_iops: told_iops(manifest),
             groups: &groups,
             promises: &promises,
-            repeats: &repeats,
+            repeats: &[],
         };
+        let spoilt = gates::spoilt(&Evidence { repeats: &repeats, ..base });
+        repeats.retain(|repeat| !spoilt.iter().any(|(number, _)| *number == repeat.number));
+        selection.leave_out(&spoilt);
+        let evidence = Evidence { repeats: &repeats, ..base };
         let gates = gates::all(&evidence, &selection);
-        Self { manifest, number, trial, groups, counted: selection.counted, repeats, gates }
+        let facts = facts::all(&evidence);
+        let counted = selection.counted;
+        Self { manifest, number, trial, groups, counted, repeats, gates, facts }
     }
 
     /// What all promises of the trial are judged from.
@@ -111,6 +119,8 @@ pub(crate) fn judge_trial(
         observer_cpu: observer_cpu(repeats),
         workloads: figures::figures(trial, &records),
         validity: prepared.gates.iter().map(|gate| gate.check.clone()).collect(),
+        facts: prepared.facts.clone(),
+        rounds: repeats.iter().map(Repeat::round).collect(),
     };
     (judgement, found)
 }

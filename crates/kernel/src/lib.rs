@@ -48,6 +48,7 @@ pub mod partition;
 mod perf_event;
 pub mod placement;
 pub mod pointer_ring;
+pub mod priority;
 pub mod process;
 pub mod rights;
 pub mod signal;

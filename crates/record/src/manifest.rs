@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::comparison::{ComparisonRecord, ReferenceRecord};
 use crate::curve::Curve;
 use crate::guest::Guest;
+use crate::overrides::OverridesRecord;
 use crate::placement::{NodeCounts, PlacementReading, PlacementRecord};
 use crate::setting::{Dropped, SettingReading, SettingRecord};
 
@@ -290,6 +291,10 @@ pub struct RepeatRecord {
     /// serves `cpuset`. Groups without an entry could use those of the host's `allowed`.
     #[serde(default)]
     pub cpus: BTreeMap<String, Available<String>>,
+    /// What else than the knobs may decide who is served; `None` in records before it was read,
+    /// and of a repeat without a window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overrides: Option<OverridesRecord>,
     /// The settings of the host that the study asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<SettingReading>,
@@ -345,6 +350,7 @@ impl RepeatRecord {
             knobs: Vec::new(),
             queues: Vec::new(),
             cpus: BTreeMap::new(),
+            overrides: None,
             settings: Vec::new(),
             dropped: None,
             placements: Vec::new(),

@@ -15,15 +15,20 @@ pub(crate) fn feasible<'j>(
     promise: &PromiseJudgement,
 ) -> Option<&'j str> {
     let differs = promise.groups.iter().any(|group| group.share_by_weight.is_some());
-    let check = judged.validity.iter().find(|check| check.check == "feasible");
-    check.filter(|_| differs).map(|check| check.evidence.as_str())
+    fact(judged, "feasible").filter(|_| differs)
+}
+
+/// A fact by its name; documents of older versions have them among the checks.
+fn fact<'j>(judged: &'j TrialJudgement, name: &str) -> Option<&'j str> {
+    let fact = judged.facts.iter().find(|fact| fact.fact == name);
+    let check = || judged.validity.iter().find(|check| check.check == name);
+    fact.map(|fact| fact.evidence.as_str()).or_else(|| check().map(|check| check.evidence.as_str()))
 }
 
 /// Whether limits on memory bound at all: without it no number under them means anything, so that
 /// it stands beside the numbers though it is no condition.
 pub(crate) fn limit_on_memory(judged: &TrialJudgement) -> Option<&str> {
-    let check = judged.validity.iter().find(|check| check.check == "limit")?;
-    Some(check.evidence.as_str())
+    fact(judged, "limit")
 }
 
 /// A verdict as one word.

@@ -50,6 +50,9 @@ pub enum Intervention {
         /// ... and divided by this.
         by: u32,
     },
+    /// The weights exchanged among the groups, each to its neighbour: an error follows the weight,
+    /// or stays with the group and its program.
+    Permute,
     /// Nothing of what the study sets on the queues of its disks but the scheduler.
     Plain,
     /// Nothing but another time.
@@ -68,6 +71,7 @@ impl Intervention {
             Self::Cpus(_) => "one-cpu",
             Self::Direct => "direct",
             Self::Weights { .. } => "weights",
+            Self::Permute => "permute",
             Self::Plain => "defaults",
             Self::Repeat => "repeat",
         }
@@ -111,7 +115,7 @@ impl Intervention {
             Self::Slower { by } => Some(format!("requests {by} times as large (`bs`)")),
             Self::Cpus(cpus) => Some(format!("\"cpuset.cpus\" = \"{cpus}\" in the groups")),
             Self::Direct => Some("direct = 1 in the workload".to_owned()),
-            Self::Weights { .. } | Self::Plain | Self::Repeat => None,
+            Self::Weights { .. } | Self::Permute | Self::Plain | Self::Repeat => None,
         }
     }
 
@@ -135,6 +139,10 @@ impl Intervention {
             }
             Self::Direct => set_argument(study, "direct", &Scalar::Integer(1)),
             Self::Weights { times, by } => scale_weights(study, factors, *times, *by),
+            Self::Permute => match permute_weights(&mut study.groups, factors)? {
+                true => Ok(()),
+                false => Err("no two groups beside each other have different weights".to_owned()),
+            },
             Self::Plain => drop_attributes(study),
             Self::Repeat => Ok(()),
         }
@@ -154,6 +162,7 @@ impl fmt::Display for Intervention {
             Self::Direct => f.write_str("direct I/O"),
             Self::Weights { times, by } if times > by => write!(f, "weights x {times}"),
             Self::Weights { by, .. } => write!(f, "weights / {by}"),
+            Self::Permute => f.write_str("weights exchanged among the groups"),
             Self::Plain => f.write_str("the scheduler's own defaults"),
             Self::Repeat => f.write_str("once more"),
         }
@@ -299,6 +308,30 @@ fn scale_in(groups: &mut [Group], factors: &Bindings, times: u32, by: u32) -> Re
     Ok(changed)
 }
 
+/// Hands every weight on to the next group on its level. Whether any group got another than it had.
+fn permute_weights(groups: &mut [Group], factors: &Bindings) -> Result<bool, String> {
+    let mut changed = false;
+    for group in &mut *groups {
+        changed |= permute_weights(&mut group.groups, factors)?;
+    }
+    let knobs = groups.iter_mut().flat_map(|group| &mut group.knobs);
+    let weights = knobs.filter(|(knob, _)| knob.ends_with(".weight"));
+    let mut values: Vec<&mut Templated<Scalar>> =
+        weights.flat_map(|(_, values)| values.iter_mut()).collect();
+    let mut handed_on: Vec<Templated<Scalar>> =
+        values.iter().map(|value| (**value).clone()).collect();
+    if handed_on.is_empty() {
+        return Ok(changed);
+    }
+    let first = handed_on[0].resolve(factors)?;
+    for value in &handed_on {
+        changed |= value.resolve(factors)? != first;
+    }
+    handed_on.rotate_left(1);
+    values.iter_mut().zip(handed_on).for_each(|(value, new)| **value = new);
+    Ok(changed)
+}
+
 /// A cpuset of an outer group bounds those inside it.
 fn pin(groups: &mut [Group], cpus: &str) {
     for group in groups {
@@ -381,6 +414,19 @@ mod tests {
         assert_eq!(weights, ["1", "2", "4", "8"]);
         let more = Intervention::Weights { times: 1, by: 10 };
         assert!(more.apply(&mut study, &factors).unwrap_err().contains("whole number"));
+    }
+
+    #[test]
+    fn weights_are_handed_on_and_equal_ones_cannot_be() {
+        let (mut study, factors) = scaling();
+        Intervention::Permute.apply(&mut study, &factors).unwrap();
+        let weights = |study: &Study| -> Vec<String> {
+            let values = study.groups[0].knobs[0].1.iter();
+            values.map(|value| value.resolve(&factors).unwrap().to_string()).collect()
+        };
+        assert_eq!(weights(&study), ["200", "400", "800", "100"]);
+        study.groups[0].knobs[0].1.truncate(1);
+        assert!(Intervention::Permute.apply(&mut study, &factors).is_err());
     }
 
     #[test]

@@ -31,8 +31,8 @@ pub(crate) struct ExplainArguments {
     /// How long each repeat runs at most; 10 s by default, or what the run had if that is less
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     at_most: Option<Duration>,
-    /// Rounds: how often each change is tried, in turns with the unchanged trial; by default 3 to
-    /// 8, as many as it takes to know a cause
+    /// Rounds: how often each change is tried, in turns with the unchanged trial; by default 4 to
+    /// 8, as many as it takes to know a cause. What helped is then tried twice more by itself
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
     /// Test only this cause, or try only this change; may be repeated
@@ -70,7 +70,7 @@ fn carry_out(arguments: &ExplainArguments) -> Result<Code, Code> {
     let arms::Chosen { arms, trials } = arms::choose(&target, &facts, arguments)?;
     let length = Length::of(arguments.rounds);
     talk::say(&announcement(&target, &trials, length));
-    let plan = take_turns(trials, length.most);
+    let plan = take_turns(trials, length.with_fresh());
     let name = format!("{}-explain", target.study.name);
     let loaded = Loaded {
         study: target.study.clone(),
@@ -86,12 +86,12 @@ fn carry_out(arguments: &ExplainArguments) -> Result<Code, Code> {
     let asked = Asked { target: &target, arms, predictions, looks: length.looks() };
     let mut rounds = Rounds::new(&request.plan, length, &request.folder, &asked);
     let finished = execute_course(&request, &mut rounds)?;
-    let refused = rounds.refused();
+    let (refused, fresh) = rounds.into_parts();
     let again = judge_finished(&request, &finished).map_err(|error| refuse(&error))?;
     if finished.interrupted.is_some() || finished.failure.is_some() {
         return Ok(code(&finished, None));
     }
-    let Some(found) = asked.answer(&again, &refused) else {
+    let Some(found) = asked.answer(&again, &refused, &fresh) else {
         return Err(refuse(&"the unchanged trial could not be judged"));
     };
     request.folder.write_json("explain.json", &found).map_err(|error| refuse(&error))?;

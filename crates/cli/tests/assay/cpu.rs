@@ -120,8 +120,8 @@ fn a_quota_binds_or_the_verdict_says_that_it_could_not() {
         assert_eq!(numbers(promise, "knob"), [0.04, 0.04], "{promise:#}");
     }
     // Both quotas were counted: the kernel's own word stands in the samples and in the evidence.
-    let checks = verdict["trials"][0]["validity"].as_array().unwrap();
-    let throttled = checks.iter().find(|check| check["check"] == "throttled").unwrap();
+    let checks = verdict["trials"][0]["facts"].as_array().unwrap();
+    let throttled = checks.iter().find(|check| check["fact"] == "throttled").unwrap();
     let evidence = throttled["evidence"].as_str().unwrap();
     assert!(evidence.contains("the quota of `task1` bound in"), "{evidence}");
     let manifest = json(&bench.out().join("manifest.json"));

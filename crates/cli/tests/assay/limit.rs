@@ -71,8 +71,8 @@ fn a_limit_says_whether_it_bound_and_its_levels_are_compared() {
     let verdict: Value = json(&bench.out().join("verdict.json"));
 
     let said = |trial: usize| -> String {
-        let checks = verdict["trials"][trial]["validity"].as_array().unwrap();
-        let check = checks.iter().find(|check| check["check"] == "limit").unwrap();
+        let checks = verdict["trials"][trial]["facts"].as_array().unwrap();
+        let check = checks.iter().find(|fact| fact["fact"] == "limit").unwrap();
         check["evidence"].as_str().unwrap().to_owned()
     };
     assert!(said(0).starts_with("`box` bound: limit 24.0 MiB"), "{}", said(0));

@@ -1,8 +1,9 @@
 //! C-SCHEDULER-CEILING: BFQ's lock is the bottleneck on a device that is faster than it.
 
+use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
 use crate::judgement::Cause;
-use crate::promise::Subject;
+use crate::promise::{Numbers, Subject};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
 use crate::series::growth;
@@ -17,6 +18,7 @@ pub(super) fn suspect(
     subject: &Subject<'_>,
     queue: &Queue,
     repeat: &Repeat<'_>,
+    numbers: &Numbers,
 ) -> Option<Suspicion> {
     if queue.scheduler.as_deref() != Some("bfq") {
         return None;
@@ -27,14 +29,24 @@ pub(super) fn suspect(
         Ok(rate) if rate < MANY => {
             Suspicion::RuledOut(format!("{CODE}: {rate:.0} requests a second, in all"))
         }
-        Ok(rate) => Suspicion::Fits(
-            Cause {
-                code: CODE.to_owned(),
-                summary: "suspected: the disk is faster than the scheduler's lock".to_owned(),
-                evidence: vec![format!("{rate:.0} requests a second, in all, under BFQ")],
-            },
-            Strength::Fair,
-        ),
+        Ok(rate) => {
+            let fit = Fit::of(numbers, &first_come_first_served(subject, numbers));
+            let Some(strength) = fit.and_then(Fit::strength) else {
+                return Some(Suspicion::Open(format!(
+                    "{CODE}: {rate:.0} requests a second, in all, but the groups did not get what \
+                     their requests outstanding bring"
+                )));
+            };
+            Suspicion::Fits(
+                Cause {
+                    code: CODE.to_owned(),
+                    summary: "suspected: the disk is faster than the scheduler's lock".to_owned(),
+                    evidence: vec![format!("{rate:.0} requests a second, in all, under BFQ")],
+                    strength: None,
+                },
+                strength.min(Strength::Fair),
+            )
+        }
     })
 }
 

@@ -2,6 +2,7 @@
 //! these apart, so that each is suspected on such kernels only, with the figure that arithmetic
 //! gives where there is one.
 
+use super::fit::Fit;
 use super::{Strength, Suspicion};
 use crate::judgement::Cause;
 use crate::kernel_version;
@@ -35,15 +36,33 @@ pub(super) fn suspect(
         format!("the scheduler of {} is cfq", queue.device),
         Strength::Weak,
     )];
-    found.push(floor(&shares));
-    found.push(truncated(&shares, within));
+    let predict = |shares: Vec<f64>| Fit::of(numbers, &shares).and_then(Fit::strength);
+    let slices = shares.iter().map(|share| share.max(FLOOR_S / ROUND_S)).collect();
+    let cut = shares.iter().map(|share| (share * PARTS).floor() / PARTS).collect();
+    found.push(scored(floor(&shares), predict(slices)));
+    found.push(scored(truncated(&shares, within), predict(cut)));
     found.extend(delay(&subject.host.kernel));
     found
 }
 
+/// As strong as what arithmetic predicts is what was seen.
+fn scored(found: Suspicion, strength: Option<Strength>) -> Suspicion {
+    match (found, strength) {
+        (Suspicion::Fits(cause, _), Some(strength)) => Suspicion::Fits(cause, strength),
+        (Suspicion::Fits(cause, _), None) => {
+            Suspicion::Open(format!("{}: {}", cause.code, cause.evidence.join("; ")))
+        }
+        (other, _) => other,
+    }
+}
+
 fn fits(code: &str, summary: &str, evidence: String, strength: Strength) -> Suspicion {
-    let cause =
-        Cause { code: code.to_owned(), summary: summary.to_owned(), evidence: vec![evidence] };
+    let cause = Cause {
+        code: code.to_owned(),
+        summary: summary.to_owned(),
+        evidence: vec![evidence],
+        strength: None,
+    };
     Suspicion::Fits(cause, strength)
 }
 
@@ -89,7 +108,7 @@ fn delay(release: &str) -> Option<Suspicion> {
         }
         Some(_) => {
             let summary = "suspected: CFQ of 4.8 to 4.11 puts a group that comes back far behind";
-            Some(fits(code, summary, text, Strength::Fair))
+            Some(fits(code, summary, text, Strength::Weak))
         }
     }
 }

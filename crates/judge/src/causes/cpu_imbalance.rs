@@ -6,6 +6,7 @@
 //! far as load balancing spreads every group evenly. Known since group scheduling exists
 //! (6b2d770026, 2.6.28: 58 : 24 : 18 for three equal groups of 8, 4 and 3 threads).
 
+use super::fit::Fit;
 use super::{Strength, Suspicion};
 use crate::cpus::Shared;
 use crate::judgement::Cause;
@@ -52,7 +53,105 @@ pub(super) fn suspect(repeat: &Repeat<'_>, shared: &Shared, numbers: &Numbers) -
             percent(most)
         ));
     }
-    Suspicion::Fits(cause(shared, numbers, &seen), Strength::Strong)
+    let predicted = predicted(repeat, &table, shared, numbers);
+    let Some(predicted) = predicted else {
+        // With a CPU for each group any division could be due to where the groups were.
+        return Suspicion::Fits(cause(shared, numbers, &seen), Strength::Weak);
+    };
+    match Fit::of(numbers, &predicted).and_then(|fit| Some((fit.strength()?, fit.explained()))) {
+        None => Suspicion::RuledOut(format!(
+            "{CODE}: groups were uneven over the CPUs by up to {}, but weights kept on each CPU by \
+             itself do not give what was seen",
+            percent(most)
+        )),
+        Some((strength, explained)) => {
+            let mut cause = cause(shared, numbers, &seen);
+            cause.evidence.insert(
+                1,
+                format!(
+                    "weights kept on each CPU by itself, where the groups were, explain {} of the \
+                     error",
+                    percent(explained)
+                ),
+            );
+            Suspicion::Fits(cause, strength)
+        }
+    }
+}
+
+/// What each group would have got if weights were kept on every CPU by itself, given where it was.
+///
+/// On CPU `c` a group has the part `W l_c / S_c`, where `l_c` is the part of its load that is there
+/// and `S_c` the weight of all that is: `sum_c f_c S_c = W` with the part `f_c` of the CPU that it
+/// had. One unknown a CPU and one equation a group: with more groups than CPUs the equations hold
+/// only if this is what went on. They are solved second by second; `None` with fewer groups.
+fn predicted(
+    repeat: &Repeat<'_>,
+    table: &Sorted<'_>,
+    shared: &Shared,
+    numbers: &Numbers,
+) -> Option<Vec<f64>> {
+    if shared.set.len() >= numbers.names.len() {
+        return None;
+    }
+    let mut series = Vec::new();
+    for name in &numbers.names {
+        let mut by_cpu = Vec::new();
+        for cpu in shared.set.iter() {
+            by_cpu.push(table.sum(name, &[&format!("cpu{cpu}_ns")]).ok()?);
+        }
+        series.push(by_cpu);
+    }
+    let weights: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
+    let mut sums = vec![0.0; weights.len()];
+    let mut from = repeat.start_ns;
+    while from + STEP_NS <= repeat.end_ns {
+        let spent: Option<Vec<Vec<f64>>> = series
+            .iter()
+            .map(|by_cpu| {
+                let on = |one| Some(at(one, from + STEP_NS)? - at(one, from)?);
+                by_cpu.iter().map(on).collect()
+            })
+            .collect();
+        from += STEP_NS;
+        let Some(spent) = spent else { continue };
+        for (group, weight) in implied_weights(&spent, &weights).into_iter().enumerate() {
+            let had: f64 = spent[group].iter().sum();
+            sums[group] += if weight > 0.0 { had * weights[group] / weight } else { 0.0 };
+        }
+    }
+    Some(sums)
+}
+
+/// The weights that groups acted with, if each CPU divided itself by weight: the solution that is
+/// nearest to the real ones, by multiplicative updates, which keep everything positive.
+fn implied_weights(spent: &[Vec<f64>], weights: &[f64]) -> Vec<f64> {
+    const ROUNDS: usize = 100;
+    let cpus = 0..spent.first().map_or(0, Vec::len);
+    let whole: Vec<f64> =
+        cpus.clone().map(|cpu| spent.iter().map(|group| group[cpu]).sum::<f64>()).collect();
+    let part = |group: usize, cpu: usize| {
+        if whole[cpu] > 0.0 { spent[group][cpu] / whole[cpu] } else { 0.0 }
+    };
+    let mut on_cpu = vec![1.0 / whole.len().max(1) as f64; whole.len()];
+    let implied = |on_cpu: &[f64], group: usize| -> f64 {
+        on_cpu.iter().enumerate().map(|(cpu, all)| part(group, cpu) * all).sum()
+    };
+    for _ in 0..ROUNDS {
+        let now: Vec<f64> = (0..weights.len()).map(|group| implied(&on_cpu, group)).collect();
+        for (cpu, all) in on_cpu.iter_mut().enumerate() {
+            let sum = |of: &dyn Fn(usize) -> f64| {
+                (0..weights.len())
+                    .map(|group| part(group, cpu) / weights[group] * of(group))
+                    .sum::<f64>()
+            };
+            let (wanted, has) = (sum(&|_| 1.0), sum(&|group| now[group] / weights[group]));
+            if has > 0.0 {
+                *all *= wanted / has;
+            }
+        }
+    }
+    (0..weights.len()).map(|group| implied(&on_cpu, group)).collect()
 }
 
 /// By how much the largest part of a group's time on one CPU exceeds an even part, the mean over
@@ -114,5 +213,6 @@ fn cause(shared: &Shared, numbers: &Numbers, seen: &[(usize, f64)]) -> Cause {
              each CPU"
                 .to_owned(),
         ],
+        strength: None,
     }
 }

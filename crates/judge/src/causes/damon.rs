@@ -97,6 +97,7 @@ fn of(taken: &[Taken], refaults: Option<String>) -> Suspicion {
                   memory is free"
             .to_owned(),
         evidence,
+        strength: None,
     };
     Suspicion::Fits(cause, strength)
 }

@@ -1,9 +1,10 @@
 //! C-DEVICE-QUEUE: all requests fit into the device, and nothing is left for the scheduler to
 //! divide but what it holds back itself.
 
+use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
 use crate::judgement::Cause;
-use crate::promise::Numbers;
+use crate::promise::{Numbers, Subject};
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
 
@@ -11,7 +12,12 @@ const CODE: &str = "C-DEVICE-QUEUE";
 
 /// Looks at how much is outstanding beside the least that a device of this pool holds: with a
 /// scheduler the pool is twice the depth of the device, up to 256 (blk_mq_init_sched).
-pub(super) fn suspect(queue: &Queue, repeat: &Repeat<'_>, numbers: &Numbers) -> Suspicion {
+pub(super) fn suspect(
+    subject: &Subject<'_>,
+    queue: &Queue,
+    repeat: &Repeat<'_>,
+    numbers: &Numbers,
+) -> Suspicion {
     let strict = queue::reading(repeat, &queue.disk)
         .and_then(|reading| reading.at_start.get("iosched/strict_guarantees"))
         .map(|text| text.trim().to_owned());
@@ -40,14 +46,15 @@ pub(super) fn suspect(queue: &Queue, repeat: &Repeat<'_>, numbers: &Numbers) -> 
     let (Some(light), Some(heavy)) = (all().min_by(by_share), all().max_by(by_share)) else {
         return Suspicion::NotSeen(format!("{CODE}: no group is measured"));
     };
-    if served(heavy) >= 1.0 || served(light) <= 1.0 {
+    let fit = Fit::of(numbers, &first_come_first_served(subject, numbers));
+    let Some(strength) = fit.and_then(Fit::strength) else {
         return Suspicion::RuledOut(format!(
-            "{CODE}: it takes from the heaviest group and gives to the lightest, which got {:.2} \
-             and {:.2} times what was promised",
+            "{CODE}: it gives each what its requests outstanding bring, and the heaviest and the \
+             lightest group got {:.2} and {:.2} times what was promised",
             served(heavy),
             served(light)
         ));
-    }
+    };
     let cause = Cause {
         code: CODE.to_owned(),
         summary: "suspected: the device takes all requests at once and serves whom it likes"
@@ -60,6 +67,8 @@ pub(super) fn suspect(queue: &Queue, repeat: &Repeat<'_>, numbers: &Numbers) -> 
             served(heavy),
             served(light)
         )],
+        strength: None,
     };
-    Suspicion::Fits(cause, Strength::Weak)
+    // A full pool, or a scheduler that does not idle, looks the same.
+    Suspicion::Fits(cause, strength.min(Strength::Fair))
 }

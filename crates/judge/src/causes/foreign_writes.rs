@@ -3,17 +3,23 @@
 //! (Documentation/admin-guide/cgroup-v2.rst, "Writeback").
 
 use assay_facts::Hierarchy;
+use assay_record::WorkloadResult;
 
 use super::{Strength, Suspicion};
 use crate::judgement::Cause;
-use crate::promise::Subject;
+use crate::promise::{Numbers, Subject};
 use crate::queue::is_measured;
+use crate::repeat::Repeat;
 use crate::wording::some_of;
 
 const CODE: &str = "C-FOREIGN-WRITES";
 
 /// Looks for buffered writers on v2; on v1 the gate `buffered-writes` speaks.
-pub(super) fn suspect(subject: &Subject<'_>) -> Option<Suspicion> {
+pub(super) fn suspect(
+    subject: &Subject<'_>,
+    repeat: &Repeat<'_>,
+    numbers: &Numbers,
+) -> Option<Suspicion> {
     let controller = subject.host.cgroup.controllers.get("io");
     if !matches!(controller.map(|io| &io.hierarchy), Some(Hierarchy::V2(_))) {
         return None;
@@ -28,13 +34,49 @@ pub(super) fn suspect(subject: &Subject<'_>) -> Option<Suspicion> {
         let why = "no measured workload writes through the page cache";
         return Some(Suspicion::RuledOut(format!("{CODE}: {why}")));
     }
+    let text = format!("{} write through the page cache", some_of(&buffered, ", "));
+    let own: Option<Vec<f64>> = numbers.names.iter().map(|name| written(repeat, name)).collect();
+    let Some(own) = own else {
+        return Some(Suspicion::Open(format!("{CODE}: {text}, and do not say how many bytes")));
+    };
+    if !is_charged_elsewhere(numbers, &own) {
+        return Some(Suspicion::RuledOut(format!(
+            "{CODE}: {text}, and each group is charged for about what its own workloads moved"
+        )));
+    }
     Some(Suspicion::Fits(
         Cause {
             code: CODE.to_owned(),
             summary: "suspected: what is written back is charged to the group that owns the file"
                 .to_owned(),
-            evidence: vec![format!("{} write through the page cache", some_of(&buffered, ", "))],
+            evidence: vec![
+                text,
+                "by the bytes that the workloads report themselves the error is less than by those \
+                 that the groups are charged for"
+                    .to_owned(),
+            ],
+            strength: None,
         },
         Strength::Fair,
     ))
+}
+
+/// Bytes that the workloads of a group report.
+fn written(repeat: &Repeat<'_>, name: &str) -> Option<f64> {
+    let results = repeat.record.workloads.iter().filter(|result| result.group == name);
+    let bytes = |result: &WorkloadResult| {
+        let of = |metric: &str| result.metrics.get(metric).copied();
+        Some(of("read_bytes").unwrap_or(0.0) + of("write_bytes")?)
+    };
+    results.map(bytes).sum::<Option<f64>>().filter(|bytes| *bytes > 0.0)
+}
+
+/// Whether shares by the workloads' own bytes are nearer to the promise than those that were seen.
+fn is_charged_elsewhere(numbers: &Numbers, own: &[f64]) -> bool {
+    let all: f64 = own.iter().sum();
+    let off = |share: f64, group: usize| (share / numbers.expected[group].share - 1.0).abs();
+    let worst = |share: &dyn Fn(usize) -> f64| {
+        (0..own.len()).map(|group| off(share(group), group)).fold(0.0, f64::max)
+    };
+    worst(&|group| own[group] / all) < 0.5 * worst(&|group| numbers.seen[group].value)
 }

@@ -1,7 +1,8 @@
 //! C-INFEASIBLE: a group has too few threads for what its weight asks for, so that the weights
 //! alone promise what no scheduler can give (Chandra, Adler, Goyal and Shenoy 2000).
 
-use super::{Strength, Suspicion};
+use super::Suspicion;
+use super::fit::Fit;
 use crate::judgement::Cause;
 use crate::promise::Numbers;
 use crate::wording::{percent, some_of};
@@ -28,13 +29,23 @@ pub(super) fn suspect(numbers: &Numbers) -> Suspicion {
             "{CODE}: every group has threads enough for its weight"
         ));
     }
+    let by_weight = numbers.expected.iter();
+    let by_weight: Vec<f64> =
+        by_weight.map(|expected| expected.by_weight.unwrap_or(expected.share)).collect();
+    let Some(strength) = Fit::of(numbers, &by_weight).and_then(Fit::strength) else {
+        return Suspicion::Open(format!(
+            "{CODE}: the promise allows for it: {}",
+            some_of(&few, "; ")
+        ));
+    };
     Suspicion::Fits(
         Cause {
             code: CODE.to_owned(),
             summary: "suspected: a group has too few threads for what its weight asks for"
                 .to_owned(),
             evidence: vec![some_of(&few, "; ")],
+            strength: None,
         },
-        Strength::Weak,
+        strength,
     )
 }

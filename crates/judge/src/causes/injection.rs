@@ -15,6 +15,9 @@ use crate::wording::percent;
 
 const CODE: &str = "C-INJECTION";
 
+/// A group that gained more than this stands out, whatever margin was promised.
+const STANDS_OUT: f64 = 0.1;
+
 /// Looks for the fingerprint: a few groups far above their promise, while all others divide what
 /// is left as promised. Others that do not make it a weak one.
 pub(super) fn suspect(
@@ -43,6 +46,12 @@ pub(super) fn suspect(
             Suspicion::RuledOut(format!("{CODE}: `iosched/strict_guarantees` reads {value}"))
         }
     }
+}
+
+/// Whether a few groups stand out above others that keep their proportions.
+pub(super) fn a_few_gained(numbers: &Numbers) -> bool {
+    Fingerprint::of(numbers, STANDS_OUT)
+        .is_some_and(|fingerprint| fingerprint.strength(STANDS_OUT) > Strength::Weak)
 }
 
 /// Who got too much, and how far the others are from their promise among themselves.
@@ -104,6 +113,7 @@ impl Fingerprint {
                  and costs throughput, or with fewer requests outstanding"
                     .to_owned(),
             ],
+            strength: None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What iocost may do to weights: a model of the disk that is not the disk, and, before 5.10, light
 //! groups that could not hand on what they did not use (f1de2439ec43).
 
+use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
 use crate::judgement::Cause;
 use crate::kernel_version;
@@ -9,6 +10,8 @@ use crate::queue::Queue;
 use crate::repeat::Repeat;
 use crate::series::growth;
 use crate::wording::percent;
+
+const MODEL: &str = "C-IOCOST-MODEL";
 
 /// A group below this share could not donate before 5.10.
 const DONATES: f64 = 0.05;
@@ -25,10 +28,15 @@ pub(super) fn suspect(
     if !divides {
         return Vec::new();
     }
-    vec![model(subject, queue, repeat), donation(subject, numbers)]
+    vec![model(subject, queue, repeat, numbers), donation(subject, numbers)]
 }
 
-fn model(subject: &Subject<'_>, queue: &Queue, repeat: &Repeat<'_>) -> Suspicion {
+fn model(
+    subject: &Subject<'_>,
+    queue: &Queue,
+    repeat: &Repeat<'_>,
+    numbers: &Numbers,
+) -> Suspicion {
     let done = repeat.table("io").ok().and_then(|table| {
         let each = subject.groups.iter().map(|group| {
             let series = table.sum(group, &["read_ios", "write_ios"]).ok()?;
@@ -41,16 +49,24 @@ fn model(subject: &Subject<'_>, queue: &Queue, repeat: &Repeat<'_>) -> Suspicion
         Some(told) => format!("was told {told:.0} random reads a second"),
         None => "was not told by this run what the disk does".to_owned(),
     };
+    let fit = Fit::of(numbers, &first_come_first_served(subject, numbers));
+    let Some(strength) = fit.and_then(Fit::strength) else {
+        return Suspicion::Open(format!(
+            "{MODEL}: iocost {told}; {done} requests a second were done, but the groups did \
+             not get what their requests outstanding bring, as they do where nobody is held back"
+        ));
+    };
     Suspicion::Fits(
         Cause {
-            code: "C-IOCOST-MODEL".to_owned(),
+            code: MODEL.to_owned(),
             summary: "suspected: iocost's model of the disk is not what the disk does".to_owned(),
             evidence: vec![format!(
                 "iocost divides {} and {told}; {done} requests a second were done",
                 queue.device
             )],
+            strength: None,
         },
-        Strength::Fair,
+        strength.min(Strength::Fair),
     )
 }
 
@@ -58,12 +74,18 @@ fn donation(subject: &Subject<'_>, numbers: &Numbers) -> Suspicion {
     let code = "C-IOCOST-DONATION";
     let release = &subject.host.kernel;
     let least = numbers.expected.iter().map(|expected| expected.share).fold(1.0, f64::min);
+    // What a light group cannot hand on it keeps.
+    let each = numbers.expected.iter().zip(&numbers.seen);
+    let lightest_gained = each
+        .min_by(|a, b| a.0.share.total_cmp(&b.0.share))
+        .is_some_and(|(expected, seen)| seen.value > expected.share);
     let text = format!("the lightest share is {} on {release}", percent(least));
     match kernel_version::parse(release) {
         None => Suspicion::NotSeen(format!("{code}: {text}, which is no version")),
         Some(version) if version >= (5, 10) || least >= DONATES => {
             Suspicion::RuledOut(format!("{code}: {text}"))
         }
+        Some(_) if !lightest_gained => Suspicion::Open(format!("{code}: {text}, and did not gain")),
         Some(_) => Suspicion::Fits(
             Cause {
                 code: code.to_owned(),
@@ -71,6 +93,7 @@ fn donation(subject: &Subject<'_>, numbers: &Numbers) -> Suspicion {
                           not use"
                     .to_owned(),
                 evidence: vec![text],
+                strength: None,
             },
             Strength::Fair,
         ),

@@ -3,6 +3,7 @@
 
 use super::{Strength, Suspicion};
 use crate::judgement::Cause;
+use crate::measure::Measure;
 use crate::promise::Subject;
 use crate::wording::some_of;
 
@@ -10,10 +11,15 @@ use crate::wording::some_of;
 const SCANNED: f64 = 256.0;
 
 /// Huge pages a second that could not be had, or put together, when they were asked for.
-const FALLEN_BACK: f64 = 1.0;
+const FALLEN_BACK: f64 = 100.0;
 
-/// Looks at what the whole host counted, the worst repeat.
-pub(super) fn suspect(subject: &Subject<'_>) -> [Suspicion; 2] {
+/// Looks at what the whole host counted, the worst repeat. The host's counters say nothing of who
+/// lost by it, so that of shares they are a weak sign; and a disk does not mind huge pages.
+pub(super) fn suspect(subject: &Subject<'_>, measure: Option<Measure>) -> Vec<Suspicion> {
+    let strength = match measure {
+        Some(measure) if measure.is_io() || measure.is_cpu() => Strength::Weak,
+        _ => Strength::Fair,
+    };
     let reclaim = counted(subject, "C-RECLAIM", &["pgscan_direct"], SCANNED).map(|seen| {
         let summary = "suspected: memory was short, and threads of the groups reclaimed it by \
                        themselves";
@@ -25,15 +31,24 @@ pub(super) fn suspect(subject: &Subject<'_>) -> [Suspicion; 2] {
                        groups have them and others do not";
         (summary, seen)
     });
-    [of("C-RECLAIM", reclaim), of("C-THP", thp)]
+    let mut found = vec![of("C-RECLAIM", reclaim, strength)];
+    if !measure.is_some_and(Measure::is_io) {
+        found.push(of("C-THP", thp, strength));
+    }
+    found
 }
 
-fn of(code: &str, found: Result<(&str, String), Suspicion>) -> Suspicion {
+fn of(code: &str, found: Result<(&str, String), Suspicion>, strength: Strength) -> Suspicion {
     match found {
         Err(other) => other,
         Ok((summary, seen)) => Suspicion::Fits(
-            Cause { code: code.to_owned(), summary: summary.to_owned(), evidence: vec![seen] },
-            Strength::Fair,
+            Cause {
+                code: code.to_owned(),
+                summary: summary.to_owned(),
+                evidence: vec![seen],
+                strength: None,
+            },
+            strength,
         ),
     }
 }

@@ -27,6 +27,7 @@ pub(super) fn cause(
         code: "C-NEVER-BOUND".to_owned(),
         summary: "a group stayed clear of its limit, which was therefore not tested".to_owned(),
         evidence,
+        strength: None,
     })
 }
 

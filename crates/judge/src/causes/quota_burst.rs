@@ -50,6 +50,7 @@ pub(super) fn suspect(
             code: CODE.to_owned(),
             summary: "suspected: each CPU carries unused quota over the end of a period".to_owned(),
             evidence: vec![text],
+            strength: None,
         },
         Strength::Fair,
     )

@@ -6,9 +6,10 @@
 //! group sleeps in tag allocation). BFQ's remedy caps a group at its weight's part of the pool,
 //! which rounds to nothing for light groups among many.
 
-use super::{Strength, Suspicion};
+use super::Suspicion;
+use super::fit::{Fit, first_come_first_served};
 use crate::judgement::Cause;
-use crate::promise::Numbers;
+use crate::promise::{Numbers, Subject};
 use crate::queue::Queue;
 use crate::wording::percent;
 
@@ -19,7 +20,7 @@ const WANTED: f64 = 0.9;
 const FULL: f64 = 0.8;
 
 /// Looks at demand, pool and the mean queue.
-pub(super) fn suspect(queue: &Queue, numbers: &Numbers) -> Suspicion {
+pub(super) fn suspect(subject: &Subject<'_>, queue: &Queue, numbers: &Numbers) -> Suspicion {
     let code = "C-REQUEST-POOL";
     let Some(pool) = queue.nr_requests.filter(|pool| *pool > 0.0) else {
         return Suspicion::NotSeen(format!("{code}: `nr_requests` was not recorded"));
@@ -45,13 +46,12 @@ pub(super) fn suspect(queue: &Queue, numbers: &Numbers) -> Suspicion {
         ),
         format!("{filled:.1} of them were in use on average, {}", percent(filled / pool)),
     ];
-    let shape = fingerprint(numbers);
-    let strength = match &shape {
-        Some((true, _)) => Strength::Strong,
-        Some((false, _)) => Strength::Weak,
-        None => Strength::Fair,
+    let fit = Fit::of(numbers, &first_come_first_served(subject, numbers));
+    let strength = fit.and_then(Fit::strength);
+    evidence.extend(fingerprint(numbers, strength.is_some()));
+    let Some(strength) = strength else {
+        return Suspicion::RuledOut(format!("{code}: {}", evidence.join("; ")));
     };
-    evidence.extend(shape.map(|(_, text)| text));
     if queue.scheduler.as_deref() == Some("bfq") {
         evidence.extend(cap(pool, numbers));
     }
@@ -61,13 +61,14 @@ pub(super) fn suspect(queue: &Queue, numbers: &Numbers) -> Suspicion {
                   handed out first come, first served, whatever the weights"
             .to_owned(),
         evidence,
+        strength: None,
     };
     Suspicion::Fits(cause, strength)
 }
 
 /// What the lightest and the heaviest groups got of what was promised to them. An exhausted
 /// pool takes from the heavy and gives to the light.
-fn fingerprint(numbers: &Numbers) -> Option<(bool, String)> {
+fn fingerprint(numbers: &Numbers, fits: bool) -> Option<String> {
     let shares = || numbers.expected.iter().map(|expected| expected.share);
     let (least, most) = (shares().reduce(f64::min)?, shares().reduce(f64::max)?);
     if most <= least * 1.001 {
@@ -84,13 +85,11 @@ fn fingerprint(numbers: &Numbers) -> Option<(bool, String)> {
         class.iter().sum::<f64>() / class.len().max(1) as f64
     };
     let (light, heavy) = (served(least), served(most));
-    let fits = heavy < 1.0 && light > 1.0;
     let says = if fits { "as this cause predicts" } else { "which this cause does not explain" };
-    let text = format!(
+    Some(format!(
         "the heaviest groups got {heavy:.2} times and the lightest {light:.2} times what was \
          promised, {says}"
-    );
-    Some((fits, text))
+    ))
 }
 
 /// BFQ's cap, where it can be told from the promise: each group's part of the pool.

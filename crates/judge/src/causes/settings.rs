@@ -1,16 +1,29 @@
 //! C-LOW-LATENCY and C-SLICE-IDLE: settings of BFQ under which it does not keep weights.
 
-use super::{Strength, Suspicion};
+use super::fit::{Fit, first_come_first_served};
+use super::{Strength, Suspicion, injection};
+use crate::grid::Grid;
 use crate::judgement::Cause;
+use crate::promise::{Numbers, Subject};
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
+use crate::wording::percent;
+
+/// Errors fall where those of the first half are so many times those of the second.
+const FALLS: f64 = 2.0;
 
 /// Looks at BFQ's attributes; no suspicion under another scheduler.
-pub(super) fn suspect(queue: &Queue, repeat: &Repeat<'_>) -> Vec<Suspicion> {
+pub(super) fn suspect(
+    subject: &Subject<'_>,
+    queue: &Queue,
+    repeat: &Repeat<'_>,
+    numbers: &Numbers,
+    grid: Option<&Grid>,
+) -> Vec<Suspicion> {
     if queue.scheduler.as_deref() != Some("bfq") {
         return Vec::new();
     }
-    vec![low_latency(queue, repeat), slice_idle(queue, repeat)]
+    vec![low_latency(queue, repeat, numbers, grid), slice_idle(subject, queue, repeat, numbers)]
 }
 
 /// The value of the first of these attributes that was read.
@@ -23,41 +36,103 @@ fn attribute<'r>(
     names.iter().find_map(|name| Some((*name, values.get(*name)?.trim())))
 }
 
-/// A setting that is known to override weights.
-fn strong(cause: Cause) -> Suspicion {
-    Suspicion::Fits(cause, Strength::Strong)
-}
-
-fn low_latency(queue: &Queue, repeat: &Repeat<'_>) -> Suspicion {
+/// Queues are raised for some seconds, so that errors fall as time goes by; and those that are
+/// raised gain on all others, which keep their proportions.
+fn low_latency(
+    queue: &Queue,
+    repeat: &Repeat<'_>,
+    numbers: &Numbers,
+    grid: Option<&Grid>,
+) -> Suspicion {
     let code = "C-LOW-LATENCY";
     match attribute(queue, repeat, &["iosched/low_latency"]) {
         None => Suspicion::NotSeen(format!("{code}: `iosched/low_latency` was not recorded")),
-        Some((name, "1")) => strong(Cause {
-            code: code.to_owned(),
-            summary: "suspected: BFQ's low_latency raises the weight of queues that it takes for \
-                      interactive"
-                .to_owned(),
-            evidence: vec![format!(
-                "`{name}` of {} reads 1 (the default); the kernel's document on BFQ says to unset \
-                 it where weights are to decide",
-                queue.device
-            )],
-        }),
+        Some((name, "1")) => {
+            let fell = grid.and_then(|grid| errors_of_halves(grid, numbers));
+            let falls = fell.is_some_and(|(first, second)| first > FALLS * second);
+            let few = injection::a_few_gained(numbers);
+            let strength = match (falls, few) {
+                (true, true) => Strength::Strong,
+                (true, false) | (false, true) => Strength::Fair,
+                (false, false) => {
+                    return Suspicion::Open(format!(
+                        "{code}: `{name}` reads 1, but errors do not fall as time goes by, and no \
+                         few groups gained on others that keep their proportions"
+                    ));
+                }
+            };
+            let cause = Cause {
+                code: code.to_owned(),
+                summary: "suspected: BFQ's low_latency raises the weight of queues that it takes \
+                          for interactive"
+                    .to_owned(),
+                evidence: vec![
+                    format!(
+                        "`{name}` of {} reads 1 (the default); the kernel's document on BFQ says \
+                         to unset it where weights are to decide",
+                        queue.device
+                    ),
+                    match fell {
+                        Some((first, second)) => format!(
+                            "the largest error is {} in the first half of the window and {} in the \
+                             second",
+                            percent(first),
+                            percent(second)
+                        ),
+                        None => "a few groups gained on all others".to_owned(),
+                    },
+                ],
+                strength: None,
+            };
+            Suspicion::Fits(cause, strength)
+        }
         Some((name, value)) => Suspicion::RuledOut(format!("{code}: `{name}` reads {value}")),
     }
 }
 
-fn slice_idle(queue: &Queue, repeat: &Repeat<'_>) -> Suspicion {
+/// The largest error of any group in each half of the window.
+fn errors_of_halves(grid: &Grid, numbers: &Numbers) -> Option<(f64, f64)> {
+    let half = |from: usize, to: usize| {
+        let (before, after) = (grid.row(from), grid.row(to));
+        let got: Vec<f64> =
+            after.iter().zip(before).map(|(after, before)| after - before).collect();
+        let all: f64 = got.iter().sum();
+        let error = |(got, share): (&f64, f64)| (got / all / share - 1.0).abs();
+        let shares = numbers.expected.iter().map(|expected| expected.share);
+        (all > 0.0).then(|| got.iter().zip(shares).map(error).fold(0.0, f64::max))
+    };
+    let middle = grid.steps / 2;
+    Some((half(0, middle)?, half(middle, grid.steps)?))
+}
+
+/// Without idling whoever has more requests outstanding is served more.
+fn slice_idle(
+    subject: &Subject<'_>,
+    queue: &Queue,
+    repeat: &Repeat<'_>,
+    numbers: &Numbers,
+) -> Suspicion {
     let code = "C-SLICE-IDLE";
     match attribute(queue, repeat, &["iosched/slice_idle_us", "iosched/slice_idle"]) {
         None => Suspicion::NotSeen(format!("{code}: `iosched/slice_idle` was not recorded")),
-        Some((name, "0")) => strong(Cause {
-            code: code.to_owned(),
-            summary: "suspected: without idling BFQ cannot hold the disk for a group whose next \
-                      request is still on its way"
-                .to_owned(),
-            evidence: vec![format!("`{name}` of {} reads 0", queue.device)],
-        }),
+        Some((name, "0")) => {
+            let fit = Fit::of(numbers, &first_come_first_served(subject, numbers));
+            let Some(strength) = fit.and_then(Fit::strength) else {
+                return Suspicion::Open(format!(
+                    "{code}: `{name}` reads 0, but the groups did not get what their requests \
+                     outstanding bring"
+                ));
+            };
+            let cause = Cause {
+                code: code.to_owned(),
+                summary: "suspected: without idling BFQ cannot hold the disk for a group whose \
+                          next request is still on its way"
+                    .to_owned(),
+                evidence: vec![format!("`{name}` of {} reads 0", queue.device)],
+                strength: None,
+            };
+            Suspicion::Fits(cause, strength)
+        }
         Some((name, value)) => Suspicion::RuledOut(format!("{code}: `{name}` reads {value}")),
     }
 }

@@ -4,8 +4,7 @@
 //! which is `q / (T share)` of what it got in `T` seconds. The interval of a share covers that, so
 //! that no verdict rests on it; where it is larger than the margin it is worth saying.
 
-use super::{Strength, Suspicion};
-use crate::judgement::Cause;
+use crate::judgement::{Cause, Strength};
 use crate::promise::Numbers;
 use crate::wording::percent;
 
@@ -17,8 +16,8 @@ pub(crate) const TURN_OF_BFQ_S: f64 = 0.125;
 /// A tick of the slowest kernels, seconds (HZ = 100): the least that a thread runs at a stretch.
 pub(crate) const TICK_S: f64 = 0.01;
 
-/// Compares one turn of the lightest group with what it got.
-pub(super) fn suspect(numbers: &Numbers, turn_s: f64, within: f64) -> Suspicion {
+/// Compares one turn of the lightest group with what it got; `None` where it is small.
+pub(super) fn find(numbers: &Numbers, turn_s: f64, within: f64) -> Option<Cause> {
     let least = numbers.expected.iter().map(|expected| expected.share).fold(1.0, f64::min);
     let error = turn_s / (numbers.window_s * least);
     let text = format!(
@@ -27,15 +26,10 @@ pub(super) fn suspect(numbers: &Numbers, turn_s: f64, within: f64) -> Suspicion 
         percent(error),
         numbers.window_s
     );
-    if error <= within {
-        return Suspicion::RuledOut(format!("{CODE}: {text}"));
-    }
-    Suspicion::Fits(
-        Cause {
-            code: CODE.to_owned(),
-            summary: "suspected: the run holds too few turns of the lightest group".to_owned(),
-            evidence: vec![text],
-        },
-        Strength::Weak,
-    )
+    (error > within).then(|| Cause {
+        code: CODE.to_owned(),
+        summary: "suspected: the run holds too few turns of the lightest group".to_owned(),
+        evidence: vec![text],
+        strength: Some(Strength::Fair),
+    })
 }

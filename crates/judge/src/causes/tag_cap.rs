@@ -7,6 +7,7 @@
 //! and P = 64 it is 1, 2, 4, 9 requests for 16 groups, 1, 1, 2, 4 for 32 and 0, 1, 1, 2 for 64: the
 //! lightest classes merge first, from `P w_min / (0.75 w_mean)` groups on.
 
+use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
 use crate::caps::{self, Cap};
 use crate::gates::backlogged::outstanding;
@@ -21,6 +22,9 @@ const CODE: &str = "C-TAG-CAP";
 /// Where requests wait in front of the scheduler, the queue holds less than this part of what the
 /// workloads keep outstanding, by latency times rate.
 const IN_THE_QUEUE: f64 = 0.8;
+
+/// Less than this part of the errors has the sign that first come, first served predicts.
+const HALF: f64 = 0.5;
 
 /// Looks for groups that want more than their cap, then at what rounding predicts; nothing under
 /// another scheduler.
@@ -41,12 +45,14 @@ pub(super) fn suspect(
     let groups = numbers.names.iter().map(String::as_str).zip(shares);
     let binding: Vec<Cap> =
         caps::of_groups(subject.trial, groups, pool).into_iter().filter(Cap::binds).collect();
-    let by_demand = (!binding.is_empty()).then(|| demand(queue, repeat, numbers, pool, &binding));
+    let by_demand =
+        (!binding.is_empty()).then(|| demand(subject, queue, repeat, numbers, pool, &binding));
     by_demand.or_else(|| rounding(numbers, pool, within))
 }
 
 /// Groups that want more than their cap, and whether what is missing in the queue is seen to wait.
 fn demand(
+    subject: &Subject<'_>,
     queue: &Queue,
     repeat: &Repeat<'_>,
     numbers: &Numbers,
@@ -78,6 +84,12 @@ fn demand(
         ));
         strength = if outside { Strength::Strong } else { Strength::Weak };
     }
+    let fit = Fit::of(numbers, &first_come_first_served(subject, numbers));
+    if fit.is_some_and(|fit| fit.agreeing() < HALF) {
+        // Who waits in the order of asking gains if he asks for more than his weight's part.
+        strength = Strength::Weak;
+        evidence.push("the groups that gained are not those that ask for most".to_owned());
+    }
     evidence.push(format!(
         "to test it: `nr_requests` = {:.0} or more, or fewer requests outstanding",
         enough(binding, pool)
@@ -89,6 +101,7 @@ fn demand(
                       and who waits for one is served whatever the weights"
                 .to_owned(),
             evidence,
+            strength: None,
         },
         strength,
     )
@@ -133,6 +146,7 @@ fn rounding(numbers: &Numbers, pool: f64, within: f64) -> Option<Suspicion> {
             summary: "suspected: BFQ's cap of each group's requests is rounded to whole requests"
                 .to_owned(),
             evidence: vec![text],
+            strength: None,
         },
         Strength::Fair,
     ))

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use assay_record::{PromiseRecord, RelationRecord};
 
-use super::{Strength, Suspicion};
+use super::Suspicion;
+use super::fit::Fit;
 use crate::judgement::Cause;
-use crate::promise::Subject;
+use crate::promise::{Numbers, Subject};
 use crate::wording::some_of;
 
 const CODE: &str = "C-WEIGHT-TRANSLATED";
@@ -16,7 +17,11 @@ const CODE: &str = "C-WEIGHT-TRANSLATED";
 const SAME: f64 = 0.02;
 
 /// Compares asked and written values of the knob that shares follow; nothing where it has none.
-pub(super) fn suspect(subject: &Subject<'_>, promise: &PromiseRecord) -> Option<Suspicion> {
+pub(super) fn suspect(
+    subject: &Subject<'_>,
+    promise: &PromiseRecord,
+    numbers: &Numbers,
+) -> Option<Suspicion> {
     let RelationRecord::Proportional(knob) = &promise.is else { return None };
     let mut factors: BTreeMap<String, (f64, String)> = BTreeMap::new();
     for group in &subject.trial.groups {
@@ -34,6 +39,15 @@ pub(super) fn suspect(subject: &Subject<'_>, promise: &PromiseRecord) -> Option<
     if most / least - 1.0 <= SAME {
         return Some(Suspicion::RuledOut(format!("{CODE}: {text}")));
     }
+    let asked: Option<Vec<f64>> =
+        numbers.names.iter().map(|name| asked(subject, name, knob)).collect();
+    let fit = asked.and_then(|asked| Fit::of(numbers, &asked));
+    let Some(strength) = fit.and_then(Fit::strength) else {
+        return Some(Suspicion::Open(format!(
+            "{CODE}: what is promised follows what was written, and what was seen is not what was \
+             asked for either: {text}"
+        )));
+    };
     Some(Suspicion::Fits(
         Cause {
             code: CODE.to_owned(),
@@ -42,7 +56,13 @@ pub(super) fn suspect(subject: &Subject<'_>, promise: &PromiseRecord) -> Option<
                       that were asked for"
                     .to_owned(),
             evidence: vec![text],
+            strength: None,
         },
-        Strength::Fair,
+        strength,
     ))
+}
+
+fn asked(subject: &Subject<'_>, name: &str, knob: &str) -> Option<f64> {
+    let group = subject.trial.groups.iter().find(|group| group.name == name)?;
+    group.knobs.iter().find(|set| set.knob == knob)?.asked.trim().parse().ok()
 }

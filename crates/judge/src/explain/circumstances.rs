@@ -5,7 +5,7 @@ use assay_record::TrialRecord;
 use super::law::Expect;
 use crate::caps::{self, Cap};
 use crate::causes::short_run;
-use crate::judgement::PromiseJudgement;
+use crate::judgement::{PromiseJudgement, Verdict};
 use crate::wording::{count, percent};
 
 /// One turn of the server as a part of what the lightest group is promised in all repeats.
@@ -33,6 +33,7 @@ pub(super) struct Circumstances {
     /// One turn of the server as a part of what the lightest group is promised.
     turn: f64,
     within: f64,
+    is_broken: bool,
 }
 
 impl Circumstances {
@@ -55,6 +56,7 @@ impl Circumstances {
             random: workloads().any(|workload| !workload.io.sequential),
             turn: turn(trial, judged),
             within: judged.within,
+            is_broken: judged.verdict == Verdict::Broken,
         }
     }
 
@@ -71,6 +73,9 @@ impl Circumstances {
         let of_disk = matches!(code, "C-CPU" | "C-SCHEDULER" | "C-SCHEDULER-CEILING");
         if of_disk && self.measure == "cpu.time" {
             return Some("the promise is about CPU time".to_owned());
+        }
+        if code == "C-SHORT-RUN" && self.is_broken {
+            return Some("no broken promise rests on it".to_owned());
         }
         if code == "C-SHORT-RUN" && self.turn <= self.within {
             return Some(format!(

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::law::ABOUT;
-use super::rounds::{Rounds, typical};
+use super::rounds::{Pairs, Rounds, typical};
 use crate::causes::may_follow_from_others;
 use crate::judgement::{PromiseJudgement, Verdict};
 
@@ -37,20 +37,40 @@ impl Effect {
 
 /// The unchanged trial, measured again.
 pub(super) struct Base<'j> {
-    pub(super) judged: &'j PromiseJudgement,
+    pub(super) judged: Judged<'j>,
     pub(super) was_broken: bool,
-    /// How often the question may be asked.
-    pub(super) looks: usize,
+}
+
+/// A promise of one trial, and the rounds that its numbers are of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Judged<'j> {
+    pub(super) promise: &'j PromiseJudgement,
+    pub(super) rounds: &'j [usize],
+}
+
+impl Judged<'_> {
+    /// Errors with the number of their round. In documents before those numbers repeats count as
+    /// rounds; where some repeat has no error of its own nothing is known.
+    fn errors(&self) -> Vec<(usize, f64)> {
+        let errors = self.promise.errors.iter().copied();
+        match (self.rounds.len(), self.promise.errors.len()) {
+            (0, _) => (1..).zip(errors).collect(),
+            (rounds, number) if rounds == number => {
+                self.rounds.iter().copied().zip(errors).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
 }
 
 impl Base<'_> {
     /// Whether there is an error to take away: surely, or by its size where it was surely there
     /// when the run that is explained was judged.
     pub(super) fn is_bad(&self) -> bool {
-        match self.judged.verdict {
+        match self.judged.promise.verdict {
             Verdict::Broken => true,
             Verdict::Undecided => self.was_broken && self.is_off(),
-            Verdict::Void => self.was_broken && has_numbers(self.judged) && self.is_off(),
+            Verdict::Void => self.was_broken && has_numbers(self.judged.promise) && self.is_off(),
             Verdict::Kept => false,
         }
     }
@@ -58,44 +78,49 @@ impl Base<'_> {
     /// Whether most rounds are off by more than the margin; a logarithm and its exponential are not
     /// exact.
     fn is_off(&self) -> bool {
-        self.size() > self.judged.within * (1.0 + 1e-9)
+        self.size() > self.judged.promise.within * (1.0 + 1e-9)
     }
 
     /// The error of most rounds, or that of all together.
     pub(super) fn size(&self) -> f64 {
-        let all = || self.judged.worst_error.map_or(0.0, |error| error.value);
-        typical(&self.judged.errors, self.judged.within).unwrap_or_else(all)
+        let all = || self.judged.promise.worst_error.map_or(0.0, |error| error.value);
+        typical(&self.judged.promise.errors, self.judged.promise.within).unwrap_or_else(all)
     }
 
-    /// The arm's rounds beside those of the unchanged trial.
-    pub(super) fn rounds(&self, judged: &PromiseJudgement) -> Option<Rounds> {
-        Rounds::of(&self.judged.errors, &judged.errors, self.judged.within, self.looks)
+    /// The arm's rounds beside those of the unchanged trial, by their numbers, as far as `counts`
+    /// has them. None where it is not known which round an error is of.
+    pub(super) fn pairs(&self, arm: &Judged<'_>, counts: impl Fn(usize) -> bool) -> Pairs {
+        let (before, after) = (self.judged.errors(), arm.errors());
+        let both = before.iter().filter_map(|(round, before)| {
+            let (_, after) = after.iter().find(|(other, _)| other == round)?;
+            counts(*round).then_some((*before, *after))
+        });
+        both.collect()
     }
 
     /// What became of the error in this trial.
-    pub(super) fn effect(&self, judged: &PromiseJudgement) -> Effect {
+    pub(super) fn effect(&self, judged: &PromiseJudgement, rounds: Option<&Rounds>) -> Effect {
         // A gate that voided the unchanged trial and lets this one pass is all there is to see,
         // unless the errors of both can be compared.
-        let void = self.judged.verdict == Verdict::Void;
+        let void = self.judged.promise.verdict == Verdict::Void;
         if void && judged.verdict == Verdict::Kept && !self.is_bad() {
             return Effect::Cured;
         }
         if !has_numbers(judged) {
             return Effect::Void;
         }
-        match self.rounds(judged) {
-            Some(rounds) => self.by_rounds(judged, &rounds),
+        match rounds {
+            Some(rounds) => self.by_rounds(judged, rounds),
             None => self.by_intervals(judged),
         }
     }
 
     fn by_rounds(&self, judged: &PromiseJudgement, rounds: &Rounds) -> Effect {
-        let within = judged.worst_error.is_some_and(|error| error.value <= self.judged.within);
         // Of an unchanged trial that was void or kept the figure says nothing.
         if !self.is_bad() {
             Effect::Open
         } else if rounds.less() {
-            match within && judged.verdict != Verdict::Void {
+            match rounds.are_within() && judged.verdict != Verdict::Void {
                 true => Effect::Cured,
                 false => Effect::Lessened,
             }
@@ -110,12 +135,13 @@ impl Base<'_> {
 
     /// The same where only all rounds together have an error.
     fn by_intervals(&self, judged: &PromiseJudgement) -> Effect {
-        let (Some(before), Some(after)) = (self.judged.worst_error, judged.worst_error) else {
+        let (Some(before), Some(after)) = (self.judged.promise.worst_error, judged.worst_error)
+        else {
             return Effect::Void;
         };
         let bad = self.is_bad();
-        let surely = self.judged.verdict == Verdict::Broken;
-        let within = self.judged.within;
+        let surely = self.judged.promise.verdict == Verdict::Broken;
+        let within = self.judged.promise.within;
         // Unchanged it is surely broken, or was before and its value still is: then what is kept by
         // an interval that leaves that value out is another state of affairs.
         let below = after.high < if surely { before.low } else { before.value / ABOUT };

@@ -135,7 +135,7 @@ fn of(circumstances: &Circumstances, code: &str, arm: &Arm) -> Option<(Expect, S
         ("C-SCHEDULER" | "C-IOCOST-MODEL" | "C-IOCOST-DONATION", "scheduler") => {
             said(E::Vanishes, "this scheduler obeys the weights by itself")
         }
-        ("C-NOT-BACKLOGGED" | "C-GROUP-IDLE", "deeper") => {
+        ("C-NOT-BACKLOGGED" | "C-DEMAND", "deeper") => {
             said(E::Vanishes, "a queue that never runs dry is divided by weight")
         }
         ("C-BUFFERED" | "C-PAGE-CACHE" | "C-FOREIGN-WRITES" | "C-DISK-OTHERS", "direct") => {

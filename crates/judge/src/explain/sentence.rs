@@ -1,6 +1,6 @@
 //! What interventions come to, in words.
 
-use super::{Arm, ArmResult, Effect, Explained, Finding, Rounds};
+use super::{Arm, ArmResult, Effect, Explained, Finding, Follows, Rounds};
 use crate::catalogue::cause_entry;
 use crate::judgement::{PromiseJudgement, Verdict};
 use crate::wording::{margin, percent};
@@ -14,11 +14,29 @@ pub(super) fn of_arm(arm: &ArmResult) -> String {
         Effect::Lessened => format!("lessened the error (now {error}{rounds})"),
         Effect::Unmoved => format!("left the error where it was ({error}{rounds})"),
         Effect::Worsened => format!("raised the error (now {error}{rounds})"),
+        Effect::Open if arm.confirmed == Some(false) => {
+            format!("lessened the error, and did not in fresh rounds ({error}{rounds})")
+        }
         Effect::Open => format!("leaves it open ({error}{rounds})"),
         Effect::Void => format!("gives no verdict: {}", arm.reason),
         Effect::NotTried => format!("could not be tried: {}", arm.reason),
     };
     format!("{} {did}", arm.change)
+}
+
+/// What the exchange of weights showed.
+pub(super) fn of_follows(follows: Option<Follows>) -> &'static str {
+    match follows {
+        Some(Follows::Weight) => {
+            " When the weights were exchanged the error went with them: it lies in how weights are \
+             kept, and not in what some group runs."
+        }
+        Some(Follows::Program) => {
+            " When the weights were exchanged the error stayed with its groups: it lies in what \
+             they run, or where, and not in the weights."
+        }
+        Some(Follows::Unclear) | None => "",
+    }
 }
 
 /// What is left of the error, and how often it was within the margin.
@@ -172,10 +190,9 @@ fn unexplained(was: &str, causes: &[Explained], results: &[ArmResult]) -> String
 
 /// The intervention that helped most of those that test a cause.
 fn best<'a>(code: &str, results: &'a [ArmResult]) -> Option<&'a ArmResult> {
-    let helped = results.iter().filter(|arm| {
-        arm.tests.iter().any(|test| test == code)
-            && matches!(arm.effect, Effect::Cured | Effect::Lessened)
-    });
+    let helped = results
+        .iter()
+        .filter(|arm| arm.tests.iter().any(|test| test == code) && arm.is_confirmed());
     let error = |arm: &ArmResult| arm.error.map_or(f64::INFINITY, |error| error.value);
     helped.min_by(|a, b| error(a).total_cmp(&error(b)))
 }

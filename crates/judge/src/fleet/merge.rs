@@ -212,6 +212,8 @@ mod tests {
             causes: Vec::new(),
         };
         let trial = TrialJudgement {
+            facts: Vec::new(),
+            rounds: Vec::new(),
             factors: [("groups".to_owned(), Value::from(groups))].into(),
             verdict,
             repeats: 1,

@@ -20,7 +20,7 @@ const MOST_SHORT: f64 = 0.05;
 
 /// A workload that kept this part of its requests outstanding, by latency times rate, never ran
 /// dry for long.
-const ALL_THE_TIME: f64 = 0.9;
+pub(super) const ALL_THE_TIME: f64 = 0.9;
 
 /// A disk whose queue cannot be seen fails the gate: nothing shows that the groups competed.
 pub(super) fn gate(evidence: &Evidence<'_>) -> Gate {
@@ -99,7 +99,7 @@ fn outside(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Optio
 ///
 /// io_submit(2) blocks while the scheduler's pool has no room, and fio dates a request from after
 /// the call: the one that the thread is waiting to hand in is wanted, and in no latency.
-fn part_outstanding(kept: f64, wanted: f64) -> f64 {
+pub(super) fn part_outstanding(kept: f64, wanted: f64) -> f64 {
     kept / (wanted - 1.0).max(1.0)
 }
 

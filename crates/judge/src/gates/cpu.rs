@@ -9,6 +9,9 @@ use crate::wording::{count, percent, some_of};
 /// Less idle time than this means that the CPUs are the limit.
 const LEAST_IDLE: f64 = 0.05;
 
+/// A CPU spent most of its time on what takes this part of it.
+const HALF: f64 = 0.5;
+
 /// For promises about the disk: the CPUs must have had time to spare. Without a reading the
 /// promise is void, since a busy CPU and a deep queue look alike from the groups' side.
 pub(super) fn spare(evidence: &Evidence<'_>) -> Gate {
@@ -25,11 +28,30 @@ pub(super) fn spare(evidence: &Evidence<'_>) -> Gate {
                     percent(spent.idle),
                     percent(LEAST_IDLE)
                 ),
-            ),
+            )
+            .and(busiest(evidence, repeat)),
         }
     });
     let summary = "the CPUs were saturated: they, and not the disk, limited the groups";
     Gate { check, scope: Scope::IoShares, proves: Some(("C-CPU", summary)) }
+}
+
+/// The busiest CPU by itself: interrupts of a disk come in on one, the worker of a loop device runs
+/// on one, and a group's only thread cannot use two. A CPU that somebody else keeps busy concerns
+/// nobody who can run elsewhere. `None` where single CPUs were not sampled.
+fn busiest(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Option<Finding> {
+    let all = cpus::each(repeat)?;
+    let busiest = all.iter().min_by(|a, b| a.idle.total_cmp(&b.idle))?;
+    let by_groups = cpus::used_on(evidence.trial, repeat, &busiest.name);
+    let text = format!(
+        "{}, the busiest, was idle {} (in the kernel {}, in interrupts {} of the time)",
+        busiest.name,
+        percent(busiest.idle),
+        percent(busiest.kernel),
+        percent(busiest.interrupts)
+    );
+    let is_theirs = busiest.kernel >= HALF || by_groups.is_none_or(|part| part >= HALF);
+    Some(Finding::new(busiest.idle >= LEAST_IDLE || !is_theirs, text))
 }
 
 /// For promises about shares of CPU time: the CPUs of the groups must have been fought over,

@@ -1,6 +1,6 @@
 //! `neighbours`: nobody outside the groups used the disk that they were to divide.
 
-use super::{Evidence, Finding, Gate, Scope, of_each_repeat};
+use super::{Evidence, Finding, Gate, Scope, merged, of_each_repeat};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
 use crate::series::{growth, monotone};
@@ -20,7 +20,8 @@ pub(super) fn gate(evidence: &Evidence<'_>) -> Gate {
         find(evidence, repeat).unwrap_or_else(|why| Finding::spared(&why))
     });
     let summary = "somebody outside the groups used the disk that the groups were to divide";
-    Gate { check, scope: Scope::IoShares, proves: Some(("C-DISK-OTHERS", summary)) }
+    let proves = merged::of(evidence).unwrap_or(("C-DISK-OTHERS", summary));
+    Gate { check, scope: Scope::IoShares, proves: Some(proves) }
 }
 
 fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Result<Finding, String> {

@@ -6,13 +6,15 @@
 //! their weights whenever the CPU is not the others' (kernel/sched/fair.c, `pick_next_task_fair`),
 //! so that there is less to divide and the shares of it stand.
 
+use assay_record::PromiseRecord;
+
 use super::{Evidence, Finding, Gate, Scope, of_each_repeat};
 use crate::cpus::{self, Shared};
 use crate::repeat::Repeat;
 use crate::wording::percent;
 
-/// Others, and the hypervisor, may take this part of the CPUs each.
-const MOST: f64 = 0.05;
+/// The margin where no promise of shares says one.
+const USUAL_MARGIN: f64 = 0.1;
 
 /// Without a reading the promise is void: shares that somebody else shifted look the same.
 pub(super) fn gate(evidence: &Evidence<'_>) -> Gate {
@@ -36,7 +38,8 @@ fn stolen(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Result<bool, String> 
     };
     let spent = cpus::spent(repeat, Some(&shared.set))?;
     let others = cpus::others(evidence.trial, repeat, &shared, spent)?;
-    Ok(spent.steal > MOST && others <= MOST)
+    let (most, _) = allowed(evidence, repeat);
+    Ok(spent.steal > most && others <= most)
 }
 
 fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Result<Finding, String> {
@@ -55,8 +58,29 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Result<Finding, String>
         let why = "one CPU, which lessens what is divided and not how";
         return Ok(Finding::new(true, format!("{taken}: of {why}")));
     }
+    let (most, within) = allowed(evidence, repeat);
     Ok(Finding::new(
-        others <= MOST && spent.steal <= MOST,
-        format!("{taken} (at most {} each allowed)", percent(MOST)),
+        others <= most && spent.steal <= most,
+        format!(
+            "{taken} (at most {} each allowed, which can shift a share by {})",
+            percent(most),
+            percent(within)
+        ),
     ))
+}
+
+/// What others may take of the CPUs, and the margin that follows from: what is missing where a
+/// group of share `s` runs is missing to it alone, and the part `1 - s` of it goes to the others.
+fn allowed(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> (f64, f64) {
+    let promises = evidence.trial.promises.iter();
+    let of = |promise: &PromiseRecord| {
+        if promise.measure != "cpu.time" {
+            return None;
+        }
+        let shares = evidence.promised(repeat, promise)?;
+        let least = shares.iter().map(|expected| expected.share).fold(1.0, f64::min);
+        Some((promise.within / (1.0 - least).max(f64::MIN_POSITIVE), promise.within))
+    };
+    let strictest = promises.filter_map(of).min_by(|a, b| a.0.total_cmp(&b.0));
+    strictest.map_or((USUAL_MARGIN, USUAL_MARGIN), |(most, within)| (most.min(1.0), within))
 }

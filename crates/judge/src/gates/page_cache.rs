@@ -2,14 +2,17 @@
 
 use assay_record::{GroupRecord, WorkloadResult};
 
-use super::{Evidence, Finding, Gate, Scope, of_each_repeat};
+use super::{Evidence, Finding, Gate, Scope, merged, of_each_repeat};
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
-use crate::series::{Sorted, growth, monotone};
+use crate::series::{Series, Sorted, growth, monotone};
 use crate::wording::some_of;
 
 const LEAST: f64 = 0.9;
 const MOST: f64 = 1.1;
+
+/// With fewer turns than this, one at the edge of the window is more than a twentieth of a rate.
+const MANY_TURNS: f64 = 20.0;
 
 /// Compares each group's rate on the disk with the rate that its workloads report. Direct I/O
 /// must agree within a tenth both ways; buffered reads may read ahead, but not come from memory.
@@ -21,7 +24,8 @@ pub(super) fn gate(evidence: &Evidence<'_>) -> Gate {
         Ok(table) => find(evidence, repeat, &table),
     });
     let summary = "the page cache was measured: workloads and disk moved different amounts";
-    Gate { check, scope: Scope::Io, proves: Some(("C-PAGE-CACHE", summary)) }
+    let proves = merged::of(evidence).unwrap_or(("C-PAGE-CACHE", summary));
+    Gate { check, scope: Scope::Io, proves: Some(proves) }
 }
 
 fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Finding {
@@ -57,9 +61,10 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Fin
 /// Bytes on the disk by bytes of the workloads; `None` where they cannot be compared. Buffered
 /// writes are not: they reach the disk when the kernel likes.
 ///
-/// Neither the workload's own time nor the window is exactly that of the samples, which matters
-/// to a group that is served in few large turns. So both the rates and the totals are compared,
-/// and the closer agreement counts: what comes from the page cache is missing in both.
+/// Neither the workload's own time nor the window is exactly that of the samples. Rates do not mind,
+/// unless the group is served in so few turns that one at the edge counts; totals do not mind turns,
+/// but miss what came before and after the samples. Which of them is compared follows from how
+/// the group was served, and not from which agrees.
 fn ratio(group: &GroupRecord, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Option<f64> {
     if group.workloads.iter().any(|workload| workload.io.writes && !workload.io.direct) {
         return None;
@@ -77,9 +82,20 @@ fn ratio(group: &GroupRecord, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Option
     let series = monotone(&group.name, series).ok()?;
     let (moved, seconds) = growth(&series, repeat.record.released_ns, repeat.end_ns)?;
     let (all, _) = growth(&series, 0, u64::MAX)?;
-    let (by_rate, by_total) = (moved / seconds / rate, all / total);
-    let distance = |ratio: f64| (ratio - 1.0).abs();
-    (total > 0.0).then(|| if distance(by_rate) < distance(by_total) { by_rate } else { by_total })
+    if total <= 0.0 {
+        return None;
+    }
+    match turns(&series) < MANY_TURNS {
+        true => Some(all / total),
+        false => Some(moved / seconds / rate),
+    }
+}
+
+/// Over how many of its readings the service of a group is spread: `(sum x)^2 / sum x^2`.
+fn turns(series: &Series) -> f64 {
+    let steps = || series.windows(2).map(|pair| pair[1].1 - pair[0].1);
+    let (sum, squares): (f64, f64) = (steps().sum(), steps().map(|step| step * step).sum());
+    if squares > 0.0 { sum * sum / squares } else { 0.0 }
 }
 
 fn reported_bytes(result: &WorkloadResult) -> Option<f64> {

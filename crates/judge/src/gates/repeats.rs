@@ -46,6 +46,14 @@ impl<'r> Selection<'r> {
         Self { judged, counted, started: trial.repeats.len(), left_out }
     }
 
+    /// Leaves out repeats that something from outside has spoilt, by number with what it was.
+    pub(crate) fn leave_out(&mut self, spoilt: &[(usize, String)]) {
+        self.judged.retain(|(number, ..)| !spoilt.iter().any(|(other, _)| other == number));
+        self.counted -= spoilt.len().min(self.counted);
+        let said = spoilt.iter().map(|(number, why)| format!("repeat {number} left out ({why})"));
+        self.left_out.extend(said);
+    }
+
     /// Fails when no repeat is left.
     pub(crate) fn gate(&self) -> Gate {
         let mut evidence = match (self.started, self.counted) {

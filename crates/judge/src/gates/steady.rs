@@ -5,11 +5,8 @@
 //! arbitrary is a share that *crosses* the margin, within in one half of the window and outside in
 //! the other, by more than chance allows.
 
-use assay_record::RelationRecord;
-
 use super::{Evidence, Finding, Gate, Scope, of_each_repeat};
-use crate::cpus::Shared;
-use crate::expected;
+use crate::expected::Expected;
 use crate::grid::Grid;
 use crate::measure::Measure;
 use crate::repeat::Repeat;
@@ -37,34 +34,46 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
     let mut most = 0.0_f64;
     let promises = evidence.trial.promises.iter();
     for promise in promises {
-        let shares = match &promise.is {
-            RelationRecord::Proportional(knob) => {
-                let shared =
-                    Shared::of(evidence.host, evidence.trial, repeat.record).ok().flatten();
-                let shared = shared.filter(|_| promise.measure == "cpu.time");
-                expected::proportional(repeat.record, evidence.groups, knob, shared.as_ref()).ok()
-            }
-            RelationRecord::Equal => Some(expected::equal(evidence.groups.len())),
-            _ => None,
-        };
+        let shares = evidence.promised(repeat, promise);
         let measure = Measure::parse(&promise.measure);
         let (Some(shares), Some(Ok(grid))) = (shares, measure.map(|one| repeat.grid(one))) else {
             continue;
         };
-        for (group, expected) in shares.iter().enumerate() {
-            let Some(change) = Change::of(grid, group) else { continue };
-            let (one, other) = (change.first / expected.share, change.second / expected.share);
-            most = most.max((other / one - 1.0).abs());
-            if crosses(one, other, promise.within) && change.is_sure(evidence.groups.len()) {
-                moved.push(format!(
-                    "`{}` was off by {} in the first half of the window and by {} in the second",
-                    evidence.groups[group],
-                    percent(one - 1.0),
-                    percent(other - 1.0)
-                ));
-            }
+        let names = |group: usize| evidence.groups[group];
+        let (crossed, largest) = crossings(grid, &shares, promise.within, names);
+        moved.extend(crossed);
+        most = most.max(largest);
+    }
+    finding(&moved, most)
+}
+
+/// Groups whose share crossed the margin between the halves of a window, in words, and the largest
+/// change of any.
+pub(crate) fn crossings<'n>(
+    grid: &Grid,
+    shares: &[Expected],
+    within: f64,
+    name: impl Fn(usize) -> &'n str,
+) -> (Vec<String>, f64) {
+    let (mut moved, mut most) = (Vec::new(), 0.0_f64);
+    for (group, expected) in shares.iter().enumerate() {
+        let Some(change) = Change::of(grid, group) else { continue };
+        let (one, other) = (change.first / expected.share, change.second / expected.share);
+        most = most.max((other / one - 1.0).abs());
+        if crosses(one, other, within) && change.is_sure(shares.len()) {
+            moved.push(format!(
+                "`{}` was off by {} in the first half of the window and by {} in the second",
+                name(group),
+                percent(one - 1.0),
+                percent(other - 1.0)
+            ));
         }
     }
+    (moved, most)
+}
+
+/// What crossings come to.
+pub(crate) fn finding(moved: &[String], most: f64) -> Finding {
     if moved.is_empty() {
         let most = percent(most);
         Finding::new(
@@ -75,7 +84,7 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
             ),
         )
     } else {
-        Finding::new(false, some_of(&moved, "; "))
+        Finding::new(false, some_of(moved, "; "))
     }
 }
 

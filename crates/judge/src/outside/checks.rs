@@ -32,15 +32,17 @@ pub(super) fn cause(check: &Check) -> Option<Cause> {
         "workloads" => ("C-WORKLOAD", "a workload failed"),
         "alone" => ("C-ALONE", "nobody shared the resource"),
         "together" => ("C-NOT-TOGETHER", "the groups did not run at the same time"),
-        "backlogged" => ("C-GROUP-IDLE", "a group did not ask for all that it could have had"),
+        "backlogged" => ("C-DEMAND", "a group did not ask for all that it could have had"),
         "disk" => ("C-OTHER-DISK", "the groups used different disks"),
         "page-cache" => ("C-PAGE-CACHE", "the page cache may have been measured"),
+        "steady" => ("C-NO-STEADY-STATE", "shares crossed the margin within the window"),
         _ => return None,
     };
     (!check.ok).then(|| Cause {
         code: code.to_owned(),
         summary: summary.to_owned(),
         evidence: vec![check.evidence.clone()],
+        strength: None,
     })
 }
 

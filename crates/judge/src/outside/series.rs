@@ -1,7 +1,9 @@
 //! Amounts over time: the same window, grid, warm-up and bootstrap as for Assay's own samples.
 
 use super::{Amounts, Found, Outside, assemble};
+use crate::gates::{steady, window};
 use crate::grid::Grid;
+use crate::judgement::Check;
 use crate::series::{Series, monotone};
 use crate::statistics::bootstrap::{self, DRAWS, Quantity, Stream};
 use crate::statistics::estimate::combine;
@@ -28,7 +30,22 @@ pub(super) fn numbers(outside: &Outside) -> Result<Found, String> {
     let rates = grid.totals().iter().map(|total| total / grid.seconds()).collect();
     let assumption =
         (!cut.settled).then(|| "no steady state was found, the second half is judged".to_owned());
+    let expected = super::expected(outside);
+    let names = |group: usize| outside.groups[group].name.as_str();
+    let (moved, most) = steady::crossings(&grid, &expected, outside.within, names);
+    let steady = steady::finding(&moved, most);
+    let seconds = grid.seconds();
+    let window = Check {
+        check: "window".to_owned(),
+        ok: seconds >= window::LEAST_S,
+        evidence: format!(
+            "{seconds:.1} s common to all groups after warm-up (at least {:.0} s needed)",
+            window::LEAST_S
+        ),
+    };
+    let steady = Check { check: "steady".to_owned(), ok: steady.ok, evidence: steady.evidence };
     Ok(Found {
+        checks: vec![window, steady],
         numbers: assemble(outside, combined.groups, rates, combined.blocks, grid.seconds()),
         warm_up_s: cut.steps as f64 * grid.step_s(),
         assumption,

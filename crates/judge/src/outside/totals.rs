@@ -42,6 +42,7 @@ pub(super) fn numbers(outside: &Outside) -> Result<Found, String> {
     let window_s = rates.iter().map(|rate| rate.seconds).fold(f64::INFINITY, f64::min);
     let each = rates.iter().map(|rate| rate.value).collect();
     Ok(Found {
+        checks: Vec::new(),
         numbers: assemble(outside, seen, each, observations, window_s),
         warm_up_s: 0.0,
         assumption: Some(assumption(known)),

@@ -37,6 +37,7 @@ pub(crate) fn blind(subject: &Subject<'_>, measure: &str) -> Option<Cause> {
                   placed nothing and changed nothing"
             .to_owned(),
         evidence,
+        strength: None,
     })
 }
 

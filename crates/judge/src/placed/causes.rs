@@ -35,13 +35,14 @@ pub(super) fn find(seen: Option<&Seen<'_>>, what: What) -> Vec<Cause> {
                  files"
                     .to_owned(),
             ],
+            strength: None,
         });
     }
     causes
 }
 
 fn cause(code: &str, summary: &str, evidence: Vec<String>) -> Cause {
-    Cause { code: code.to_owned(), summary: summary.to_owned(), evidence }
+    Cause { code: code.to_owned(), summary: summary.to_owned(), evidence, strength: None }
 }
 
 /// Counts of all repeats together.

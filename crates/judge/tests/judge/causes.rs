@@ -1,7 +1,7 @@
 //! One test for each cause.
 
 use assay_facts::Available;
-use assay_judge::{Cause, Verdict};
+use assay_judge::{Cause, Strength, Verdict};
 
 use crate::synthetic::{Run, Scenario};
 
@@ -39,14 +39,33 @@ fn an_exhausted_pool_is_suspected_with_its_fingerprint() {
     assert!(evidence.contains("17.1 requests for the lightest group"), "{evidence}");
 }
 
-#[test]
-fn low_latency_is_suspected_when_it_is_on() {
-    let mut run = collapsed().run();
+fn low_latency(mut run: Run) -> Run {
     run.trial().disks[0].queue.clear();
     let queue = &mut run.repeat().queues[0];
     queue.at_start.insert("iosched/low_latency".to_owned(), "1\n".to_owned());
-    assert_eq!(codes(&run)[0], "C-LOW-LATENCY");
-    assert!(causes(&run)[0].summary.starts_with("suspected: "));
+    run
+}
+
+/// One group is raised above all others, which keep their proportions.
+#[test]
+fn low_latency_is_suspected_where_it_is_on_and_a_group_was_raised() {
+    let run = low_latency(injected());
+    let found = causes(&run);
+    assert_eq!(found[0].code, "C-LOW-LATENCY");
+    assert!(found[0].summary.starts_with("suspected: "));
+    assert_eq!(found[0].strength, Some(Strength::Fair));
+}
+
+#[test]
+fn a_setting_that_does_not_give_what_was_seen_is_no_cause() {
+    let mut run = low_latency(collapsed().run());
+    with(&mut run, "iosched/strict_guarantees", "1");
+    with(&mut run, "rotational", "1");
+    let found = causes(&run);
+    assert_eq!(found[0].code, "C-UNKNOWN");
+    let evidence = found[0].evidence.join("\n");
+    assert!(evidence.contains("not ruled out C-LOW-LATENCY"), "{evidence}");
+    assert!(evidence.contains("ruled out C-SEEKY"), "{evidence}");
 }
 
 #[test]
@@ -145,26 +164,6 @@ fn with(run: &mut Run, attribute: &str, value: &str) {
 }
 
 #[test]
-fn a_group_that_asks_for_little_is_suspected_before_all_else() {
-    let shares = [1.0 / 11.0, 2.0 / 11.0, 4.0 / 11.0, 4.0 / 11.0];
-    let mut run = Scenario::new(&LADDER).shares(&shares).run();
-    let latency = &mut run.repeat().workloads[3].latency;
-    latency.get_mut("read").unwrap().mean_ns *= 0.2;
-    let found = causes(&run);
-    assert_eq!(found[0].code, "C-GROUP-IDLE");
-    let evidence = found[0].evidence.join("\n");
-    assert!(evidence.contains("`task4`") && evidence.contains("1.6 of 8 requests"), "{evidence}");
-}
-
-#[test]
-fn a_full_pool_leaves_open_whether_a_group_asked_for_little() {
-    let scenario = Scenario { outstanding: Some(128), mean_queue: 250.0, ..collapsed() };
-    let mut run = scenario.run();
-    run.repeat().workloads[3].latency.get_mut("read").unwrap().mean_ns *= 0.2;
-    assert!(!codes(&run).contains(&"C-GROUP-IDLE".to_owned()));
-}
-
-#[test]
 fn rounded_caps_are_suspected_where_they_predict_what_is_seen() {
     let weights: Vec<u32> = LADDER.repeat(8);
     // P = 64: caps of 1, 1, 2 and 4 requests for 32 groups.
@@ -185,15 +184,43 @@ fn a_device_that_takes_everything_is_suspected_unless_it_gets_one_at_a_time() {
     assert!(!codes(&run).contains(&"C-DEVICE-QUEUE".to_owned()));
 }
 
+/// The two light groups read in long runs, and the two heavy ones at random.
 #[test]
-fn a_disk_with_heads_is_suspected_last() {
-    let mut run = collapsed().run();
+fn a_disk_with_heads_is_suspected_where_those_that_read_at_random_lost() {
+    let mut run = Scenario::new(&LADDER).shares(&[0.2, 0.3, 0.2, 0.3]).run();
     with(&mut run, "rotational", "1");
-    with(&mut run, "iosched/low_latency", "1");
-    run.trial().disks[0].queue.clear();
-    let found = codes(&run);
-    assert_eq!(found[0], "C-LOW-LATENCY");
-    assert_eq!(found.last().unwrap(), "C-SEEKY");
+    let seeky = |run: &Run| causes(run).into_iter().find(|cause| cause.code == "C-SEEKY");
+    assert_eq!(seeky(&run), None, "all groups ask alike");
+    for group in [0, 1] {
+        run.trial().groups[group].workloads[0].io.sequential = true;
+    }
+    assert_eq!(seeky(&run).unwrap().strength, Some(Strength::Weak));
+    assert_eq!(codes(&run)[0], "C-DEVICE-QUEUE", "what explains more comes first");
+}
+
+/// The shares of a recorded state in which the light groups were served in the turns of two heavy
+/// ones (weights 1:2:4:8, all with as many requests outstanding).
+#[test]
+fn bonds_that_give_every_groups_share_are_suspected_first() {
+    let mut run = Scenario::new(&LADDER).shares(&[0.326, 0.173, 0.179, 0.322]).run();
+    with(&mut run, "rotational", "1");
+    let found = causes(&run);
+    assert_eq!((found[0].code.as_str(), found[0].strength), ("C-WAKER", Some(Strength::Strong)));
+    let evidence = found[0].evidence.join("\n");
+    assert!(evidence.contains("bonds of `task1` with `task4`, `task2` with `task3`"), "{evidence}");
+    let codes = codes(&run);
+    assert!(!codes.contains(&"C-SHORT-RUN".to_owned()) && !codes.contains(&"C-SEEKY".to_owned()));
+    run.manifest.host.kernel = "5.10.0".to_owned();
+    assert_ne!(causes(&run)[0].code, "C-WAKER", "wakers are served since 5.12");
+}
+
+#[test]
+fn a_weak_suspicion_never_hides_that_the_cause_is_unknown() {
+    let mut wild = Scenario::new(&LADDER).shares(&[0.02, 0.28, 0.10, 0.60]).run();
+    with(&mut wild, "iosched/strict_guarantees", "0");
+    let found = causes(&wild);
+    assert_eq!(found[0].code, "C-UNKNOWN", "{found:?}");
+    assert!(found[1..].iter().all(|cause| cause.strength == Some(Strength::Weak)), "{found:?}");
 }
 
 #[test]

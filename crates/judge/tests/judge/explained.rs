@@ -2,8 +2,8 @@
 //! says nothing.
 
 use assay_judge::{
-    Arm, Effect, Explanation, Finding, Judgement, Prediction, Question, Verdict, excluded, explain,
-    predict,
+    Arm, Effect, Explanation, FRESH, Finding, Follows, Fresh, Judgement, PERMUTE, Prediction,
+    Question, Verdict, excluded, explain, predict,
 };
 
 use crate::synthetic::{Run, Scenario};
@@ -33,7 +33,8 @@ fn interventions(arms: &[&[[f64; 4]]]) -> Run {
     for shares in arms {
         let mut each = shares.iter().map(|shares| scenario(shares).run());
         let mut one = each.next().unwrap();
-        for mut other in each {
+        for (round, mut other) in (1..).zip(each) {
+            other.manifest.trials[0].repeats[0].samples = format!("trial-00-repeat-{round:02}");
             one.manifest.trials[0].repeats.append(&mut other.manifest.trials[0].repeats);
             one.samples[0].append(&mut other.samples[0]);
         }
@@ -62,13 +63,20 @@ fn arms() -> Vec<Arm> {
     ]
 }
 
-/// What one round says.
+/// Rounds before the fresh ones.
+const ROUNDS: usize = 4;
+
+/// What rounds say that are all alike, the last of them fresh.
 fn explained(shares: &[[f64; 4]]) -> (Explanation, Vec<Prediction>) {
-    let each: Vec<&[[f64; 4]]> = shares.chunks(1).collect();
-    explained_by(&interventions(&each).judge(), 1)
+    let each: Vec<Vec<[f64; 4]>> =
+        shares.iter().map(|shares| vec![*shares; ROUNDS + FRESH]).collect();
+    let each: Vec<&[[f64; 4]]> = each.iter().map(Vec::as_slice).collect();
+    explained_by(&interventions(&each).judge(), 1, ROUNDS)
 }
 
-fn explained_by(again: &Judgement, looks: usize) -> (Explanation, Vec<Prediction>) {
+fn explained_by(again: &Judgement, looks: usize, before: usize) -> (Explanation, Vec<Prediction>) {
+    let fresh: Vec<Fresh> =
+        ["requests", "strict"].map(|arm| Fresh { arm: arm.to_owned(), from: before + 1 }).into();
     let recorded = recorded();
     let judged = recorded.promise();
     assert_eq!(judged.verdict, Verdict::Broken);
@@ -77,6 +85,7 @@ fn explained_by(again: &Judgement, looks: usize) -> (Explanation, Vec<Prediction
         promise: 0,
         was_broken: true,
         looks,
+        fresh: &fresh,
         suspects: &judged.causes,
         predictions: &predictions,
     };
@@ -91,9 +100,6 @@ fn finding(found: &Explanation, code: &str) -> Finding {
 fn the_cap_is_suspected_first_where_requests_wait_in_front_of_the_scheduler() {
     let mut run = scenario(&BROKEN).run();
     // 32 outstanding each by latency times rate, and 40 in the queue.
-    for result in &mut run.repeat().workloads {
-        result.latency.get_mut("read").unwrap().mean_ns *= 4.0;
-    }
     run.column("disk", "weighted_ms").iter_mut().flatten().for_each(|ms| *ms = *ms * 2 / 5);
     run.column("disk", "in_flight").iter_mut().flatten().for_each(|queue| *queue = 40);
     let promise = run.promise();
@@ -152,12 +158,12 @@ fn explained_rounds(changed: &[[f64; 4]], looks: usize) -> Explanation {
     let unchanged: Vec<[f64; 4]> = (0..changed.len()).map(unsteady).collect();
     let again = interventions(&[&unchanged, changed, &unchanged]).judge();
     assert_ne!(again.trials[0].promises[0].verdict, Verdict::Broken);
-    explained_by(&again, looks).0
+    explained_by(&again, looks, changed.len() - FRESH).0
 }
 
 #[test]
 fn what_every_round_shows_confirms_where_no_interval_over_all_rounds_could() {
-    let found = explained_rounds(&[KEPT; 5], 6);
+    let found = explained_rounds(&[KEPT; 7], 6);
     let rounds = found.arms[0].rounds.unwrap();
     assert_eq!((rounds.rounds, rounds.within), (5, 5), "{rounds:?}");
     assert_eq!(found.arms[0].effect, Effect::Cured, "{found:#?}");
@@ -169,7 +175,7 @@ fn what_every_round_shows_confirms_where_no_interval_over_all_rounds_could() {
 
 #[test]
 fn a_change_that_is_unsteady_itself_is_left_open_and_asks_for_more() {
-    let changed: Vec<[f64; 4]> = (1..5).map(unsteady).collect();
+    let changed: Vec<[f64; 4]> = (1..7).map(unsteady).collect();
     let found = explained_rounds(&changed, 6);
     assert_eq!(found.arms[0].effect, Effect::Open, "{found:#?}");
     assert!(found.arms[0].effect.may_change());
@@ -185,4 +191,67 @@ fn a_cause_that_the_recorded_run_rules_out_is_not_tried() {
         assert!(excluded(code, trial, &judged).is_some(), "{code}");
     }
     assert_eq!(excluded("C-TAG-CAP", trial, &judged), None);
+}
+
+/// In the first five rounds the change took the error away, and in fresh ones it came back.
+#[test]
+fn a_winner_that_fresh_rounds_do_not_show_again_confirms_nothing() {
+    let mut changed = [KEPT; 7];
+    changed[5..].copy_from_slice(&[unsteady(5), unsteady(6)]);
+    let found = explained_rounds(&changed, 6);
+    assert_eq!((found.arms[0].confirmed, found.arms[0].effect), (Some(false), Effect::Open));
+    assert_ne!(finding(&found, "C-TAG-CAP"), Finding::Confirmed);
+    assert!(!found.is_settled());
+}
+
+/// The change's second repeat failed and is left out: its third belongs to the third round.
+#[test]
+fn rounds_are_paired_by_number_and_not_by_place() {
+    let unchanged: Vec<[f64; 4]> = vec![KEPT, KEPT, BROKEN, BROKEN];
+    let mut run = interventions(&[&unchanged, &unchanged, &unchanged]);
+    run.manifest.trials[1].repeats.remove(1);
+    run.samples[1].remove(1);
+    let (found, _) = explained_by(&run.judge(), 1, 10);
+    let rounds = found.arms[0].rounds.unwrap();
+    assert_eq!(rounds.rounds, 3);
+    assert!((rounds.left - 1.0).abs() < 0.05, "nothing changed: {rounds:?}");
+}
+
+#[test]
+fn exchanged_weights_tell_whether_an_error_follows_the_weight_or_the_group() {
+    // The heaviest weight gets half of its share, whoever bears it; or the fourth group does.
+    let follows = |after: [f64; 4]| {
+        let mut run = interventions(&[&[BROKEN], &[after]]);
+        let weights = ["200", "400", "800", "100"];
+        let trial = &mut run.manifest.trials[1];
+        for (group, weight) in trial.groups.iter_mut().zip(weights) {
+            (group.knobs[0].asked, group.knobs[0].written) = (weight.to_owned(), weight.to_owned());
+        }
+        for (reading, weight) in trial.repeats[0].knobs.iter_mut().zip(weights) {
+            let value = assay_facts::Available::Value(weight.to_owned());
+            (reading.at_start, reading.at_end) = (value.clone(), value);
+        }
+        let arms = [arm("unchanged", 1.0, &[], 0), arm(PERMUTE, 1.0, &[], 1)];
+        let question = Question {
+            promise: 0,
+            was_broken: true,
+            looks: 1,
+            fresh: &[],
+            suspects: &[],
+            predictions: &[],
+        };
+        explain(&run.judge(), question, &arms).unwrap()
+    };
+    let rotated = [BROKEN[1], BROKEN[2], BROKEN[3], BROKEN[0]];
+    let found = follows(rotated);
+    assert_eq!(found.follows, Some(Follows::Weight));
+    assert!(found.sentence.contains("the error went with them"), "{}", found.sentence);
+    let errors: Vec<f64> = BROKEN.iter().zip(KEPT).map(|(seen, share)| seen / share).collect();
+    let by_group = [2.0, 4.0, 8.0, 1.0].map(|weight: f64| weight / 15.0);
+    let stayed: Vec<f64> =
+        by_group.iter().zip(&errors).map(|(share, times)| share * times).collect();
+    let all: f64 = stayed.iter().sum();
+    let stayed: [f64; 4] =
+        stayed.iter().map(|share| share / all).collect::<Vec<_>>().try_into().unwrap();
+    assert_eq!(follows(stayed).follows, Some(Follows::Program));
 }

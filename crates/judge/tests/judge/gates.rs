@@ -45,14 +45,14 @@ fn a_sound_run_passes_every_gate_in_a_fixed_order() {
             "workloads",
             "knobs",
             "scheduler",
-            "heuristics",
-            "pool",
             "backlogged",
+            "demand",
             "cpu",
-            "steal",
-            "neighbours",
+            "quota",
             "buffered-writes",
             "page-cache",
+            "steal",
+            "neighbours",
             "clock",
             "start",
             "window",
@@ -366,7 +366,12 @@ fn a_counter_that_goes_back_is_no_number() {
 #[test]
 fn sequential_requests_that_merge_while_they_wait_are_a_backlog() {
     let short = Scenario { outstanding: Some(32), mean_queue: 21.0, ..Scenario::new(&LADDER) };
-    assert_eq!(short.run().promise().verdict, Verdict::Void);
+    // A quarter of it, by latency times rate: nobody waits in front of the scheduler.
+    let mut dry = short.run();
+    for result in &mut dry.repeat().workloads {
+        result.latency.get_mut("read").unwrap().mean_ns *= 0.25;
+    }
+    assert_eq!(dry.promise().verdict, Verdict::Void);
     let merging = Scenario { sequential: true, ..short };
     let run = merging.run();
     assert_eq!(run.promise().verdict, Verdict::Kept);

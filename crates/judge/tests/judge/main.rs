@@ -19,6 +19,8 @@ mod drift;
 #[cfg(test)]
 mod explained;
 #[cfg(test)]
+mod explained_chance;
+#[cfg(test)]
 mod gates;
 #[cfg(test)]
 mod memory;
@@ -27,6 +29,8 @@ mod metrics;
 #[cfg(test)]
 mod outside;
 #[cfg(test)]
+mod overrides;
+#[cfg(test)]
 mod placed;
 #[cfg(test)]
 mod recorded;
@@ -34,6 +38,8 @@ mod recorded;
 mod repeats;
 #[cfg(test)]
 mod simulation;
+#[cfg(test)]
+mod spared;
 #[cfg(test)]
 mod surroundings;
 #[cfg(test)]

@@ -131,10 +131,10 @@ fn what_the_numbers_tell_against_themselves_makes_them_void() {
         judged.causes[0].code.clone()
     };
     assert_eq!(code(&|facts| facts.failure = Some("ended with ENOSPC".to_owned())), "C-WORKLOAD");
-    assert_eq!(code(&|facts| facts.paced = Some("rate_iops=10".to_owned())), "C-GROUP-IDLE");
+    assert_eq!(code(&|facts| facts.paced = Some("rate_iops=10".to_owned())), "C-DEMAND");
     assert_eq!(
         code(&|facts| (facts.outstanding, facts.wanted) = (Some(3.0), Some(32.0))),
-        "C-GROUP-IDLE"
+        "C-DEMAND"
     );
     assert_eq!(code(&|facts| facts.direct = Some(false)), "C-PAGE-CACHE");
 }

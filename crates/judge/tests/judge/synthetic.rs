@@ -382,7 +382,8 @@ impl Scenario {
         let runtime = self.seconds + 0.2;
         let bytes = served * BYTES_PER_SECOND;
         let rate = bytes / BLOCK / runtime;
-        let latency = Latency { mean_ns: 8e9 / rate, percentiles_ns: BTreeMap::new() };
+        let kept = f64::from(self.outstanding.unwrap_or(8));
+        let latency = Latency { mean_ns: kept * 1e9 / rate, percentiles_ns: BTreeMap::new() };
         WorkloadResult {
             workload: format!("{}.reader", name(group)),
             group: name(group),

@@ -27,6 +27,8 @@ pub(super) struct TrialView {
     limit: Option<String>,
     outcome: Vec<Figure>,
     checks: Vec<CheckView>,
+    /// What a reader should know beside the numbers.
+    facts: Vec<assay_judge::Fact>,
     failed_checks: usize,
     knobs: knobs::Knobs,
     queues: Vec<queues::QueueView>,
@@ -80,6 +82,7 @@ impl TrialView {
             outcome: figure::outcome(trial)?,
             failed_checks: checks.iter().filter(|check| !check.ok).count(),
             checks,
+            facts: judged.map_or_else(Vec::new, |judged| judged.facts.clone()),
             knobs: knobs::Knobs::of(trial),
             queues: queues::queues(trial),
             has_disk: !trial.record.disks.is_empty(),

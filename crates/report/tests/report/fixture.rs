@@ -144,6 +144,11 @@ fn judged(shape: &Shape) -> TrialJudgement {
         repeats: shape.repeats,
         promises: vec![promise],
         validity: checks(shape),
+        facts: vec![assay_judge::Fact {
+            fact: "pool".to_owned(),
+            evidence: "loop0: 64 requests, 128 are wanted".to_owned(),
+        }],
+        rounds: (1..=shape.repeats).collect(),
         window_s: (shape.seconds as f64 - WARM_UP_S) * shape.repeats as f64,
         warm_up_s: WARM_UP_S,
         observer_cpu: 0.0041,
@@ -184,6 +189,7 @@ fn causes(shape: &Shape) -> Vec<Cause> {
             ),
             "nr_requests of loop0 is 64".to_owned(),
         ],
+        strength: None,
     }]
 }
 

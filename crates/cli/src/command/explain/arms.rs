@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use assay_facts::{Hierarchy, HostFacts};
-use assay_judge::{Arm, catalogue, cause_entry, excluded};
+use assay_judge::{Arm, PERMUTE, Verdict, catalogue, cause_entry, excluded};
 use assay_plan::Trial;
 use assay_study::Intervention;
 
@@ -136,7 +136,7 @@ fn wanted(target: &Target, only: &[String]) -> Result<Vec<(&'static str, Vec<Str
                 .iter()
                 .filter(|entry| entry.code == wanted || entry.tests.contains(&wanted.as_str()))
                 .peekable();
-            if matching.peek().is_none() {
+            if matching.peek().is_none() && wanted != PERMUTE {
                 talk::error(&format!(
                     "`{wanted}` is neither a cause nor a change\n  hint: docs/reference/causes.md \
                      lists both"
@@ -154,7 +154,24 @@ fn wanted(target: &Target, only: &[String]) -> Result<Vec<(&'static str, Vec<Str
     }
     // What a cause needs that was proven to be something else stays out.
     found.retain(|(_, codes)| codes.iter().any(|code| code != "C-UNKNOWN"));
+    if asks_for_weights(target, only) {
+        found.push((PERMUTE, Vec::new()));
+    }
     Ok(found)
+}
+
+/// Whether weights are to be exchanged among the groups: where shares of unequal weights are
+/// broken, or where it is asked for. It tests no cause, and tells what the error follows.
+fn asks_for_weights(target: &Target, only: &[String]) -> bool {
+    let broken = target.judged.verdict == Verdict::Broken && target.judged.is == "proportional";
+    let knob = |group: &assay_judge::GroupJudgement| group.knob;
+    let mut knobs = target.judged.groups.iter().map(knob);
+    let first = knobs.next();
+    let unequal = knobs.any(|knob| Some(knob) != first);
+    match only {
+        [] => broken && unequal,
+        only => only.iter().any(|name| name == PERMUTE),
+    }
 }
 
 /// The change of this name in the circumstances of the trial, and how many times what it was the
@@ -214,6 +231,7 @@ fn intervention(
         "rotational" => once(unless("rotational", 0)),
         "scheduler" => once(another_scheduler(target, facts)),
         "direct" => Ok((Intervention::Direct, 1.0)),
+        PERMUTE => Ok((Intervention::Permute, 1.0)),
         "repeat" => Ok((Intervention::Repeat, 1.0)),
         other => Err(format!("this version has no change `{other}`")),
     }

@@ -1,6 +1,6 @@
 //! What is asked of a run of interventions, as often as there is more of it.
 
-use assay_judge::{Arm, Explanation, Judgement, Prediction, Question, Verdict, explain};
+use assay_judge::{Arm, Explanation, Fresh, Judgement, Prediction, Question, Verdict, explain};
 
 use super::target::Target;
 
@@ -14,16 +14,18 @@ pub(super) struct Asked<'t> {
 
 impl Asked<'_> {
     /// What the judgement of the rounds so far says. `refused` has by trial why the host would not
-    /// have it after all.
+    /// have it after all, and `fresh` the rounds that winners were confirmed in.
     pub(super) fn answer(
         &self,
         judgement: &Judgement,
         refused: &[Option<String>],
+        fresh: &[Fresh],
     ) -> Option<Explanation> {
         let question = Question {
             promise: self.target.promise,
             was_broken: self.target.judged.verdict == Verdict::Broken,
             looks: self.looks,
+            fresh,
             suspects: self.target.suspects(),
             predictions: &self.predictions,
         };

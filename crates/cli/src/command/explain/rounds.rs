@@ -1,16 +1,22 @@
 //! The repeats of an explanation in their order: as many rounds as it takes, and no more.
 
 use assay_engine::{Course, Failure, Turn};
+use assay_judge::{Explanation, FRESH, Fresh};
 use assay_plan::{Plan, Slot};
 use assay_record::{Manifest, Run, RunFolder};
 
 use super::asked::Asked;
 
-/// Rounds before the first look. Student's t needs as much of a scatter.
-const LEAST: u32 = 3;
+/// Rounds before the first look, and between two: changes take turns forwards and backwards, so
+/// that a drift of the host favours none over an even number of rounds.
+const LEAST: u32 = 4;
+const EVERY: u32 = 2;
 
 /// Rounds after which what is open stays open.
 const MOST: u32 = 8;
+
+/// How many winners may be confirmed, one after the other.
+const WINNERS: u32 = 2;
 
 /// How many rounds there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,12 +36,23 @@ impl Length {
 
     /// How often the rounds may be looked at.
     pub(super) const fn looks(self) -> usize {
-        (self.most - self.least + 1) as usize
+        ((self.most - self.least) / EVERY + 1) as usize
+    }
+
+    /// All rounds that there may be, those that confirm winners among them.
+    pub(super) const fn with_fresh(self) -> u32 {
+        self.most + WINNERS * FRESH as u32
+    }
+
+    /// Whether it is time for a look after so many rounds.
+    const fn is_look(self, rounds: u32) -> bool {
+        rounds >= self.least && (rounds - self.least) % EVERY == 0
     }
 }
 
-/// The rounds of an explanation. After each that may be the last, what is known of every change is
-/// looked at: the run ends when a cause is known, and a change that is decided is not repeated.
+/// The rounds of an explanation. At each look the run ends when a cause is known, a change that
+/// is decided is not repeated, and one that surely helps is confirmed by fresh rounds of it and
+/// the unchanged trial alone.
 pub(super) struct Rounds<'a> {
     plan: &'a Plan,
     length: Length,
@@ -46,6 +63,10 @@ pub(super) struct Rounds<'a> {
     rest: Vec<bool>,
     /// Why the host would not have a trial after all.
     refused: Vec<Option<String>>,
+    /// Winners with their fresh rounds.
+    fresh: Vec<Fresh>,
+    /// The trial of the winner that is being confirmed, and the round after its last.
+    confirming: Option<(usize, u32)>,
 }
 
 impl<'a> Rounds<'a> {
@@ -64,28 +85,39 @@ impl<'a> Rounds<'a> {
             done: 0,
             rest: vec![false; trials],
             refused: vec![None; trials],
+            fresh: Vec::new(),
+            confirming: None,
         }
     }
 
-    /// Why the host would not have a trial after all, by the number of the trial.
-    pub(super) fn refused(self) -> Vec<Option<String>> {
-        self.refused
+    /// Why the host would not have a trial after all, by the number of the trial; and the fresh
+    /// rounds.
+    pub(super) fn into_parts(self) -> (Vec<Option<String>>, Vec<Fresh>) {
+        (self.refused, self.fresh)
     }
 
-    /// Whether this repeat is the first of a round before which the run may end.
+    /// Whether this repeat is the first of a round.
     fn opens_a_round(&self, slot: Slot) -> bool {
         let before = self.done.checked_sub(1).and_then(|before| self.plan.slots.get(before));
-        let new = before.is_some_and(|before| before.repeat != slot.repeat);
-        new && slot.repeat >= self.length.least
+        before.is_some_and(|before| before.repeat != slot.repeat)
     }
 
-    /// Looks at what there is: whether the run is over. What cannot be read is not known.
-    fn is_over(&mut self) -> bool {
-        let Ok(run) = Run::load(self.folder.path()) else { return false };
-        let judgement = assay_judge::judge(&run.manifest, &run.samples);
-        let Some(found) = self.asked.answer(&judgement, &self.refused) else { return false };
+    /// What is done before a round begins: whether the run is over.
+    fn is_over_before(&mut self, round: u32) -> bool {
+        if self.confirming.is_some_and(|(_, until)| round < until) {
+            return false;
+        }
+        let was_confirming = self.confirming.take().is_some();
+        let ordinary = round - (self.fresh.len() * FRESH) as u32;
+        if !was_confirming && !self.length.is_look(ordinary) {
+            return ordinary >= self.length.most;
+        }
+        let Some(found) = self.look() else { return ordinary >= self.length.most };
         if found.is_settled() {
             return true;
+        }
+        if self.begins_to_confirm(&found, round) {
+            return false;
         }
         // Every arm but the first, which is unchanged, has a result.
         for (arm, result) in self.asked.arms.iter().skip(1).zip(&found.arms) {
@@ -93,7 +125,35 @@ impl<'a> Rounds<'a> {
                 self.rest[trial] |= !result.effect.may_change();
             }
         }
-        self.rest.iter().skip(1).all(|rest| *rest)
+        ordinary >= self.length.most || self.rest.iter().skip(1).all(|rest| *rest)
+    }
+
+    fn begins_to_confirm(&mut self, found: &Explanation, round: u32) -> bool {
+        let arm = found.winner().filter(|_| self.fresh.len() < WINNERS as usize);
+        let arms = &self.asked.arms;
+        let Some(arm) = arm.and_then(|name| arms.iter().find(|arm| arm.name == name)) else {
+            return false;
+        };
+        let Ok(trial) = arm.trial else { return false };
+        // Rounds are counted from 0 here and from 1 in what is judged.
+        self.fresh.push(Fresh { arm: arm.name.clone(), from: round as usize + 1 });
+        self.confirming = Some((trial, round + FRESH as u32));
+        true
+    }
+
+    /// Looks at what there is. What cannot be read is not known.
+    fn look(&self) -> Option<Explanation> {
+        let run = Run::load(self.folder.path()).ok()?;
+        let judgement = assay_judge::judge(&run.manifest, &run.samples);
+        self.asked.answer(&judgement, &self.refused, &self.fresh)
+    }
+
+    /// Whether this trial takes part in the round.
+    fn takes_part(&self, trial: usize) -> bool {
+        match self.confirming {
+            Some((winner, _)) => trial == 0 || trial == winner,
+            None => !self.rest[trial],
+        }
     }
 }
 
@@ -101,11 +161,11 @@ impl Course for Rounds<'_> {
     fn next(&mut self, _: &Manifest) -> Option<Turn<'_>> {
         loop {
             let slot = *self.plan.slots.get(self.done)?;
-            if self.opens_a_round(slot) && self.is_over() {
+            if self.opens_a_round(slot) && self.is_over_before(slot.repeat) {
                 return None;
             }
             self.done += 1;
-            if !self.rest[slot.trial] {
+            if self.takes_part(slot.trial) {
                 return Some(Turn { slot, trial: &self.plan.trials[slot.trial] });
             }
         }

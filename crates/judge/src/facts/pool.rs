@@ -1,16 +1,16 @@
 //! `pool`: requests that the scheduler's pool holds, beside those that the groups want of it.
 
-use super::{Evidence, Finding, Gate, Scope, of_each_repeat};
+use super::{Evidence, Finding, of_each_repeat};
 use crate::caps;
+use crate::judgement::Fact;
 use crate::queue::Queue;
 use crate::repeat::Repeat;
 use crate::wording::some_of;
 
-/// No condition, but part of the evidence: who wants more than there is waits for it in the order
+/// Part of the evidence: who wants more than there is waits for it in the order
 /// of asking, which the causes C-REQUEST-POOL and C-TAG-CAP look for in the shares.
-pub(super) fn gate(evidence: &Evidence<'_>) -> Gate {
-    let check = of_each_repeat("pool", evidence, |repeat| find(evidence, repeat));
-    Gate { check, scope: Scope::IoShares, proves: None }
+pub(super) fn fact(evidence: &Evidence<'_>) -> Fact {
+    of_each_repeat("pool", evidence, |repeat| find(evidence, repeat))
 }
 
 fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {

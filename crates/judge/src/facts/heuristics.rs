@@ -1,6 +1,7 @@
 //! `heuristics`: what of the scheduler and of the disk may override weights, as it was set.
 
-use super::{Evidence, Finding, Gate, Scope, of_each_repeat};
+use super::{Evidence, Finding, of_each_repeat};
+use crate::judgement::Fact;
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
 use crate::wording::some_of;
@@ -14,11 +15,10 @@ const KNOWN: [(&str, &str, &str); 5] = [
     ("wbt_lat_usec", "0", "holds back buffered writes"),
 ];
 
-/// No condition, but part of the evidence: whether a value breaks shares is seen in the shares,
+/// Part of the evidence: whether a value breaks shares is seen in the shares,
 /// and the causes name it then.
-pub(super) fn gate(evidence: &Evidence<'_>) -> Gate {
-    let check = of_each_repeat("heuristics", evidence, |repeat| find(evidence, repeat));
-    Gate { check, scope: Scope::IoShares, proves: None }
+pub(super) fn fact(evidence: &Evidence<'_>) -> Fact {
+    of_each_repeat("heuristics", evidence, |repeat| find(evidence, repeat))
 }
 
 fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {

@@ -2,16 +2,17 @@
 
 use assay_record::StopRecord;
 
-use super::{Evidence, Finding, Gate, Scope, of_each_repeat};
+use super::{Evidence, Finding, of_each_repeat};
+use crate::judgement::Fact;
 use crate::wording::{count, percent};
 
-/// No condition: what the intervals of a repeat that ends once it is decided had to pay. Listed
+/// what the intervals of a repeat that ends once it is decided had to pay. Listed
 /// where the trial was to stop so.
-pub(super) fn gate(evidence: &Evidence<'_>) -> Option<Gate> {
+pub(super) fn fact(evidence: &Evidence<'_>) -> Option<Fact> {
     if evidence.trial.stop != StopRecord::Decided {
         return None;
     }
-    let check = of_each_repeat("looks", evidence, |repeat| {
+    Some(of_each_repeat("looks", evidence, |repeat| {
         let Some(looks) = repeat.record.looks else {
             return Finding::spared("the repeat ended before it could be looked at");
         };
@@ -26,6 +27,5 @@ pub(super) fn gate(evidence: &Evidence<'_>) -> Option<Gate> {
                 percent(looks.part)
             ),
         )
-    });
-    Some(Gate { check, scope: Scope::All, proves: None })
+    }))
 }

@@ -1,12 +1,13 @@
 //! `throttled`: how often each group's own quota bound, as the kernel counted it.
 
-use super::{Evidence, Finding, Gate, Scope, of_each_repeat};
+use super::{Evidence, Finding, of_each_repeat};
+use crate::judgement::Fact;
 use crate::throttle;
 use crate::wording::some_of;
 
-/// No condition, but part of the evidence of a quota: the promise itself says when it never bound.
-pub(super) fn gate(evidence: &Evidence<'_>) -> Gate {
-    let check = of_each_repeat("throttled", evidence, |repeat| match repeat.table("throttle") {
+/// Part of the evidence of a quota: the promise itself says when it never bound.
+pub(super) fn fact(evidence: &Evidence<'_>) -> Fact {
+    of_each_repeat("throttled", evidence, |repeat| match repeat.table("throttle") {
         Err(why) => Finding::spared(&why),
         Ok(table) => {
             let seen = |group: &&str| {
@@ -19,6 +20,5 @@ pub(super) fn gate(evidence: &Evidence<'_>) -> Gate {
                 false => Finding::new(true, some_of(&seen, "; ")),
             }
         }
-    });
-    Gate { check, scope: Scope::CpuQuotas, proves: None }
+    })
 }

@@ -3,8 +3,8 @@
 //! An experiment under a limit that nothing met shows nothing about the limit, and its numbers do
 //! not tell: a workload whose limit was never met looks like one that a limit does not hurt.
 
-use super::{Evidence, Gate, Scope};
-use crate::judgement::Check;
+use super::Evidence;
+use crate::judgement::Fact;
 use crate::measure::Measure;
 use crate::reading;
 use crate::repeat::Repeat;
@@ -24,9 +24,9 @@ const AT_LIMIT: f64 = 0.995;
 
 const PAGE: f64 = 4096.0;
 
-/// No condition: in every trial in which a group has a limit on memory, the check says for each
+/// in every trial in which a group has a limit on memory, the check says for each
 /// whether it bound, touched or did not bind. `None` where no group has one.
-pub(super) fn gate(evidence: &Evidence<'_>) -> Option<Gate> {
+pub(super) fn fact(evidence: &Evidence<'_>) -> Option<Fact> {
     let limited: Vec<&str> = evidence
         .trial
         .groups
@@ -38,8 +38,7 @@ pub(super) fn gate(evidence: &Evidence<'_>) -> Option<Gate> {
         return None;
     }
     let said: Vec<String> = limited.iter().map(|group| of_group(evidence.repeats, group)).collect();
-    let check = Check { check: "limit".to_owned(), ok: true, evidence: said.join("; ") };
-    Some(Gate { check, scope: Scope::All, proves: None })
+    Some(Fact { fact: "limit".to_owned(), evidence: said.join("; ") })
 }
 
 /// What was seen of one group's limit.

@@ -2,15 +2,15 @@
 
 use assay_record::RelationRecord;
 
-use super::{Evidence, Gate, Scope};
+use super::Evidence;
 use crate::cpus::Shared;
 use crate::expected;
-use crate::judgement::Check;
+use crate::judgement::Fact;
 use crate::wording::{count, percent, some_of};
 
-/// No condition, but part of the evidence: a reader must see why the promise is not the weight's
+/// Part of the evidence: a reader must see why the promise is not the weight's
 /// own share. `None` where every group can use what its weight gives it.
-pub(super) fn gate(evidence: &Evidence<'_>) -> Option<Gate> {
+pub(super) fn fact(evidence: &Evidence<'_>) -> Option<Fact> {
     let repeat = evidence.repeats.first()?;
     let shared = Shared::of(evidence.host, evidence.trial, repeat.record).ok()??;
     let knob = evidence.promises.iter().find_map(|(measure, relation)| match relation {
@@ -45,6 +45,5 @@ pub(super) fn gate(evidence: &Evidence<'_>) -> Option<Gate> {
         count(shared.set.len(), "CPU"),
         some_of(&capped, "; ")
     );
-    let check = Check { check: "feasible".to_owned(), ok: true, evidence };
-    Some(Gate { check, scope: Scope::CpuShares, proves: None })
+    Some(Fact { fact: "feasible".to_owned(), evidence })
 }

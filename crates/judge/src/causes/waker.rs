@@ -1,0 +1,189 @@
+//! C-WAKER: BFQ took one group's queue for the waker of another, and serves either whenever it
+//! waits for the other.
+//!
+//! A queue whose request was the last to complete when a drained process came back, three times
+//! within a second, is that process's waker from then on (block/bfq-iosched.c, bfq_check_waker). While
+//! one of the two holds the disk and has nothing queued, the other's requests are injected, whatever
+//! its weight and however much it has had. So a partner `P` of `B` gets as many times what `B` gets
+//! as it keeps requests outstanding: `x_P = max(own share, d_P / d_B x_B)`, and all others keep their
+//! proportions. That is a prediction for every group, and the bonds that fit it best are looked for.
+//! Only a look into the scheduler or an intervention proves one.
+
+use super::fit::{Fit, depth};
+use super::{Strength, Suspicion};
+use crate::judgement::Cause;
+use crate::kernel_version;
+use crate::promise::{Numbers, Subject};
+use crate::queue::{self, Queue};
+use crate::repeat::Repeat;
+use crate::wording::{percent, some_of};
+
+const CODE: &str = "C-WAKER";
+
+/// Injection of wakers acts from here on (d4fc3640ff36).
+const SINCE: (u32, u32) = (5, 12);
+
+/// A bonded group must have what the law says within this part of it.
+const CLOSE: f64 = 0.08;
+
+/// A bond must lift a group by more than this, or it explains nothing.
+const LIFTS: f64 = 1.15;
+
+/// Looks for bonds that give what was seen; nothing under another scheduler.
+pub(super) fn suspect(
+    subject: &Subject<'_>,
+    queue: &Queue,
+    repeat: &Repeat<'_>,
+    numbers: &Numbers,
+) -> Option<Suspicion> {
+    if queue.scheduler.as_deref() != Some("bfq") {
+        return None;
+    }
+    if let Some(why) = cannot_be(subject, queue, repeat) {
+        return Some(Suspicion::RuledOut(format!("{CODE}: {why}")));
+    }
+    let depths: Option<Vec<f64>> = numbers.names.iter().map(|name| depth(subject, name)).collect();
+    let Some(depths) = depths else {
+        return Some(Suspicion::NotSeen(format!(
+            "{CODE}: not all workloads say how many requests they keep outstanding"
+        )));
+    };
+    let weights: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
+    let seen: Vec<f64> = numbers.seen.iter().map(|seen| seen.value).collect();
+    let bonds = bonds(&weights, &depths, &seen);
+    let predicted = law(&weights, &depths, &bonds);
+    let fit = Fit::of(numbers, &predicted).filter(|_| !bonds.is_empty());
+    let strength = fit.and_then(Fit::strength).filter(|found| *found > Strength::Weak);
+    let (Some(fit), Some(strength)) = (fit, strength) else {
+        return Some(Suspicion::RuledOut(format!(
+            "{CODE}: no bonds between groups give what was seen"
+        )));
+    };
+    Some(Suspicion::Fits(cause(numbers, &bonds, &predicted, fit), strength))
+}
+
+/// What of kernel and settings leaves no room for it.
+fn cannot_be(subject: &Subject<'_>, queue: &Queue, repeat: &Repeat<'_>) -> Option<String> {
+    let release = &subject.host.kernel;
+    if kernel_version::parse(release).is_some_and(|version| version < SINCE) {
+        return Some(format!("the kernel is {release}, and wakers are served since 5.12"));
+    }
+    let values = &queue::reading(repeat, &queue.disk)?.at_start;
+    let idle = values.get("iosched/slice_idle")?;
+    (idle.trim() == "0").then(|| "`iosched/slice_idle` reads 0: no waker is ever found".to_owned())
+}
+
+/// A group that is served in the turns of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Bond {
+    group: usize,
+    with: usize,
+}
+
+/// The fewest bonds that explain what was seen: the groups that keep their proportions among
+/// themselves are those with the least for their weight, and each of the others must have what one
+/// of those brings it. Empty where some group has what no bond gives, or where most groups would
+/// have to be bonded, since then anything could be explained.
+fn bonds(weights: &[f64], depths: &[f64], seen: &[f64]) -> Vec<Bond> {
+    let groups = 0..weights.len();
+    let ratio = |group: usize| seen[group] / weights[group];
+    let least = groups.clone().map(ratio).fold(f64::INFINITY, f64::min);
+    let (own, lifted): (Vec<usize>, Vec<usize>) =
+        groups.partition(|group| ratio(*group) <= least * LIFTS);
+    let sum = |of: &[f64]| own.iter().map(|group| of[*group]).sum::<f64>();
+    let speed = sum(seen) / sum(weights);
+    if own.len() < 2 || 2 * lifted.len() > weights.len() {
+        return Vec::new();
+    }
+    let partner = |group: usize| {
+        let brings = |with: usize| depths[group] / depths[with] * weights[with] * speed;
+        let off = |with: usize| (seen[group] / brings(with) - 1.0).abs();
+        let best = own.iter().copied().min_by(|a, b| off(*a).total_cmp(&off(*b)))?;
+        (off(best) <= CLOSE).then_some(Bond { group, with: best })
+    };
+    lifted.iter().map(|group| partner(*group)).collect::<Option<_>>().unwrap_or_default()
+}
+
+/// What each group gets with these bonds; the sum is anything.
+fn law(weights: &[f64], depths: &[f64], bonds: &[Bond]) -> Vec<f64> {
+    let mut shares = weights.to_vec();
+    for bond in bonds {
+        let injected = depths[bond.group] / depths[bond.with] * weights[bond.with];
+        shares[bond.group] = shares[bond.group].max(injected);
+    }
+    shares
+}
+
+fn cause(numbers: &Numbers, bonds: &[Bond], predicted: &[f64], fit: Fit) -> Cause {
+    let name = |group: usize| &numbers.names[group];
+    let pairs: Vec<String> = bonds
+        .iter()
+        .map(|bond| format!("`{}` with `{}`", name(bond.group), name(bond.with)))
+        .collect();
+    let all: f64 = predicted.iter().sum();
+    let each: Vec<String> = (0..predicted.len())
+        .map(|group| {
+            let (share, seen) = (predicted[group] / all, numbers.seen[group].value);
+            format!("`{}` {} and has {}", name(group), percent(share), percent(seen))
+        })
+        .collect();
+    Cause {
+        code: CODE.to_owned(),
+        summary: "suspected: BFQ took queues of different groups for each other's wakers, and \
+                  serves one in the turns of the other, whatever its weight"
+            .to_owned(),
+        evidence: vec![
+            format!(
+                "bonds of {} would give {}: {} of the error",
+                some_of(&pairs, ", "),
+                some_of(&each, ", "),
+                percent(fit.explained())
+            ),
+            "to test it: `max_budget` below iodepth x request for some seconds takes the effect \
+             away, and equal weights leave nothing to gain"
+                .to_owned(),
+        ],
+        strength: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WEIGHTS: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
+
+    fn shares(bonds: &[Bond]) -> Vec<f64> {
+        let shares = law(&WEIGHTS, &[8.0; 4], bonds);
+        let all: f64 = shares.iter().sum();
+        shares.iter().map(|share| (share / all * 1000.0).round() / 1000.0).collect()
+    }
+
+    fn bond(group: usize, with: usize) -> Bond {
+        Bond { group: group - 1, with: with - 1 }
+    }
+
+    /// The table of recorded states.
+    #[test]
+    fn the_law_gives_the_shares_of_recorded_states() {
+        assert_eq!(shares(&[bond(2, 4)]), [0.048, 0.381, 0.19, 0.381]);
+        assert_eq!(shares(&[bond(3, 4)]), [0.053, 0.105, 0.421, 0.421]);
+        assert_eq!(shares(&[bond(1, 4), bond(2, 3)]), [0.333, 0.167, 0.167, 0.333]);
+        assert_eq!(shares(&[bond(1, 4), bond(3, 4)]), [0.308, 0.077, 0.308, 0.308]);
+    }
+
+    #[test]
+    fn the_bonds_are_found_again_in_what_was_recorded() {
+        let found = |seen: [f64; 4]| bonds(&WEIGHTS.map(|weight| weight / 15.0), &[8.0; 4], &seen);
+        assert_eq!(found([0.049, 0.392, 0.171, 0.388]), [bond(2, 4)]);
+        assert_eq!(found([0.326, 0.173, 0.179, 0.322]), [bond(1, 4), bond(2, 3)]);
+        assert_eq!(found([0.303, 0.075, 0.304, 0.319]), [bond(1, 4), bond(3, 4)]);
+    }
+
+    #[test]
+    fn a_collapse_and_a_single_gain_of_another_size_need_another_cause() {
+        let found = |seen: [f64; 4]| bonds(&WEIGHTS.map(|weight| weight / 15.0), &[8.0; 4], &seen);
+        assert_eq!(found([0.25; 4]), []);
+        assert_eq!(found([0.30, 0.10, 0.20, 0.40]), []);
+    }
+}

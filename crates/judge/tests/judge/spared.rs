@@ -1,0 +1,121 @@
+//! What was void without need: one spoilt repeat of several, others who could not have shifted a
+//! share, counters that leave requests out.
+
+use assay_judge::{Amounts, Outside, OutsideFacts, OutsideGroup, Verdict, judge_outside};
+use assay_record::{DiskRecord, RelationRecord};
+
+use crate::synthetic::{Run, Scenario};
+
+const LADDER: [u32; 4] = [100, 200, 400, 800];
+
+/// Five repeats, in so many of which somebody else used the disk as much as the groups.
+fn with_neighbours(in_repeats: usize) -> Run {
+    let mut run = Scenario { repeats: 5, ..Scenario::new(&LADDER) }.run();
+    for tables in run.samples[0].iter_mut().take(in_repeats) {
+        let disk = tables.iter_mut().find(|table| table.source == "disk").unwrap();
+        let sectors = disk.columns.iter_mut().find(|column| column.name == "read_sectors").unwrap();
+        sectors.values.iter_mut().flatten().for_each(|sectors| *sectors *= 2);
+    }
+    run
+}
+
+#[test]
+fn a_repeat_that_others_spoilt_is_left_out_by_name_while_most_were_spared() {
+    let trial = with_neighbours(1).judge().trials.remove(0);
+    assert_eq!(trial.promises[0].verdict, Verdict::Kept, "{}", trial.promises[0].reason);
+    assert_eq!((trial.repeats, trial.rounds.as_slice()), (4, &[2, 3, 4, 5][..]));
+    let repeats = &trial.validity[0].evidence;
+    assert!(repeats.contains("repeat 1 left out (`neighbours`: 50.0 % of what loop0"), "{repeats}");
+    let trial = with_neighbours(3).judge().trials.remove(0);
+    assert_eq!(trial.promises[0].verdict, Verdict::Void);
+    assert_eq!(trial.promises[0].causes[0].code, "C-DISK-OTHERS");
+}
+
+/// Shares of two CPUs of which others used this part, in percent.
+fn with_others(percent: u64, within: f64) -> Run {
+    let follows = RelationRecord::Proportional("io.weight".to_owned());
+    let scenario = Scenario { idle: 0.0, ..Scenario::new(&LADDER) };
+    let mut run = scenario.promise("cpu.time", follows).run();
+    run.manifest.host.cpus.allowed = "0-1".parse().unwrap();
+    for group in &mut run.trial().groups {
+        group.workloads[0].threads = Some(2);
+    }
+    run.trial().promises[0].within = within;
+    let left = 100 - percent;
+    run.column("cpu", "usage_ns").iter_mut().flatten().for_each(|ns| *ns = *ns / 100 * left);
+    run
+}
+
+#[test]
+fn others_may_take_what_shifts_no_share_by_the_margin() {
+    assert_eq!(with_others(8, 0.1).promise().verdict, Verdict::Kept);
+    assert_eq!(with_others(4, 0.03).promise().verdict, Verdict::Void);
+}
+
+/// Rates differ by a quarter; totals agree, since the workload says that it ran for longer.
+#[test]
+fn a_ratio_is_not_chosen_by_how_well_it_agrees() {
+    let mut run = Scenario::new(&LADDER).run();
+    let result = &mut run.repeat().workloads[2];
+    result.runtime_s = result.runtime_s.map(|seconds| 1.25 * seconds);
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Void, "{}", promise.reason);
+    assert!(promise.reason.contains("1.25 times the bytes"), "{}", promise.reason);
+}
+
+/// On v1 BFQ's own counters leave merged requests out, on disks where the run wakes no other.
+#[test]
+fn bytes_that_merging_hides_prove_neither_a_page_cache_nor_neighbours() {
+    let mut run = Scenario { sequential: true, ..Scenario::new(&LADDER) }.run();
+    for (group, result) in run.repeat().workloads.iter_mut().enumerate() {
+        if group == 0 {
+            *result.metrics.get_mut("read_bytes").unwrap() *= 1.4;
+        }
+    }
+    assert_eq!(run.promise().causes[0].code, "C-PAGE-CACHE");
+    let disk: &mut DiskRecord = &mut run.trial().disks[0];
+    disk.source = "block".to_owned();
+    let promise = run.promise();
+    assert_eq!((promise.verdict, promise.causes[0].code.as_str()), (Verdict::Void, "C-MERGED"));
+}
+
+fn outside(rates: impl Fn(u64) -> [f64; 2], seconds: u64) -> Outside {
+    let group = |index: usize| {
+        let mut sum = 0.0;
+        let reading = |tenth: u64| {
+            let before = sum;
+            let noise = 1.0 + 0.1 * ((tenth * 7919 + index as u64 * 31) % 100) as f64 / 100.0;
+            sum += rates(tenth / 10)[index] * noise;
+            (tenth * 100_000_000, before)
+        };
+        OutsideGroup {
+            name: format!("g{}", index + 1),
+            weight: 1.0,
+            amounts: Amounts::Series((0..=10 * seconds).map(reading).collect()),
+            facts: OutsideFacts::default(),
+        }
+    };
+    Outside {
+        title: "test".to_owned(),
+        measure: "io.bytes".to_owned(),
+        groups: vec![group(0), group(1)],
+        within: 0.1,
+        confidence: 0.95,
+        seed: 1,
+    }
+}
+
+#[test]
+fn numbers_from_elsewhere_pass_the_gates_of_time_as_well() {
+    let of = |outside: &Outside| judge_outside(outside).trials.remove(0).promises.remove(0);
+    // The first group has far too much for 23 s of 40, and far too little afterwards.
+    let turning = of(&outside(|second| if second < 23 { [9.0, 1.0] } else { [1.0, 9.0] }, 40));
+    assert_eq!(turning.verdict, Verdict::Void, "{}", turning.reason);
+    assert_eq!(turning.causes[0].code, "C-NO-STEADY-STATE");
+    let short = of(&outside(|_| [1.0, 1.0], 1));
+    assert!(
+        short.verdict == Verdict::Void && short.reason.contains("`window`"),
+        "{}",
+        short.reason
+    );
+}
