@@ -26,7 +26,6 @@ mod repeats;
 mod scheduler;
 mod settings;
 mod start;
-mod steady;
 mod steal;
 mod swap;
 mod throttled;
@@ -218,16 +217,13 @@ pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Gat
     gates.extend(clock::gate(evidence));
     gates.push(start::gate(evidence));
     gates.extend(looks::gate(evidence));
-    gates.extend(of_time(evidence));
+    gates.push(of_time(evidence));
     gates
 }
 
-/// The gates that ask only whether there is time enough and the same at its end as at its start:
-/// those that a repeat can be asked while it still runs.
-pub(crate) fn of_time(evidence: &Evidence<'_>) -> Vec<Gate> {
-    let mut gates = vec![window::gate(evidence)];
-    gates.extend(steady::gate(evidence));
-    gates
+/// The gate that a repeat can be asked while it still runs.
+pub(crate) fn of_time(evidence: &Evidence<'_>) -> Gate {
+    window::gate(evidence)
 }
 
 /// Asks one question of every repeat. The condition must hold in each of them.

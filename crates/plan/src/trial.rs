@@ -6,7 +6,7 @@ use std::time::Duration;
 use assay_facts::{Home, HostFacts};
 use assay_knob::Translation;
 use assay_record::{
-    ComparisonRecord, IoClass, KnobRecord, PromiseRecord, ReferenceRecord, RelationRecord,
+    ComparisonRecord, EveryRecord, IoClass, KnobRecord, PromiseRecord, ReferenceRecord, RelationRecord,
     StopRecord, WarmUpRecord,
 };
 use assay_study::{
@@ -363,6 +363,10 @@ fn plan_promise(promise: &Promise, factors: &Bindings) -> Option<PromiseRecord> 
         },
         within: promise.within.fraction(),
         confidence: promise.confidence,
+        every: promise.every.map(|every| EveryRecord {
+            span_s: every.span.as_secs_f64(),
+            part: every.part.fraction(),
+        }),
     })
 }
 

@@ -9,8 +9,11 @@
 //!   most `(1 - s) sd(ln x) + sum s_j sd(ln x_j)` over the others, whatever their correlation
 //!   (triangle inequality).
 
-use super::{Amounts, Found, Outside, Scatter, assemble};
-use crate::statistics::estimate::Estimate;
+use super::{Amounts, Found, Outside, Scatter, expected};
+use crate::margin::{Offence, Side};
+use crate::numbers::Numbers;
+use crate::statistics::over_repeats::of_all;
+use crate::statistics::pooled::Estimate;
 use crate::statistics::student::t_quantile;
 
 /// Readings that count as one observation: 2.5 s of fio's. A server that hands its turns out in
@@ -36,13 +39,31 @@ pub(super) fn numbers(outside: &Outside) -> Result<Found, String> {
     let known = rates.iter().all(|rate| rate.error.is_some());
     let least = rates.iter().map(|rate| rate.observations).fold(f64::INFINITY, f64::min);
     let observations = if known { least } else { 0.0 };
-    let seen = (0..rates.len())
+    let seen: Vec<Estimate> = (0..rates.len())
         .map(|index| estimate(&rates, all, index, observations, outside.confidence))
         .collect();
     let window_s = rates.iter().map(|rate| rate.seconds).fold(f64::INFINITY, f64::min);
     let each = rates.iter().map(|rate| rate.value).collect();
+    let expected = expected(outside);
+    let offences = seen.iter().zip(&expected);
+    let offences = offences.map(|(seen, one)| Offence::new(seen, one.share, Side::Both)).collect();
+    let numbers = Numbers {
+        names: outside.groups.iter().map(|group| group.name.clone()).collect(),
+        offences,
+        expected,
+        seen,
+        errors: Vec::new(),
+        rates: each,
+        window_s,
+        repeats: 1,
+        was: None,
+        facts: Vec::new(),
+        worst_spans: Vec::new(),
+        spans: None,
+        memory_s: 0.0,
+    };
     Ok(Found {
-        numbers: assemble(outside, seen, each, observations, window_s),
+        numbers,
         warm_up_s: 0.0,
         assumption: Some(assumption(known)),
     })
@@ -103,7 +124,7 @@ fn estimate(
     let half = |sure: f64| if error > 0.0 { t_quantile(sure, freedom) * error } else { 0.0 };
     // Bonferroni: nothing is known of how groups depend on each other.
     let one = half(confidence);
-    let of_all = half(1.0 - (1.0 - confidence) / rates.len() as f64);
+    let of_all = half(of_all(confidence, rates.len()));
     Estimate {
         value,
         low: value * (-one).exp(),

@@ -33,11 +33,11 @@ mod recorded;
 #[cfg(test)]
 mod repeats;
 #[cfg(test)]
-mod simulation;
-#[cfg(test)]
 mod surroundings;
 #[cfg(test)]
 mod synthetic;
+#[cfg(test)]
+mod tables;
 #[cfg(test)]
 mod tune;
 #[cfg(test)]

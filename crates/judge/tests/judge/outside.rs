@@ -20,7 +20,6 @@ fn outside(amounts: Vec<(f64, Amounts)>) -> Outside {
         groups: amounts.into_iter().enumerate().map(group).collect(),
         within: 0.1,
         confidence: 0.95,
-        seed: 1,
     }
 }
 

@@ -234,10 +234,12 @@ fn trial(shape: &Shape) -> TrialRecord {
             is: RelationRecord::Proportional("io.weight".to_owned()),
             within: 0.1,
             confidence: 0.95,
+            every: None,
         }],
         warm_up: WarmUpRecord::Auto,
         at_most_s: shape.seconds as f64,
         stop: Default::default(),
+        planned_repeats: None,
         repeats: (0..shape.repeats).map(|repeat| repeat_record(shape, repeat)).collect(),
     }
 }
