@@ -144,6 +144,8 @@ struct Found {
     warm_up_s: f64,
     /// What the intervals assume, for people.
     assumption: Option<String>,
+    /// Whether anything is known of how the amounts vary.
+    known: bool,
 }
 
 fn numbers(outside: &Outside) -> Result<Found, String> {
@@ -194,6 +196,9 @@ fn decide(
         said.reason = format!("{}; {assumption}", said.reason);
     }
     let mut judged = promise::document(promise, Some(&found.numbers), said);
+    if !found.known {
+        (judged.needs_s, judged.needs_repeats) = (None, None);
+    }
     judged.causes = causes(outside, verdict, checks);
     judged
 }

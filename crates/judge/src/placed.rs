@@ -95,8 +95,7 @@ pub(crate) fn judge(
     let one_repeat = subject.repeats.len() < 2;
     if one_repeat && worst == Verdict::Undecided {
         reason.push_str(
-            "; one repeat shows its own window and no other: set `repeats` to 3 or more under \
-             [design]",
+            "; one repeat shows its own window and no other: three or more tell what others give",
         );
     }
     // What failed may have been worse than all that is left.

@@ -76,8 +76,7 @@ pub(crate) fn of_numbers(
     }
     if numbers.repeats < 2 && verdict != Verdict::Broken {
         parts.push(
-            "one repeat shows its own window and no other: set `repeats` to 3 or more under \
-             [design]"
+            "one repeat shows its own window and no other: three or more tell what others give"
                 .to_owned(),
         );
     }

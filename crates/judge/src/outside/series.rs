@@ -33,5 +33,5 @@ pub(super) fn numbers(outside: &Outside) -> Result<Found, String> {
         repeats: vec![Observed { number: 1, observed: &whole, judged: &judged }],
     };
     let numbers = asked.numbers().map_err(|_| "no group got anything")?;
-    Ok(Found { numbers, warm_up_s: steps as f64 * whole.step_s(), assumption: None })
+    Ok(Found { numbers, warm_up_s: steps as f64 * whole.step_s(), assumption: None, known: true })
 }

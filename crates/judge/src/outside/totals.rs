@@ -20,6 +20,9 @@ use crate::statistics::student::t_quantile;
 /// rounds longer than that is beyond what totals can tell.
 const TOGETHER: f64 = 5.0;
 
+/// Fewer observations than this say nothing of how a rate varies.
+const OBSERVATIONS: f64 = 10.0;
+
 /// A rate, and the standard deviation of the logarithm of its mean, where that is known.
 struct Rate {
     value: f64,
@@ -36,8 +39,8 @@ pub(super) fn numbers(outside: &Outside) -> Result<Found, String> {
     if all <= 0.0 {
         return Err("no group got anything".to_owned());
     }
-    let known = rates.iter().all(|rate| rate.error.is_some());
     let least = rates.iter().map(|rate| rate.observations).fold(f64::INFINITY, f64::min);
+    let known = rates.iter().all(|rate| rate.error.is_some()) && least >= OBSERVATIONS;
     let observations = if known { least } else { 0.0 };
     let seen: Vec<Estimate> = (0..rates.len())
         .map(|index| estimate(&rates, all, index, observations, outside.confidence))
@@ -65,12 +68,18 @@ pub(super) fn numbers(outside: &Outside) -> Result<Found, String> {
     Ok(Found {
         numbers,
         warm_up_s: 0.0,
-        assumption: Some(assumption(known)),
+        assumption: Some(assumption(known, least)),
+        known,
     })
 }
 
-fn assumption(known: bool) -> String {
-    if known {
+fn assumption(known: bool, observations: f64) -> String {
+    if !known && observations > 0.0 {
+        format!(
+            "the readings are worth {observations:.1} observations, and {OBSERVATIONS} are needed to \
+             know how much a share varies"
+        )
+    } else if known {
         "from totals and the spread of the tool's own readings, taking that the rate remembers \
          no longer than 2.5 s; logs over time (`--bw-log`, `--csv`) need no such assumption"
             .to_owned()

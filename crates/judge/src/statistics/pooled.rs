@@ -107,15 +107,16 @@ fn between(repeats: &[Within], quantity: Quantity, expected: &[f64]) -> Vec<Sure
     };
     let mut sure = vec![Sure { error: f64::INFINITY, freedom }; width];
     for pool in pools(&scatters, pool) {
-        for one in pool {
-            let own = Pool::of([one], freedom);
+        let stands_out = |one: &&Scatter| {
             let others = pool.iter().filter(|other| other.group != one.group);
-            let others = Pool::of(others, each);
-            let together = Pool::of(pool, each);
-            let chosen = if own.stands_out(&others, width) { own } else { together };
-            let factor = chosen.factor().max(1.0);
+            Pool::of([*one], freedom).stands_out(&Pool::of(others, each), width)
+        };
+        let (jumping, calm): (Vec<&Scatter>, Vec<&Scatter>) = pool.iter().partition(stands_out);
+        let alone = jumping.iter().map(|one| (*one, Pool::of([*one], freedom)));
+        let together = Pool::of(calm.iter().copied(), each);
+        for (one, chosen) in alone.chain(calm.iter().map(|one| (*one, together))) {
             sure[one.group] = Sure {
-                error: one.within * (factor / repeats.len() as f64).sqrt(),
+                error: one.within * (chosen.factor().max(1.0) / repeats.len() as f64).sqrt(),
                 freedom: 1.0 / (1.0 / chosen.freedom + 1.0 / batches),
             };
         }

@@ -57,6 +57,9 @@ pub(crate) struct Scenario {
     pub(crate) server: Server,
     pub(crate) seed: u64,
     pub(crate) repeats: usize,
+    /// Whether a single repeat is judged as one; else as three of the same, so that tests of what one
+    /// repeat shows need write only one.
+    pub(crate) alone: bool,
     /// Standard deviation of ln(share) from one repeat to the next.
     pub(crate) between: f64,
     pub(crate) promise: PromiseRecord,
@@ -71,6 +74,8 @@ pub(crate) struct Scenario {
 pub(crate) struct Run {
     pub(crate) manifest: Manifest,
     pub(crate) samples: Vec<Vec<Vec<Table>>>,
+    /// Whether a single repeat is judged as three of the same.
+    pub(crate) thrice: bool,
 }
 
 impl Scenario {
@@ -82,7 +87,8 @@ impl Scenario {
             seconds: 20.0,
             server: Server::Noise { deviation: 0.05, correlation: 0.3 },
             seed: 7,
-            repeats: 3,
+            repeats: 1,
+            alone: false,
             between: 0.0,
             promise: PromiseRecord {
                 measure: "io.bytes".to_owned(),
@@ -138,7 +144,8 @@ impl Scenario {
             planned_repeats: None,
             repeats,
         };
-        Run { manifest: manifest(trial), samples: vec![samples] }
+        let thrice = self.repeats == 1 && !self.alone;
+        Run { manifest: manifest(trial), samples: vec![samples], thrice }
     }
 
     /// The same with the shares of one repeat.
@@ -454,7 +461,21 @@ impl Scenario {
 
 impl Run {
     pub(crate) fn judge(&self) -> Judgement {
-        judge(&self.manifest, &self.samples)
+        if !self.thrice {
+            return judge(&self.manifest, &self.samples);
+        }
+        let (mut manifest, mut samples) = (self.manifest.clone(), self.samples.clone());
+        for trial in &mut manifest.trials {
+            if let [one] = trial.repeats.as_slice() {
+                trial.repeats = vec![one.clone(), one.clone(), one.clone()];
+            }
+        }
+        for repeats in &mut samples {
+            if let [one] = repeats.as_slice() {
+                *repeats = vec![one.clone(), one.clone(), one.clone()];
+            }
+        }
+        judge(&manifest, &samples)
     }
 
     /// The only promise of the only trial.
