@@ -146,7 +146,8 @@ fn end_of(trial: &TrialRecord, repeat: &RepeatRecord, tables: &[Table]) -> Optio
     let measures = trial::measures(&promises(trial));
     let groups = groups(trial);
     let repeat = Repeat::new(1, trial, repeat, tables, &groups, &measures);
-    let ends = measures.iter().filter_map(|(measure, _)| Some(repeat.grid(*measure).ok()?.end_ns()));
+    let ends =
+        measures.iter().filter_map(|(measure, _)| Some(repeat.grid(*measure).ok()?.end_ns()));
     Some(ends.min().unwrap_or(repeat.end_ns))
 }
 

@@ -12,15 +12,15 @@ use crate::margin::{self, Side};
 use crate::measure::Measure;
 use crate::metric::Metric;
 use crate::metric_promise;
+pub(crate) use crate::numbers::Numbers;
+use crate::numbers::{Asked, Observed};
 use crate::placed;
 use crate::queue::{disk_of, is_measured};
 use crate::reason;
-pub(crate) use crate::numbers::Numbers;
-use crate::numbers::{Asked, Observed};
 use crate::repeat::Repeat;
 use crate::statistics::batches::Quantity;
-use crate::statistics::pooled::Estimate;
 use crate::statistics::jain;
+use crate::statistics::pooled::Estimate;
 use crate::throttle;
 
 /// What all promises of a trial are judged from.
@@ -110,8 +110,8 @@ pub(crate) fn looked(subject: &Subject<'_>, promise: &PromiseRecord) -> PromiseJ
 /// Whether a repeat is known as well as it needs to be: the interval of every group is at most as
 /// wide as the margin. Which verdict it gives is not asked.
 pub(crate) fn is_precise(subject: &Subject<'_>, promise: &PromiseRecord) -> bool {
-    let numbers =
-        Measure::parse(&promise.measure).and_then(|measure| numbers(subject, promise, measure).ok());
+    let numbers = Measure::parse(&promise.measure)
+        .and_then(|measure| numbers(subject, promise, measure).ok());
     numbers.is_some_and(|numbers| {
         let narrow = |seen: &Estimate| {
             seen.value > 0.0 && (seen.high - seen.low) <= promise.within * seen.value
@@ -132,9 +132,9 @@ pub(crate) fn of_numbers(promise: &PromiseRecord, numbers: &Numbers, failed: Opt
     let found = Verdict::worst([on_average].into_iter().chain(in_spans));
     let was = numbers.was.as_ref();
     let in_fact = was.is_none_or(|was| was.verdict == Verdict::Broken) || in_spans == Some(found);
-    let forbidden = was.is_some_and(|was| {
-        was.verdict == Verdict::Broken || was.in_warm_up.is_some()
-    }) || failed.is_some();
+    let forbidden = was
+        .is_some_and(|was| was.verdict == Verdict::Broken || was.in_warm_up.is_some())
+        || failed.is_some();
     let will_be = if numbers.repeats > 1 { found } else { Verdict::Undecided };
     let verdict = match (numbers.repeats, found) {
         (0 | 1, Verdict::Broken) if in_fact => Verdict::Broken,

@@ -66,7 +66,8 @@ pub(crate) fn of_numbers(
         return "no group is measured".to_owned();
     };
     let what = seen(promise, measure, numbers, decisive);
-    let found = match numbers.repeats == 1 && !numbers.remembers_little() && found == Verdict::Kept {
+    let found = match numbers.repeats == 1 && !numbers.remembers_little() && found == Verdict::Kept
+    {
         true => Verdict::Undecided,
         false => found,
     };
@@ -147,12 +148,20 @@ fn was(promise: &PromiseRecord, numbers: &Numbers) -> Vec<String> {
     let Some(was) = &numbers.was else { return Vec::new() };
     let mut said = match was.verdict {
         Verdict::Kept => format!("was kept over all {:.1} s observed", was.seconds),
-        _ => format!("was off by {} over all {:.1} s observed", percent(was.error.value), was.seconds),
+        _ => format!(
+            "was off by {} over all {:.1} s observed",
+            percent(was.error.value),
+            was.seconds
+        ),
     };
     if was.verdict != Verdict::Kept {
         said = match was.verdict {
             Verdict::Broken => format!("was broken: `{}` {said}", was.group),
-            _ => format!("was too close to {} to tell: `{}` {said}", margin(promise.within), was.group),
+            _ => format!(
+                "was too close to {} to tell: `{}` {said}",
+                margin(promise.within),
+                was.group
+            ),
         };
     }
     if was.repeats > 1 {

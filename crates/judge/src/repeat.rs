@@ -61,7 +61,8 @@ impl<'r> Repeat<'r> {
         for &(measure, quantity) in measures {
             let resampled = |until| resample(record, tables, measure, groups, from, until);
             let found = resampled(end).and_then(|observed| {
-                let judged = until.map_or_else(|| Ok(observed.clone()), |at| resampled(at.min(end)));
+                let judged =
+                    until.map_or_else(|| Ok(observed.clone()), |at| resampled(at.min(end)));
                 Ok(Grids { judged: judged?, observed })
             });
             if let (Ok(grids), WarmUpRecord::Auto) = (&found, trial.warm_up) {
@@ -103,7 +104,9 @@ impl<'r> Repeat<'r> {
     pub(crate) fn resampled(&self, measure: Measure, groups: &[&str]) -> Result<Grid, String> {
         match self.grids.iter().any(|(known, _)| *known == measure) {
             true => self.grid(measure).cloned(),
-            false => resample(self.record, self.tables, measure, groups, self.start_ns, self.end_ns),
+            false => {
+                resample(self.record, self.tables, measure, groups, self.start_ns, self.end_ns)
+            }
         }
     }
 

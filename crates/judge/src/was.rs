@@ -89,7 +89,8 @@ fn in_warm_up(asked: &Asked<'_>, within: &[Within]) -> Option<String> {
             // Of the share, as a part of what was promised.
             let reach = (quantile * noise).exp_m1() * share / expected.share
                 + grain(repeat, group) / whole / expected.share;
-            if error - reach > asked.within && worst.as_ref().is_none_or(|(most, _)| error > *most) {
+            if error - reach > asked.within && worst.as_ref().is_none_or(|(most, _)| error > *most)
+            {
                 let text = format!(
                     "in the {seconds:.1} s that are cut as warm-up of repeat {} `{}` was off by {}",
                     repeat.number,

@@ -6,8 +6,8 @@ use std::time::Duration;
 use assay_facts::{Home, HostFacts};
 use assay_knob::Translation;
 use assay_record::{
-    ComparisonRecord, EveryRecord, IoClass, KnobRecord, PromiseRecord, ReferenceRecord, RelationRecord,
-    StopRecord, WarmUpRecord,
+    ComparisonRecord, EveryRecord, IoClass, KnobRecord, PromiseRecord, ReferenceRecord,
+    RelationRecord, StopRecord, WarmUpRecord,
 };
 use assay_study::{
     Bindings, Bound, DiskSource, Ends, Format, Promise, Relation, Sampling, Scalar, Stop, Study,

@@ -202,7 +202,11 @@ pub(crate) static PROMISE: &[Key] = &[
     optional("value", Shape::Scalar, "the bound, for `at_most` and `at_least` without `to`"),
     optional("within", Shape::Percent, "the margin, relative to the expected value"),
     optional("confidence", Shape::Number, "confidence of the intervals; 0.95 by default"),
-    optional("every", Shape::Duration, "the span in which it holds, such as `1 s`; on average by default"),
+    optional(
+        "every",
+        Shape::Duration,
+        "the span in which it holds, such as `1 s`; on average by default",
+    ),
     optional("in", Shape::Percent, "in how many of the spans; `95 %` by default"),
 ];
 

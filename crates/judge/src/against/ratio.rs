@@ -53,12 +53,7 @@ impl Log {
         };
         let parts = part(a) + part(b);
         let freedom = if parts > 0.0 { variance.powi(2) / parts } else { a.freedom + b.freedom };
-        Self {
-            mean: b.mean - a.mean,
-            variance,
-            freedom,
-            repeats: a.repeats.min(b.repeats),
-        }
+        Self { mean: b.mean - a.mean, variance, freedom, repeats: a.repeats.min(b.repeats) }
     }
 
     /// The ratio over pairs of repeats that ran next to each other: what moved both alike is gone
@@ -117,8 +112,7 @@ mod tests {
     use super::*;
 
     fn numbers(logs: &[f64]) -> Vec<Number> {
-        let number =
-            |(index, log): (usize, &f64)| Number { repeat: index + 1, log: *log };
+        let number = |(index, log): (usize, &f64)| Number { repeat: index + 1, log: *log };
         logs.iter().enumerate().map(number).collect()
     }
 

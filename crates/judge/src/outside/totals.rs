@@ -65,12 +65,7 @@ pub(super) fn numbers(outside: &Outside) -> Result<Found, String> {
         spans: None,
         memory_s: 0.0,
     };
-    Ok(Found {
-        numbers,
-        warm_up_s: 0.0,
-        assumption: Some(assumption(known, least)),
-        known,
-    })
+    Ok(Found { numbers, warm_up_s: 0.0, assumption: Some(assumption(known, least)), known })
 }
 
 fn assumption(known: bool, observations: f64) -> String {

@@ -79,7 +79,8 @@ fn error(grid: &Grid, quantity: Quantity, group: usize) -> f64 {
         let (before, after) = (grid.row(from), grid.row(to));
         let common = match quantity {
             Quantity::Share => {
-                (after.iter().sum::<f64>() - before.iter().sum::<f64>()) / all.max(f64::MIN_POSITIVE)
+                (after.iter().sum::<f64>() - before.iter().sum::<f64>())
+                    / all.max(f64::MIN_POSITIVE)
             }
             // Batches may differ by a step.
             Quantity::Rate => (to - from) as f64 / grid.steps as f64,
@@ -141,7 +142,8 @@ mod tests {
 
     #[test]
     fn a_total_that_grows_is_no_error_of_a_share() {
-        let steps: Vec<[f64; 2]> = (1..=40).map(|step| [f64::from(step), f64::from(step)]).collect();
+        let steps: Vec<[f64; 2]> =
+            (1..=40).map(|step| [f64::from(step), f64::from(step)]).collect();
         let share = of_repeat(&grid(&steps), Quantity::Share).unwrap();
         assert_eq!(share.errors, [LEAST_ERROR; 2]);
         let rate = of_repeat(&grid(&steps), Quantity::Rate).unwrap();

@@ -68,7 +68,8 @@ pub(crate) fn combine(
         _ => between(repeats, quantity, expected),
     };
     let of_group = |(group, sure): (usize, Sure)| {
-        let log = repeats.iter().map(|repeat| repeat.logs[group]).sum::<f64>() / repeats.len() as f64;
+        let log =
+            repeats.iter().map(|repeat| repeat.logs[group]).sum::<f64>() / repeats.len() as f64;
         let half = t_quantile(confidence, sure.freedom) * sure.error;
         let half_of_all = t_quantile(all, sure.freedom) * sure.error;
         let estimate = Estimate {
@@ -99,21 +100,21 @@ fn between(repeats: &[Within], quantity: Quantity, expected: &[f64]) -> Vec<Sure
     scatters.sort_by(|a, b| expected[a.group].total_cmp(&expected[b.group]));
     let freedom = (repeats.len() - 1) as f64;
     let batches = ((BATCHES - 1) * repeats.len()) as f64;
-    // Shares add up to one, which takes one group's freedom from all of them together. Rates of
-    // groups may move together, so that each speaks for itself.
-    let (pool, each) = match quantity {
-        Quantity::Share => (POOL, freedom * (width as f64 - 1.0) / width as f64),
-        Quantity::Rate => (1, freedom),
+    // Shares add up to one, so that what one group knows the others tell as well. Rates of groups
+    // may move together, so that each speaks for itself.
+    let (pool, own) = match quantity {
+        Quantity::Share => (POOL, (width as f64 - 1.0) / width as f64),
+        Quantity::Rate => (1, 1.0),
     };
     let mut sure = vec![Sure { error: f64::INFINITY, freedom }; width];
     for pool in pools(&scatters, pool) {
         let stands_out = |one: &&Scatter| {
             let others = pool.iter().filter(|other| other.group != one.group);
-            Pool::of([*one], freedom).stands_out(&Pool::of(others, each), width)
+            Pool::of([*one], freedom, 1.0).stands_out(&Pool::of(others, freedom, own), width)
         };
         let (jumping, calm): (Vec<&Scatter>, Vec<&Scatter>) = pool.iter().partition(stands_out);
-        let alone = jumping.iter().map(|one| (*one, Pool::of([*one], freedom)));
-        let together = Pool::of(calm.iter().copied(), each);
+        let alone = jumping.iter().map(|one| (*one, Pool::of([*one], freedom, 1.0)));
+        let together = Pool::of(calm.iter().copied(), freedom, own);
         for (one, chosen) in alone.chain(calm.iter().map(|one| (*one, together))) {
             sure[one.group] = Sure {
                 error: one.within * (chosen.factor().max(1.0) / repeats.len() as f64).sqrt(),
@@ -150,20 +151,24 @@ fn pools(scatters: &[Scatter], least: usize) -> impl Iterator<Item = &[Scatter]>
 #[derive(Debug, Clone, Copy)]
 struct Pool {
     squares: f64,
+    /// Squares that a factor of one would give.
+    expected: f64,
     freedom: f64,
 }
 
 impl Pool {
-    fn of<'s>(scatters: impl IntoIterator<Item = &'s Scatter>, each: f64) -> Self {
-        let none = Self { squares: 0.0, freedom: 0.0 };
+    /// `own` is the part of a group's residuals that the others do not tell.
+    fn of<'s>(scatters: impl IntoIterator<Item = &'s Scatter>, each: f64, own: f64) -> Self {
+        let none = Self { squares: 0.0, expected: 0.0, freedom: 0.0 };
         scatters.into_iter().fold(none, |sum, one| Self {
             squares: sum.squares + one.squares,
-            freedom: sum.freedom + each,
+            expected: sum.expected + each,
+            freedom: sum.freedom + each * own,
         })
     }
 
     fn factor(&self) -> f64 {
-        if self.freedom > 0.0 { self.squares / self.freedom } else { 0.0 }
+        if self.expected > 0.0 { self.squares / self.expected } else { 0.0 }
     }
 
     /// Whether this group's scatter is beyond what chance gives among the others (F test, all
@@ -223,8 +228,8 @@ mod tests {
         let signs = [[-1.0, 1.0, -1.0, 1.0], [0.0; 4], [1.0, -1.0, 1.0, -1.0]];
         let repeats: Vec<Within> =
             signs.iter().map(|row| repeat(&row.map(|one| 0.1 * one), 0.001)).collect();
-        // Eight squares of 0.01 over six degrees of freedom.
-        let expected = t(6.0) * (0.08_f64 / 6.0 / 3.0).sqrt();
+        // Eight squares of 0.01 over eight, of which six are independent.
+        let expected = t(6.0) * (0.08_f64 / 8.0 / 3.0).sqrt();
         let half = half(&repeats, Quantity::Share);
         assert!((half - expected).abs() < 1e-9, "{half}");
     }
@@ -254,7 +259,8 @@ mod tests {
     #[test]
     fn more_repeats_always_help() {
         let row = |sign: f64| repeat(&[0.01 * sign, -0.01 * sign, 0.0, 0.0], 0.01);
-        let rows: Vec<Within> = (0..8).map(|one| row(if one % 2 == 0 { 1.0 } else { -1.0 })).collect();
+        let rows: Vec<Within> =
+            (0..8).map(|one| row(if one % 2 == 0 { 1.0 } else { -1.0 })).collect();
         let halves: Vec<f64> =
             (1..=4).map(|pairs| half(&rows[..2 * pairs], Quantity::Share)).collect();
         assert!(halves.windows(2).all(|pair| pair[1] < pair[0]), "{halves:?}");

@@ -40,7 +40,10 @@ pub(crate) fn widened(
     let worth = value * count / quantum;
     let limits = |sure: f64| {
         let quantile = normal_quantile(sure);
-        (poisson_low(worth, quantile) * quantum / count, poisson_high(worth, quantile) * quantum / count)
+        (
+            poisson_low(worth, quantile) * quantum / count,
+            poisson_high(worth, quantile) * quantum / count,
+        )
     };
     let ((low, high), (low_of_all, high_of_all)) = (limits(confidence), limits(all));
     if turns <= 0.0 {

@@ -36,9 +36,6 @@ pub(crate) enum Server {
     /// Each group alternates between a fast and a slow state, for this many seconds on average,
     /// exponentially distributed; the fast one is three times as fast.
     Bursts { mean_s: f64 },
-    /// The first group's share moves from this many times its real share to two less than that,
-    /// linearly over the run; the others keep their proportions. Some noise as well.
-    Drift { from: f64 },
     /// Each group's rate is its share times what `rate` says at this time and of this group, and
     /// white noise of this relative deviation.
     Scripted { rate: fn(f64, usize) -> f64, deviation: f64 },
@@ -181,7 +178,6 @@ impl Scenario {
                     *held = if random.random::<bool>() { 0.5 } else { 1.5 };
                 }
             }),
-            Server::Drift { from } => self.drifting(random, from),
             Server::Scripted { rate, deviation } => self.scripted(random, deviation, |_, time| {
                 (0..self.shares.len()).map(|group| rate(time, group)).collect()
             }),
@@ -249,24 +245,6 @@ impl Scenario {
             let rates = rates(random, step as f64 * 0.1 - 0.2);
             for ((sum, rate), share) in sums.iter_mut().zip(rates).zip(&self.shares) {
                 *sum += 0.1 * share * rate * (1.0 + deviation * normal(random)).max(0.0);
-            }
-            rows.push(sums.clone());
-        }
-        rows
-    }
-
-    fn drifting(&self, random: &mut ChaCha8Rng, from: f64) -> Vec<Vec<f64>> {
-        let width = self.shares.len();
-        let mut sums = vec![0.0; width];
-        let mut rows = vec![sums.clone()];
-        let steps = self.steps() + 4;
-        for step in 0..steps {
-            let passed = step as f64 / steps as f64;
-            let first = self.shares[0] * (from + (2.0 - 2.0 * from) * passed);
-            let rest = (1.0 - first) / (1.0 - self.shares[0]);
-            for (group, (sum, share)) in sums.iter_mut().zip(&self.shares).enumerate() {
-                let share = if group == 0 { first } else { share * rest };
-                *sum += 0.1 * share * (1.0 + 0.1 * normal(random)).max(0.0);
             }
             rows.push(sums.clone());
         }

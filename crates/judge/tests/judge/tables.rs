@@ -96,8 +96,7 @@ impl Count {
 fn count(cell: &Cell, runs: u64) -> Count {
     let mut count = Count::default();
     for seed in 0..runs {
-        let mut run =
-            Scenario { seed: 70_000 + seed, alone: true, ..cell.scenario.clone() }.run();
+        let mut run = Scenario { seed: 70_000 + seed, alone: true, ..cell.scenario.clone() }.run();
         (cell.change)(&mut run);
         count.add(&run.promise(), &cell.scenario.shares);
     }
@@ -404,16 +403,7 @@ fn a_repeat_that_failed_is_not_left_out_in_silence() {
 fn full_tables() {
     let runs = std::env::var("ASSAY_SIMULATE").ok().and_then(|text| text.parse().ok());
     let runs = runs.unwrap_or(1000);
-    let cells = [
-        scatter(256),
-        near(),
-        quiet(),
-        bad_first(),
-        ramps(),
-        states(),
-        memory(),
-        gaps(),
-        failed(),
-    ];
+    let cells =
+        [scatter(256), near(), quiet(), bad_first(), ramps(), states(), memory(), gaps(), failed()];
     table(cells.into_iter().flatten().collect(), runs);
 }

@@ -60,7 +60,10 @@ fn one_repeat_never_proves_more_than_its_own_window() {
         let scenario = Scenario { alone: true, ..Scenario::new(&LADDER) }.shares(shares);
         let judgement = scenario.run().judge();
         let promise = judgement.trials[0].promises[0].clone();
-        assert_eq!((judgement.verdict, promise.will_be), (promise.verdict, Some(Verdict::Undecided)));
+        assert_eq!(
+            (judgement.verdict, promise.will_be),
+            (promise.verdict, Some(Verdict::Undecided))
+        );
         promise
     };
     let kept = one(&Scenario::new(&LADDER).shares);

@@ -100,7 +100,11 @@ fn left_out(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<LeftOut> {
     left
 }
 
-pub(super) fn duration(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) -> Option<Duration> {
+pub(super) fn duration(
+    reader: &mut Reader<'_>,
+    section: &Section<'_>,
+    name: &str,
+) -> Option<Duration> {
     let at = section.get(name)?;
     let text = at.value.as_str()?;
     let duration = parse_duration(text).ok();
