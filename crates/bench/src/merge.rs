@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
+use assay_files::Trust;
 use assay_fleet::{Fleet, FleetFolder, Phase, SCHEMA, Submission, Task, TaskRecord};
 use assay_record::{Manifest, Run, RunFolder};
 
@@ -89,7 +90,7 @@ fn link(from: &Path, to: &Path) -> Result<(), Trouble> {
 
 /// The folder of a fleet whose tasks have all ended, each with this run.
 fn submitted(model: &Manifest, run: &Path, place: &Path) -> Result<(), Trouble> {
-    let folder = FleetFolder::create(place).map_err(|error| Trouble::of(&error))?;
+    let folder = FleetFolder::create(place, Trust::Checked).map_err(|error| Trouble::of(&error))?;
     let task = |number: usize| Task {
         node: format!("node{number:04}"),
         host_name: format!("node{number:04}"),
@@ -104,6 +105,7 @@ fn submitted(model: &Manifest, run: &Path, place: &Path) -> Result<(), Trouble> 
         title: model.title.clone(),
         question: None,
         arguments: Vec::new(),
+        trust_folder: false,
         command: Vec::new(),
         started_at: model.started_at.clone(),
         slurm: "none".to_owned(),

@@ -158,6 +158,7 @@ mod tests {
             is: RelationRecord::Equal,
             within: 0.5,
             confidence: 0.95,
+            every: None,
         };
         let trial = TrialRecord {
             factors: BTreeMap::new(),
@@ -168,6 +169,7 @@ mod tests {
             promises: vec![promise],
             warm_up: WarmUpRecord::Seconds(1.0),
             at_most_s: 1.0,
+            planned_repeats: None,
             stop: Default::default(),
             repeats: vec![repeat(), repeat()],
         };

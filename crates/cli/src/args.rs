@@ -198,8 +198,8 @@ pub(crate) struct ReportArguments {
 fn stop(text: &str) -> Result<Stop, String> {
     match text {
         "at_most" => Ok(Stop::AtMost),
-        "decided" => Ok(Stop::Decided),
-        _ => Err("write `at_most` or `decided`".to_owned()),
+        "precise" | "decided" => Ok(Stop::Decided),
+        _ => Err("write `at_most` or `precise`".to_owned()),
     }
 }
 

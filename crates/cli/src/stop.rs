@@ -1,14 +1,15 @@
 //! Looks at repeats while they run: the engine asks, the judge answers. A repeat that is to stop
-//! once decided ends by such a look; of the others a cheaper one is taken where somebody watches.
+//! once precise ends by such a look; of the others one is taken where somebody watches.
 
 use std::cell::RefCell;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
 use assay_engine::{Decider, Progress};
-use assay_judge::{Looks, look, preview};
+use assay_judge::{Look, Looks, is_enough, look};
 use assay_kernel::clock::thread_cpu_ns;
-use assay_record::{LooksRecord, Table, read_growing};
+use assay_record::{LooksRecord, Run, Table, read_growing};
 
 use crate::progress::Board;
 
@@ -55,41 +56,41 @@ impl Stop {
             return false;
         }
         let before = thread_cpu_ns();
-        let part = self.looks.take(progress.elapsed);
-        let trial = progress.slot.trial;
-        let found = tables(progress)
-            .map(|tables| look(progress.manifest, trial, progress.record, &tables, part));
-        self.record.decided = found.as_ref().is_some_and(|look| look.decided);
-        if self.record.decided {
-            self.record.part = part;
-        }
+        self.looks.take(progress.elapsed);
+        let found = self.look(progress).unwrap_or_default();
+        self.record.decided = found.precise;
+        self.record.judged_until_ns = found.precise.then_some(found.until_ns);
         let cost = thread_cpu_ns().saturating_sub(before) as f64 * 1e-9;
         self.record.cpu_s += cost;
         self.not_before_s = elapsed + cost / MOST_OF_TIME;
-        if let (Some(board), Some(look)) = (&self.board, found) {
-            board.borrow_mut().seen = Some((progress.elapsed, look.promises));
-        }
         self.record.decided
     }
 
     /// A look for those who watch.
     fn show(&mut self, progress: &Progress<'_>) {
         let elapsed = progress.elapsed.as_secs_f64();
-        let Some(board) = self.board.as_ref().filter(|_| elapsed >= self.not_before_s) else {
+        if self.board.is_none() || elapsed < self.not_before_s {
             return;
-        };
+        }
         let trial = progress.slot.trial;
         let groups = progress.manifest.trials.get(trial).map_or(0, |trial| trial.groups.len());
         if elapsed < FIRST_SHOWN + groups as f64 / 20.0 {
             return;
         }
         let before = thread_cpu_ns();
-        if let Some(tables) = tables(progress) {
-            let promises = preview(progress.manifest, trial, progress.record, &tables);
-            board.borrow_mut().seen = Some((progress.elapsed, promises));
-        }
+        self.look(progress);
         self.shown_s += thread_cpu_ns().saturating_sub(before) as f64 * 1e-9;
         self.not_before_s = (elapsed + BETWEEN_SHOWN).max(self.shown_s / MOST_TO_SHOW);
+    }
+
+    /// Looks, and shows what it has seen.
+    fn look(&self, progress: &Progress<'_>) -> Option<Look> {
+        let tables = tables(progress)?;
+        let found = look(progress.manifest, progress.slot.trial, progress.record, &tables);
+        if let Some(board) = &self.board {
+            board.borrow_mut().seen = Some((progress.elapsed, found.promises.clone()));
+        }
+        Some(found)
     }
 }
 
@@ -106,9 +107,15 @@ impl Decider for Stop {
         false
     }
 
+    fn is_over(&mut self, run: &Path, trial: usize) -> bool {
+        // What cannot be read is not known well enough; the end of the run will say what is wrong.
+        let Ok(run) = Run::load(run) else { return false };
+        let samples = run.samples.get(trial).map_or(&[][..], Vec::as_slice);
+        is_enough(&run.manifest, trial, samples)
+    }
+
     fn looks(&mut self) -> LooksRecord {
-        let part = if self.record.decided { self.record.part } else { self.looks.left() };
-        LooksRecord { taken: self.looks.taken(), part, ..self.record }
+        LooksRecord { taken: self.looks.taken(), part: 1.0, ..self.record }
     }
 }
 

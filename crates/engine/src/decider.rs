@@ -21,17 +21,23 @@ pub struct Progress<'r> {
     pub samples: &'r Path,
     /// Time since the common start.
     pub elapsed: Duration,
-    /// Whether the trial is to stop once decided; else nobody heeds the answer.
+    /// Whether the trial is to stop once precise; else nobody heeds the answer.
     pub may_stop: bool,
 }
 
-/// Looks at repeats while they run, and ends those of trials that are to stop once decided.
+/// Looks at repeats while they run, and ends those of trials that are to stop once precise.
 pub trait Decider {
     /// A repeat has begun that lasts at most so long.
     fn begin(&mut self, at_most: Duration);
     /// Whether it may end. Asked about twenty times a second, so that it must be quick unless
     /// there is reason to look.
     fn is_enough(&mut self, progress: Progress<'_>) -> bool;
+    /// Whether a trial is over before all its repeats, which are recorded in this folder. Asked before
+    /// each further one.
+    fn is_over(&mut self, run: &Path, trial: usize) -> bool {
+        let _ = (run, trial);
+        false
+    }
     /// What to record of the looks, once a repeat that might have been ended is over.
     fn looks(&mut self) -> LooksRecord;
 }

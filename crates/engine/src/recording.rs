@@ -15,6 +15,12 @@ use assay_units::format_duration;
 use crate::run::{Context, Request};
 
 pub(crate) fn manifest(request: &Request) -> Manifest {
+    let repeats = |trial| request.plan.slots.iter().filter(|slot| slot.trial == trial).count();
+    let trials = request.plan.trials.iter().enumerate().map(|(number, planned)| TrialRecord {
+        planned_repeats: Some(repeats(number)),
+        ..trial(planned)
+    });
+    let trials = trials.collect();
     Manifest {
         schema: SCHEMA,
         assay: env!("CARGO_PKG_VERSION").to_owned(),
@@ -27,7 +33,7 @@ pub(crate) fn manifest(request: &Request) -> Manifest {
         seed: request.seed,
         host: request.facts.clone(),
         guest: request.guest.clone(),
-        trials: request.plan.trials.iter().map(trial).collect(),
+        trials,
         comparisons: request.plan.comparisons.clone(),
         references: request.plan.references.clone(),
         changes: Vec::new(),
@@ -50,6 +56,7 @@ pub(crate) fn trial(trial: &Trial) -> TrialRecord {
         warm_up: trial.warm_up,
         at_most_s: trial.at_most.as_secs_f64(),
         stop: trial.stop,
+        planned_repeats: None,
         repeats: Vec::new(),
     }
 }

@@ -8,7 +8,7 @@ use assay_files::Trust;
 use assay_host::{Ledger, scratch};
 use assay_kernel::{Root, signal};
 use assay_plan::{Plan, Slot};
-use assay_record::{EventLog, Guest, Manifest, RunFolder};
+use assay_record::{EventLog, Guest, Manifest, RunFolder, StopRecord};
 
 use crate::course::{AsPlanned, Course, Turn};
 use crate::decider::Decider;
@@ -137,6 +137,9 @@ impl Context<'_> {
             if slot.trial == self.manifest.trials.len() {
                 self.manifest.trials.push(recording::trial(trial));
             }
+            if self.is_over(slot) {
+                continue;
+            }
             if let Err(why) = disks.provide(self, slot, trial) {
                 match course.goes_on_without(slot, &why) {
                     true => continue,
@@ -149,6 +152,13 @@ impl Context<'_> {
             self.tell_end(slot);
         }
         Ok(())
+    }
+
+    /// Whether the trial is known well enough without this repeat.
+    fn is_over(&mut self, slot: Slot) -> bool {
+        let trial = &self.manifest.trials[slot.trial];
+        let may_stop = trial.stop == StopRecord::Decided && !trial.repeats.is_empty();
+        may_stop && self.decider.is_over(self.request.folder.path(), slot.trial)
     }
 
     fn tell_end(&mut self, slot: Slot) {

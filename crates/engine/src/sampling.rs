@@ -162,6 +162,7 @@ fn manifest(request: &SampleRequest, groups: &[assay_sample::GroupTarget]) -> Ma
             warm_up: WarmUpRecord::Seconds(0.0),
             at_most_s: request.length.map_or(0.0, |length| length.as_secs_f64()),
             stop: assay_record::StopRecord::AtMost,
+            planned_repeats: None,
             repeats: Vec::new(),
         }],
         comparisons: Vec::new(),

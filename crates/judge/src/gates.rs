@@ -27,7 +27,6 @@ mod scheduler;
 mod settings;
 mod stacked;
 mod start;
-pub(crate) mod steady;
 mod steal;
 mod swap;
 pub(crate) mod window;
@@ -249,7 +248,7 @@ pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Gat
     }
     gates.extend(exogenous(evidence));
     gates.push(start::gate(evidence));
-    gates.extend(of_time(evidence));
+    gates.push(of_time(evidence));
     gates
 }
 
@@ -289,12 +288,9 @@ pub(crate) fn spoilt(evidence: &Evidence<'_>) -> Vec<(usize, String)> {
     if 2 * found.len() < evidence.repeats.len() { found } else { Vec::new() }
 }
 
-/// The gates that ask only whether there is time enough and the same at its end as at its start:
-/// those that a repeat can be asked while it still runs.
-pub(crate) fn of_time(evidence: &Evidence<'_>) -> Vec<Gate> {
-    let mut gates = vec![window::gate(evidence)];
-    gates.extend(steady::gate(evidence));
-    gates
+/// The gate that a repeat can be asked while it still runs.
+pub(crate) fn of_time(evidence: &Evidence<'_>) -> Gate {
+    window::gate(evidence)
 }
 
 /// Asks one question of every repeat. The condition must hold in each of them.

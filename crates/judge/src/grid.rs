@@ -12,8 +12,8 @@ use crate::series::{Series, Sorted, integrated, monotone};
 const STEP_NS: u64 = 100_000_000;
 
 /// Cumulative counters of all groups at equidistant times. Row-major in time, so that one
-/// resampled block touches two contiguous rows.
-#[derive(Debug, Clone, PartialEq)]
+/// span of time touches two contiguous rows.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Grid {
     /// Time of row 0.
     pub(crate) start_ns: u64,
@@ -25,9 +25,14 @@ pub(crate) struct Grid {
     pub(crate) width: usize,
     /// `(steps + 1) * width` cumulative values, in units of the measure, 0 in row 0.
     pub(crate) sums: Vec<f64>,
-    /// The longest time between two readings of one group, seconds.
+    /// The longest time between two readings of one group within the grid, seconds.
     pub(crate) longest_gap_s: f64,
+    /// Seconds of the grid in which some group was not read as often as planned.
+    pub(crate) missing_s: f64,
 }
+
+/// So many times the usual distance between two readings is a gap.
+const GAP: f64 = 2.5;
 
 impl Grid {
     /// Resamples a measure of these groups between two times. The error says what is missing.
@@ -75,8 +80,13 @@ impl Grid {
             steps,
             width,
             sums: vec![0.0; (steps + 1) * width],
-            longest_gap_s: all.iter().map(longest_gap_s).fold(0.0, f64::max),
+            ..Self::default()
         };
+        let gaps = all.iter().map(|series| gaps(series, step_ns, (start_ns, grid.end_ns())));
+        for (longest_s, missing_s) in gaps.collect::<Vec<_>>() {
+            grid.longest_gap_s = grid.longest_gap_s.max(longest_s);
+            grid.missing_s = grid.missing_s.max(missing_s);
+        }
         for (group, series) in all.iter().enumerate() {
             grid.fill(group, series, scale);
         }
@@ -153,6 +163,11 @@ impl Grid {
         pairs.map(|(before, after)| after - before).fold(0.0, f64::max)
     }
 
+    /// Time of the last row.
+    pub(crate) fn end_ns(&self) -> u64 {
+        self.start_ns + self.steps as u64 * self.step_ns
+    }
+
     /// Length in seconds.
     pub(crate) fn seconds(&self) -> f64 {
         (self.steps as u64 * self.step_ns) as f64 / 1e9
@@ -176,8 +191,14 @@ fn typical_interval_ns(series: &Series) -> u64 {
     *median - *median / 20
 }
 
-fn longest_gap_s(series: &Series) -> f64 {
-    series.windows(2).map(|pair| (pair[1].0 - pair[0].0) as f64 * 1e-9).fold(0.0, f64::max)
+/// The longest time between two readings between two times, and the sum of those that are gaps.
+fn gaps(series: &Series, step_ns: u64, (from_ns, to_ns): (u64, u64)) -> (f64, f64) {
+    let within = |pair: &[(u64, f64)]| pair[1].0.min(to_ns).saturating_sub(pair[0].0.max(from_ns));
+    let lengths = series.windows(2).map(|pair| within(pair) as f64 * 1e-9);
+    lengths.fold((0.0, 0.0), |(longest, missing), one| {
+        let gap = if one > GAP * step_ns as f64 * 1e-9 { one } else { 0.0 };
+        (f64::max(longest, one), missing + gap)
+    })
 }
 
 #[cfg(test)]

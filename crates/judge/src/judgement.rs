@@ -49,6 +49,14 @@ impl Verdict {
     }
 }
 
+/// How many of these verdicts chance alone may make wrong; `None` for fewer than two of which any
+/// rests on chance.
+pub(crate) fn wrong_by_chance(verdicts: impl Iterator<Item = (Verdict, f64)>) -> Option<f64> {
+    let decided = verdicts.filter(|(found, _)| matches!(found, Verdict::Kept | Verdict::Broken));
+    let risks: Vec<f64> = decided.map(|(_, confidence)| 1.0 - confidence).collect();
+    (risks.len() > 1).then(|| risks.iter().sum())
+}
+
 /// A number with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
@@ -84,6 +92,10 @@ pub struct Judgement {
     /// The lab's guest that the run took place in, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<Guest>,
+    /// How many of the verdicts kept and broken chance alone may make wrong, where there are two or
+    /// more of them: each of them holds at the confidence of its own promise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wrong_by_chance: Option<f64>,
     /// What a reader must know of verdicts from such a machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caveat: Option<String>,
@@ -166,6 +178,17 @@ pub struct PromiseJudgement {
     pub verdict: Verdict,
     /// Why, in one sentence that names the deciding numbers.
     pub reason: String,
+    /// What was seen: a fact about the observed seconds, and about no other run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub was: Option<Was>,
+    /// What runs like these will give, as far as the repeats show it: never kept and never broken
+    /// of one repeat. `verdict` is this, unless what was observed forbids it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub will_be: Option<Verdict>,
+    /// In how many of the spans the promise holds, of the group that has fewest of them; where the
+    /// promise is about spans (`every`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spans: Option<SpansJudgement>,
     /// The largest relative error over all groups, |share / expected - 1|.
     pub worst_error: Option<Interval>,
     /// The same in each repeat by itself, in their order. Errors of opposite signs do not cancel
@@ -210,6 +233,74 @@ pub struct GroupJudgement {
     /// The measure per second.
     pub rate: f64,
     /// This group's own verdict.
+    pub verdict: Verdict,
+    /// The share (or rate) over all observed seconds, with nothing but the counters' grain as error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub was: Option<Interval>,
+    /// The span of time in which it was furthest off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worst_span: Option<WorstSpan>,
+}
+
+/// What was seen in all seconds that were observed, also in those that are cut as warm-up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Was {
+    /// Kept or broken in these seconds; undecided where the counters are too coarse to tell.
+    pub verdict: Verdict,
+    /// Seconds, all repeats together.
+    pub seconds: f64,
+    /// The group that was furthest off.
+    pub group: String,
+    /// How far, with the counters' grain as its only error.
+    pub error: Interval,
+    /// Repeats in which every group was within the margin.
+    pub repeats_kept: usize,
+    /// Repeats.
+    pub repeats: usize,
+    /// Two states that the run moved between.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub states: Option<States>,
+    /// What the warm-up that was cut hides, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_warm_up: Option<String>,
+}
+
+/// Two states of a group, further apart than the margin.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct States {
+    /// The group.
+    pub group: String,
+    /// What it had in each, as a multiple of what was promised; the lower first.
+    pub times: [f64; 2],
+    /// Seconds in each.
+    pub seconds: [f64; 2],
+}
+
+/// One span of time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct WorstSpan {
+    /// The repeat, from 1.
+    pub repeat: usize,
+    /// Where it starts, seconds after the common start.
+    pub from_s: f64,
+    /// Its length.
+    pub seconds: f64,
+    /// The share (or rate) in it.
+    pub share: f64,
+}
+
+/// A promise about single spans of time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SpansJudgement {
+    /// Seconds of a span.
+    pub every_s: f64,
+    /// The part of the spans in which it is to hold.
+    pub promised: f64,
+    /// The group that has fewest of them.
+    pub group: String,
+    /// The part in which it holds.
+    pub held: Interval,
+    /// What that says of runs like these.
     pub verdict: Verdict,
 }
 

@@ -5,7 +5,7 @@
 //! told for users in `docs/judging.md`.
 //!
 //! ```text
-//! samples -> common window -> 100 ms grid -> warm-up cut -> block bootstrap -> intervals
+//! samples -> common window -> 100 ms grid -> warm-up cut -> means of repeats -> intervals
 //!                                                 |                              |
 //!                                     validity gates, causes  ---------->  verdict
 //! ```
@@ -33,6 +33,7 @@ mod margin;
 mod measure;
 mod metric;
 mod metric_promise;
+mod numbers;
 mod outside;
 mod placed;
 pub mod prediction;
@@ -43,6 +44,8 @@ mod reason;
 mod reference;
 mod repeat;
 mod series;
+mod spans;
+mod states;
 mod statistics;
 mod throttle;
 mod trial;
@@ -50,6 +53,7 @@ mod tune;
 mod unbounded;
 mod wanted;
 mod warm_up;
+mod was;
 mod wording;
 
 use assay_record::{Manifest, Table};
@@ -75,11 +79,11 @@ pub use fleet::{
     conclude, differences, traits,
 };
 pub use judgement::{
-    Cause, Check, Fact, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement, Strength,
-    TrialJudgement, Verdict, WorkloadFigures,
+    Cause, Check, Fact, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement,
+    SpansJudgement, States, Strength, TrialJudgement, Verdict, Was, WorkloadFigures, WorstSpan,
 };
 
-pub use looks::{Look, Looks, decides, look, preview};
+pub use looks::{Look, Looks, is_enough, look};
 pub use outside::{Amounts, Outside, OutsideFacts, OutsideGroup, Scatter, judge_outside};
 pub use tune::{
     Budget, Field, Measured, Move, NotTried, Outcome, Search, Seen, SettingResult, Tried, Tuned,
@@ -100,11 +104,10 @@ pub fn judge_one(
     samples: &[Vec<Table>],
 ) -> Option<TrialJudgement> {
     let trial = manifest.trials.get(number)?;
-    Some(trial::judge_trial(manifest, number, trial, samples, &wanted::of_run(manifest)).0)
+    Some(trial::judge_trial(manifest, trial, samples, &wanted::of_run(manifest)).0)
 }
 
-/// Judges a run. `manifest.seed` seeds every random draw, so that a run judged again gives the
-/// same document.
+/// Judges a run.
 #[must_use]
 pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
     let wanted = wanted::of_run(manifest);
@@ -114,7 +117,7 @@ pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
         .enumerate()
         .map(|(number, trial)| {
             let samples = samples.get(number).map_or(&[][..], Vec::as_slice);
-            trial::judge_trial(manifest, number, trial, samples, &wanted)
+            trial::judge_trial(manifest, trial, samples, &wanted)
         })
         .unzip();
     let given = |index: usize| -> Vec<Given<'_>> {
@@ -130,6 +133,10 @@ pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
     let first = manifest.comparisons.len();
     let references = manifest.references.iter().enumerate();
     let verdicts = trials.iter().map(|trial| trial.verdict);
+    let promises = trials.iter().flat_map(|trial| &trial.promises);
+    let decided = promises.map(|one| (one.verdict, one.confidence));
+    let decided = decided.chain(comparisons.iter().map(|one| (one.verdict, one.confidence)));
+    let wrong_by_chance = judgement::wrong_by_chance(decided);
     Judgement {
         schema: 1,
         study: manifest.study.clone(),
@@ -139,6 +146,7 @@ pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
             .collect(),
         trials,
         comparisons,
+        wrong_by_chance,
         restored: manifest.restored,
         guest: manifest.guest.clone(),
         caveat: manifest.guest.as_ref().map(|guest| guest.caveat().to_owned()),

@@ -7,7 +7,7 @@
 //! interval that holds for all groups at once.
 
 use crate::judgement::{Interval, Verdict};
-use crate::statistics::estimate::Estimate;
+use crate::statistics::pooled::Estimate;
 
 /// On which side of the expected value a promise can be broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,11 +95,10 @@ pub(crate) fn worst(offences: &[Offence]) -> Option<Interval> {
     })
 }
 
-/// Seconds of window that would probably decide, when intervals narrow with the square root of
-/// time: the half width must shrink to the distance between the estimate and the margin. `None`
-/// when an estimate sits on the margin, closer than a twentieth of it, where no affordable time
-/// decides.
-pub(crate) fn needs(offences: &[Offence], within: f64, window_s: f64) -> Option<f64> {
+/// So many times the data would probably decide, when intervals narrow with its square root: the
+/// half width must shrink to the distance between the estimate and the margin. `None` when an
+/// estimate sits on the margin, closer than a twentieth of it, where nothing affordable decides.
+pub(crate) fn needs(offences: &[Offence], within: f64) -> Option<f64> {
     let times = |half: f64, distance: f64| {
         (distance > 0.05 * within).then(|| (half / distance).powi(2).max(1.0))
     };
@@ -109,7 +108,7 @@ pub(crate) fn needs(offences: &[Offence], within: f64, window_s: f64) -> Option<
         .clone()
         .filter_map(|offence| times(offence.value - offence.low, offence.value - within));
     if let Some(least) = breaks.reduce(f64::min) {
-        return Some(window_s * least);
+        return Some(least);
     }
     if outside.count() > 0 {
         return None;
@@ -119,7 +118,7 @@ pub(crate) fn needs(offences: &[Offence], within: f64, window_s: f64) -> Option<
     for offence in offences.iter().filter(|offence| offence.high > within) {
         most = most.max(times(offence.high - offence.value, within - offence.value)?);
     }
-    Some(window_s * most)
+    Some(most)
 }
 
 #[cfg(test)]
@@ -159,15 +158,15 @@ mod tests {
     }
 
     #[test]
-    fn needed_time_grows_with_the_square_of_the_interval() {
+    fn needed_data_grows_with_the_square_of_the_interval() {
         let offence = |value| Offence::new(&estimate(value, 0.1), 1.0, Side::Both);
-        // Half width 0.1 must shrink to 0.05: four times as long.
-        let needed = needs(&[offence(1.05)], 0.1, 20.0).unwrap();
-        assert!((needed - 80.0).abs() < 1e-9, "{needed}");
-        // One group outside by 0.1 with 0.2 for all groups: four times as long.
-        let needed = needs(&[offence(1.2), offence(1.0)], 0.1, 20.0).unwrap();
-        assert!((needed - 80.0).abs() < 1e-9, "{needed}");
-        assert_eq!(needs(&[offence(1.102)], 0.1, 20.0), None);
-        assert_eq!(needs(&[offence(1.098)], 0.1, 20.0), None);
+        // Half width 0.1 must shrink to 0.05: four times as much.
+        let needed = needs(&[offence(1.05)], 0.1).unwrap();
+        assert!((needed - 4.0).abs() < 1e-9, "{needed}");
+        // One group outside by 0.1 with 0.2 for all groups: four times as much.
+        let needed = needs(&[offence(1.2), offence(1.0)], 0.1).unwrap();
+        assert!((needed - 4.0).abs() < 1e-9, "{needed}");
+        assert_eq!(needs(&[offence(1.102)], 0.1), None);
+        assert_eq!(needs(&[offence(1.098)], 0.1), None);
     }
 }

@@ -8,10 +8,10 @@ use crate::judgement::{Cause, GroupJudgement, PromiseJudgement, Verdict};
 use crate::margin::{self, Offence, Side};
 use crate::metric::{Metric, Values};
 use crate::placed;
-use crate::promise::{self, Subject};
+use crate::promise::{self, Said, Subject};
 use crate::reason;
-use crate::statistics::estimate::Estimate;
 use crate::statistics::over_repeats::{Spread, of_all};
+use crate::statistics::pooled::Estimate;
 use crate::wording::{count, margin as margin_text, number, percent, some_of};
 
 /// One group under the promise.
@@ -41,6 +41,15 @@ pub(crate) fn judge(
         (Ok(seen), Ok(values)) => decide(promise, seen, values),
         (Ok(_), Err(why)) => (Verdict::Void, why.clone()),
     };
+    // What failed may have been worse than all that is left.
+    let (will_be, verdict, reason) = match (verdict, subject.failed) {
+        (Verdict::Void, _) => (None, verdict, reason),
+        (Verdict::Kept, Some(why)) => {
+            let reason = format!("{reason}; what failed may have been broken: {why}");
+            (Some(verdict), Verdict::Undecided, reason)
+        }
+        _ => (Some(verdict), verdict, reason),
+    };
     let seen = seen.unwrap_or_default();
     // Without a value of every repeat nobody knows which repeat an error belongs to.
     let complete = values.is_ok_and(|values| values.left_out.is_empty());
@@ -51,7 +60,7 @@ pub(crate) fn judge(
         needs_repeats: (verdict == Verdict::Undecided).then(|| needed(promise, &seen)).flatten(),
         groups: seen.iter().map(|group| document(group, promise.within, verdict)).collect(),
         causes: causes_of(subject, promise, &failed, verdict),
-        ..promise::document(promise, None, verdict, reason)
+        ..promise::document(promise, None, Said { verdict, will_be, reason })
     }
 }
 
@@ -235,5 +244,7 @@ fn document(group: &Seen, within: f64, verdict: Verdict) -> GroupJudgement {
             Verdict::Void => Verdict::Void,
             _ => group.offence.verdict(within),
         },
+        was: None,
+        worst_span: None,
     }
 }

@@ -15,9 +15,8 @@ use assay_record::{PromiseRecord, RelationRecord};
 
 use crate::expected::Expected;
 use crate::judgement::{Cause, Check, Judgement, PromiseJudgement, TrialJudgement, Verdict};
-use crate::margin::{Offence, Side};
-use crate::promise::{self, Numbers};
-use crate::statistics::estimate::Estimate;
+use crate::numbers::Numbers;
+use crate::promise::{self, Said};
 
 /// Numbers from elsewhere, and what they were to be.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,8 +31,6 @@ pub struct Outside {
     pub within: f64,
     /// Confidence of the intervals.
     pub confidence: f64,
-    /// Seed of the bootstrap.
-    pub seed: u64,
 }
 
 /// One group.
@@ -105,6 +102,7 @@ pub fn judge_outside(outside: &Outside) -> Judgement {
         is: RelationRecord::Proportional("weight".to_owned()),
         within: outside.within,
         confidence: outside.confidence,
+        every: None,
     };
     let mut checks = checks::all(outside);
     let found = numbers(outside);
@@ -132,6 +130,7 @@ pub fn judge_outside(outside: &Outside) -> Judgement {
         trials: vec![trial],
         comparisons: Vec::new(),
         references: Vec::new(),
+        wrong_by_chance: None,
         restored: None,
         guest: None,
         caveat: Some(
@@ -150,6 +149,8 @@ struct Found {
     checks: Vec<Check>,
     /// What the intervals assume, for people.
     assumption: Option<String>,
+    /// Whether anything is known of how the amounts vary.
+    known: bool,
 }
 
 fn numbers(outside: &Outside) -> Result<Found, String> {
@@ -173,31 +174,6 @@ fn expected(outside: &Outside) -> Vec<Expected> {
     outside.groups.iter().map(share).collect()
 }
 
-/// Puts estimates of shares beside what was promised.
-fn assemble(
-    outside: &Outside,
-    seen: Vec<Estimate>,
-    rates: Vec<f64>,
-    blocks: f64,
-    window_s: f64,
-) -> Numbers {
-    let expected = expected(outside);
-    let offences = seen.iter().zip(&expected);
-    Numbers {
-        names: outside.groups.iter().map(|group| group.name.clone()).collect(),
-        offences: offences
-            .map(|(seen, expected)| Offence::new(seen, expected.share, Side::Both))
-            .collect(),
-        expected,
-        seen,
-        // Numbers from elsewhere have no repeats.
-        errors: Vec::new(),
-        rates,
-        blocks,
-        window_s,
-    }
-}
-
 fn decide(
     outside: &Outside,
     promise: &PromiseRecord,
@@ -213,21 +189,20 @@ fn decide(
         Ok(found) => found,
         Err(why) => {
             let reason = format!("there is no number to judge: {why}");
-            return promise::document(promise, None, Verdict::Void, reason);
+            return promise::document(promise, None, Said::void(reason));
         }
     };
-    let (verdict, mut reason) = if failed.is_empty() {
-        promise::of_numbers(promise, &found.numbers)
-    } else {
-        (Verdict::Void, failed.join("; "))
+    let mut said = match failed.is_empty() {
+        true => promise::of_numbers(promise, &found.numbers, None),
+        false => Said::void(failed.join("; ")),
     };
+    let verdict = said.verdict;
     if let Some(assumption) = found.assumption.filter(|_| verdict != Verdict::Void) {
-        reason = format!("{reason}; {assumption}");
+        said.reason = format!("{}; {assumption}", said.reason);
     }
-    let mut judged = promise::document(promise, Some(&found.numbers), verdict, reason);
-    // Without samples no span of time is known to give blocks enough.
-    if found.numbers.blocks <= 0.0 {
-        judged.needs_s = None;
+    let mut judged = promise::document(promise, Some(&found.numbers), said);
+    if !found.known {
+        (judged.needs_s, judged.needs_repeats) = (None, None);
     }
     judged.causes = causes(outside, verdict, checks);
     judged

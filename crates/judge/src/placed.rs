@@ -2,8 +2,7 @@
 //!
 //! Nothing is divided here: each workload with a place stands for itself. Of threads the engine has
 //! looked several times a second which CPU each ran on last; threads of one look are seen at the
-//! same moment and count as one observation, so that the interval is that of Wilson over looks.
-//! [`pages`] has pages.
+//! same moment and count as one observation. [`pages`] has pages. Repeats are the unit here as well.
 
 mod blind;
 mod causes;
@@ -15,7 +14,8 @@ use crate::gates::{Gate, Scope};
 use crate::judgement::{GroupJudgement, Interval, PromiseJudgement, Verdict};
 use crate::promise::Subject;
 use crate::reason;
-use crate::statistics::student::normal_quantile;
+use crate::statistics::over_repeats::of_all;
+use crate::statistics::proportion::{self, Counted};
 use crate::wording::{count, margin, percent};
 
 pub(crate) use blind::blind;
@@ -51,6 +51,21 @@ pub(crate) struct Seen<'r> {
     pub(crate) readings: Vec<(&'r PlacementReading, Option<&'r NodeCounts>)>,
     /// The share in its place.
     pub(crate) share: Interval,
+    /// The same by an interval that holds for all workloads at once.
+    surely: Interval,
+}
+
+impl Seen<'_> {
+    /// Kept by its own interval, broken by one that holds for all. One repeat is never kept, and is
+    /// broken where not a look of it, nor a byte, leaves room for anything else.
+    fn verdict(&self, within: f64) -> Verdict {
+        let least = 1.0 - within;
+        match () {
+            () if self.surely.high < least => Verdict::Broken,
+            () if self.share.low >= least && self.readings.len() > 1 => Verdict::Kept,
+            () => Verdict::Undecided,
+        }
+    }
 }
 
 /// Judges a promise of the relation `placed`.
@@ -74,17 +89,30 @@ pub(crate) fn judge(
         Ok(seen) => seen,
         Err(why) => return void(why),
     };
-    let verdicts = seen.iter().map(|one| verdict(one.share, promise.within));
+    let verdicts = seen.iter().map(|one| one.verdict(promise.within));
     let worst = Verdict::worst(verdicts);
+    let mut reason = sentence(&seen, what, promise, worst);
+    let one_repeat = subject.repeats.len() < 2;
+    if one_repeat && worst == Verdict::Undecided {
+        reason.push_str(
+            "; one repeat shows its own window and no other: three or more tell what others give",
+        );
+    }
+    // What failed may have been worse than all that is left.
+    let failed = subject.failed.filter(|_| worst == Verdict::Kept);
+    if let Some(why) = failed {
+        reason = format!("{reason}; what failed may have been broken: {why}");
+    }
     let mut judged = PromiseJudgement {
-        verdict: worst,
-        reason: sentence(&seen, what, promise, worst),
+        verdict: if failed.is_some() { Verdict::Undecided } else { worst },
+        will_be: Some(if one_repeat { Verdict::Undecided } else { worst }),
+        reason,
         worst_error: worst_error(&seen),
         groups: seen.iter().map(|one| row(one, promise.within)).collect(),
         ..document
     };
     if worst == Verdict::Broken {
-        let broken = |one: &&Seen<'_>| verdict(one.share, promise.within) == Verdict::Broken;
+        let broken = |one: &&Seen<'_>| one.verdict(promise.within) == Verdict::Broken;
         judged.causes = causes::find(seen.iter().find(broken), what);
     }
     judged
@@ -125,12 +153,16 @@ fn one<'r>(
         })?;
         readings.push((reading, record.nodes.as_ref()));
     }
-    let share = match what {
-        What::Threads => threads(&readings, promise.confidence),
-        What::Pages | What::FilePages => pages::share(what, asked, &readings, promise.confidence),
+    let share = |confidence: f64| {
+        let share = match what {
+            What::Threads => threads(&readings, confidence),
+            What::Pages | What::FilePages => pages::share(what, asked, &readings, confidence),
+        };
+        share.map_err(|why| format!("`{}`: {why}", asked.workload))
     };
-    let share = share.map_err(|why| format!("`{}`: {why}", asked.workload))?;
-    Ok(Seen { asked, readings, share })
+    let all = of_all(promise.confidence, subject.trial.placements.len());
+    let (share, surely) = (share(promise.confidence)?, share(all)?);
+    Ok(Seen { asked, readings, share, surely })
 }
 
 /// A place that is the whole machine proves nothing.
@@ -148,42 +180,22 @@ fn possible(subject: &Subject<'_>, what: What, asked: &PlacementRecord) -> Resul
     }
 }
 
-/// Wilson's interval (1927) over looks.
+/// Looks of one repeat depend on each other, since a thread stays where it is for a while: repeats
+/// tell how much.
 fn threads(
     readings: &[(&PlacementReading, Option<&NodeCounts>)],
     confidence: f64,
 ) -> Result<Interval, String> {
-    let sum = |part: fn(&PlacementReading) -> u64| -> f64 {
-        readings.iter().map(|(reading, _)| part(reading) as f64).sum()
-    };
-    let (samples, looks) = (sum(|reading| reading.samples), sum(|reading| reading.looks));
-    if samples <= 0.0 {
-        return Err("none of its threads was seen".to_owned());
-    }
-    let share = sum(|reading| reading.on_cpus) / samples;
-    let z = normal_quantile(confidence);
-    let n = looks.min(samples);
-    let (middle, half) = (
-        (share + z * z / (2.0 * n)) / (1.0 + z * z / n),
-        z / (1.0 + z * z / n) * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt(),
-    );
-    Ok(Interval {
-        value: share,
-        low: (middle - half).max(0.0),
-        // Rounding must not put the whole beyond itself.
-        high: (middle + half).min(1.0).max(share),
-    })
-}
-
-fn verdict(share: Interval, within: f64) -> Verdict {
-    let least = 1.0 - within;
-    if share.low >= least {
-        Verdict::Kept
-    } else if share.high < least {
-        Verdict::Broken
-    } else {
-        Verdict::Undecided
-    }
+    let counted: Vec<Counted> = readings
+        .iter()
+        .map(|(reading, _)| Counted {
+            held: reading.on_cpus as f64,
+            of: reading.samples as f64,
+            looks: reading.looks.min(reading.samples) as f64,
+        })
+        .collect();
+    let found = proportion::over_repeats(&counted, confidence);
+    found.ok_or_else(|| "none of its threads was seen".to_owned())
 }
 
 fn worst_error(seen: &[Seen<'_>]) -> Option<Interval> {
@@ -201,14 +213,16 @@ fn row(seen: &Seen<'_>, within: f64) -> GroupJudgement {
         low: seen.share.low,
         high: seen.share.high,
         rate: seen.share.value,
-        verdict: verdict(seen.share, within),
+        verdict: seen.verdict(within),
+        was: None,
+        worst_span: None,
     }
 }
 
 fn sentence(seen: &[Seen<'_>], what: What, promise: &PromiseRecord, worst: Verdict) -> String {
     let deciding = seen
         .iter()
-        .filter(|one| verdict(one.share, promise.within) == worst)
+        .filter(|one| one.verdict(promise.within) == worst)
         .min_by(|a, b| a.share.low.total_cmp(&b.share.low));
     let Some(one) = deciding else { return String::new() };
     let Interval { value, low, high } = one.share;

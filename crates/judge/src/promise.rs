@@ -7,31 +7,24 @@ use crate::causes;
 use crate::cpus::Shared;
 use crate::expected::{self, Expected};
 use crate::gates::Gate;
-use crate::grid::Grid;
-use crate::judgement::{GroupJudgement, PromiseJudgement, Verdict};
-use crate::margin::{self, Offence, Side};
+use crate::judgement::{GroupJudgement, Interval, PromiseJudgement, Verdict};
+use crate::margin::{self, Side};
 use crate::measure::Measure;
 use crate::metric::Metric;
 use crate::metric_promise;
+pub(crate) use crate::numbers::Numbers;
+use crate::numbers::{Asked, Observed};
 use crate::placed;
 use crate::queue::{disk_of, is_measured};
 use crate::reason;
 use crate::repeat::Repeat;
-use crate::statistics::bootstrap::{self, Quantity, Stream};
-use crate::statistics::estimate::{Estimate, combine};
+use crate::statistics::batches::Quantity;
 use crate::statistics::jain;
+use crate::statistics::pooled::Estimate;
 use crate::throttle;
-
-/// Blocks without which nothing is decided, however clear it looks: correlation that lasts as
-/// long as the window makes intervals too narrow, and cannot be told from a real difference.
-pub(crate) const BLOCKS_NEEDED: f64 = bootstrap::ENOUGH_BLOCKS as f64;
 
 /// What all promises of a trial are judged from.
 pub(crate) struct Subject<'r> {
-    /// Seed of the run.
-    pub(crate) seed: u64,
-    /// Which trial of the run this is.
-    pub(crate) number: u64,
     /// The machine.
     pub(crate) host: &'r HostFacts,
     /// Requests a second that iocost was told the disk does.
@@ -47,34 +40,15 @@ pub(crate) struct Subject<'r> {
     /// The part of a promise's error that its intervals may spend: 1 unless the data chose when to
     /// stop.
     pub(crate) part: f64,
-    /// Bootstrap draws of each interval: [`bootstrap::DRAWS`] wherever a verdict hangs on it.
-    pub(crate) draws: usize,
-}
-
-/// Everything that was computed for a promise whose data are there.
-pub(crate) struct Numbers {
-    /// Names, in the order of the study.
-    pub(crate) names: Vec<String>,
-    /// What was promised of each group, as a share or a rate.
-    pub(crate) expected: Vec<Expected>,
-    /// What was seen.
-    pub(crate) seen: Vec<Estimate>,
-    /// How far it is from the promise.
-    pub(crate) offences: Vec<Offence>,
-    /// The largest error of any group in each repeat by itself.
-    pub(crate) errors: Vec<f64>,
-    /// The measure per second, each group.
-    pub(crate) rates: Vec<f64>,
-    /// Nearly independent observations.
-    pub(crate) blocks: f64,
-    /// Seconds of window, all repeats together.
-    pub(crate) window_s: f64,
+    /// Why repeats were left out whose fault may be what is judged: a workload that failed because it
+    /// starved takes the evidence with it.
+    pub(crate) failed: Option<&'r str>,
 }
 
 /// Judges one promise. Numbers are shown wherever there are any, also under a void verdict.
 pub(crate) fn judge_promise(subject: &Subject<'_>, promise: &PromiseRecord) -> PromiseJudgement {
     if promise.is == RelationRecord::Placed {
-        let empty = document(promise, None, Verdict::Void, String::new());
+        let empty = document(promise, None, Said::void(String::new()));
         return placed::judge(subject, promise, empty);
     }
     let Some(measure) = Measure::parse(&promise.measure) else {
@@ -82,7 +56,7 @@ pub(crate) fn judge_promise(subject: &Subject<'_>, promise: &PromiseRecord) -> P
             return metric_promise::judge(subject, promise, metric);
         }
         let why = format!("no source of samples gives the measure `{}`", promise.measure);
-        return document(promise, None, Verdict::Void, why);
+        return document(promise, None, Said::void(why));
     };
     let failed: Vec<&Gate> = subject
         .gates
@@ -90,54 +64,87 @@ pub(crate) fn judge_promise(subject: &Subject<'_>, promise: &PromiseRecord) -> P
         .filter(|gate| !gate.check.ok && gate.scope.concerns(measure, &promise.is))
         .collect();
     let numbers = numbers(subject, promise, measure);
-    let (verdict, reason) = match &numbers {
-        _ if !failed.is_empty() => (Verdict::Void, reason::of_gates(&failed)),
-        Err(why) => (Verdict::Void, format!("there is no number to judge: {why}")),
+    let said = match &numbers {
+        _ if !failed.is_empty() => Said::void(reason::of_gates(&failed)),
+        Err(why) => Said::void(format!("there is no number to judge: {why}")),
         Ok(numbers) => decide(subject, promise, measure, numbers),
     };
-    let mut judged = document(promise, numbers.as_ref().ok(), verdict, reason);
+    let verdict = said.verdict;
+    let mut judged = document(promise, numbers.as_ref().ok(), said);
     judged.causes = causes::find(subject, promise, measure, numbers.as_ref().ok(), verdict);
     judged
 }
 
-/// With fewer blocks a look must be surer: short windows take bursts for the steady state, and in
-/// simulations 1.5 % of bursty runs ended in a false verdict.
-const MANY_BLOCKS: f64 = 16.0;
+/// What is said of a promise.
+pub(crate) struct Said {
+    /// The verdict.
+    pub(crate) verdict: Verdict,
+    /// What runs like these will give; `None` where nothing was judged.
+    pub(crate) will_be: Option<Verdict>,
+    /// Why.
+    pub(crate) reason: String,
+}
 
-/// The part of its part that such a look may spend.
-const SURER: f64 = 0.05;
+impl Said {
+    /// Nothing can be shown.
+    pub(crate) fn void(reason: String) -> Self {
+        Self { verdict: Verdict::Void, will_be: None, reason }
+    }
+}
 
 /// What the numbers of a promise give to a look, whatever was checked. Void where there is no
 /// number yet, with the reason.
 pub(crate) fn looked(subject: &Subject<'_>, promise: &PromiseRecord) -> PromiseJudgement {
-    let without = |why: String| document(promise, None, Verdict::Void, why);
     let Some(measure) = Measure::parse(&promise.measure) else {
-        return without("known when the repeat is over".to_owned());
+        return document(promise, None, Said::void("known when the repeat is over".to_owned()));
     };
-    let numbers = match numbers(subject, promise, measure) {
-        Ok(numbers) => numbers,
-        Err(why) => return without(why),
-    };
-    let (verdict, reason) = if numbers.blocks < MANY_BLOCKS && subject.part > 0.0 {
-        let surer = Subject { part: SURER * subject.part, ..*subject };
-        match self::numbers(&surer, promise, measure) {
-            Ok(numbers) => decide(&surer, promise, measure, &numbers),
-            Err(why) => (Verdict::Void, why),
+    match numbers(subject, promise, measure) {
+        Err(why) => document(promise, None, Said::void(why)),
+        Ok(numbers) => {
+            let said = decide(subject, promise, measure, &numbers);
+            document(promise, Some(&numbers), said)
         }
-    } else {
-        decide(subject, promise, measure, &numbers)
-    };
-    document(promise, Some(&numbers), verdict, reason)
+    }
 }
 
-/// The verdict on a promise of shares that numbers alone give.
-pub(crate) fn of_numbers(promise: &PromiseRecord, numbers: &Numbers) -> (Verdict, String) {
-    let found = Verdict::worst(numbers.offences.iter().map(|one| one.verdict(promise.within)));
-    if found != Verdict::Undecided && numbers.blocks < BLOCKS_NEEDED {
-        return (Verdict::Undecided, reason::too_few_blocks(numbers, BLOCKS_NEEDED));
-    }
+/// Whether a repeat is known as well as it needs to be: the interval of every group is at most as
+/// wide as the margin. Which verdict it gives is not asked.
+pub(crate) fn is_precise(subject: &Subject<'_>, promise: &PromiseRecord) -> bool {
+    let numbers = Measure::parse(&promise.measure)
+        .and_then(|measure| numbers(subject, promise, measure).ok());
+    numbers.is_some_and(|numbers| {
+        let narrow = |seen: &Estimate| {
+            seen.value > 0.0 && (seen.high - seen.low) <= promise.within * seen.value
+        };
+        numbers.seen.iter().all(narrow) && (numbers.repeats > 1 || numbers.remembers_little())
+    })
+}
+
+/// The verdict that numbers alone give.
+///
+/// Several repeats say what runs like these will give, and that is the verdict; but what was seen to
+/// be broken is never kept. One repeat is a fact about its own window: broken where its mean is
+/// outside of the margin by more than the counters' grain and more than its own noise, else
+/// undecided.
+pub(crate) fn of_numbers(promise: &PromiseRecord, numbers: &Numbers, failed: Option<&str>) -> Said {
+    let on_average = Verdict::worst(numbers.offences.iter().map(|one| one.verdict(promise.within)));
+    let in_spans = numbers.spans.as_ref().map(|spans| spans.verdict);
+    let found = Verdict::worst([on_average].into_iter().chain(in_spans));
+    let was = numbers.was.as_ref();
+    let in_fact = was.is_none_or(|was| was.verdict == Verdict::Broken) || in_spans == Some(found);
+    let forbidden = was
+        .is_some_and(|was| was.verdict == Verdict::Broken || was.in_warm_up.is_some())
+        || failed.is_some();
+    let will_be = if numbers.repeats > 1 { found } else { Verdict::Undecided };
+    let verdict = match (numbers.repeats, found) {
+        (0 | 1, Verdict::Broken) if in_fact => Verdict::Broken,
+        (0 | 1, _) => Verdict::Undecided,
+        (_, Verdict::Kept) if forbidden => Verdict::Undecided,
+        _ => found,
+    };
     let measure = Measure::parse(&promise.measure).unwrap_or(Measure::IoBytes);
-    (found, reason::of_numbers(promise, measure, numbers, found))
+    let reason = reason::of_numbers(promise, measure, numbers, on_average, verdict, failed);
+    Said { verdict, will_be: Some(will_be), reason }
 }
 
 /// The verdict that the numbers give, once every gate has passed.
@@ -146,29 +153,28 @@ fn decide(
     promise: &PromiseRecord,
     measure: Measure,
     numbers: &Numbers,
-) -> (Verdict, String) {
+) -> Said {
     let found = Verdict::worst(numbers.offences.iter().map(|one| one.verdict(promise.within)));
     // That a quota never bound is counted by the kernel and needs no interval.
-    if let (RelationRecord::AtMostKnob(knob), Verdict::Kept | Verdict::Undecided) =
-        (&promise.is, found)
-        && let Some(why) = untouched(subject, measure, numbers, knob)
-    {
-        return (Verdict::Void, why);
+    let idle = match (&promise.is, found) {
+        (RelationRecord::AtMostKnob(knob), Verdict::Kept | Verdict::Undecided) => {
+            untouched(subject, measure, numbers, knob)
+        }
+        _ => None,
+    };
+    let idle = idle.or_else(|| match (&promise.is, found) {
+        (RelationRecord::AtMost(bound), Verdict::Kept) => {
+            reason::never_bound(numbers, measure, *bound, promise.within)
+        }
+        (RelationRecord::AtMostKnob(knob), Verdict::Kept) => {
+            never_bound(subject, promise, measure, numbers, knob)
+        }
+        _ => None,
+    });
+    match idle {
+        Some(why) => Said::void(why),
+        None => of_numbers(promise, numbers, subject.failed),
     }
-    if found != Verdict::Undecided && numbers.blocks < BLOCKS_NEEDED {
-        return (Verdict::Undecided, reason::too_few_blocks(numbers, BLOCKS_NEEDED));
-    }
-    if let (RelationRecord::AtMost(bound), Verdict::Kept) = (&promise.is, found)
-        && let Some(why) = reason::never_bound(numbers, measure, *bound, promise.within)
-    {
-        return (Verdict::Void, why);
-    }
-    if let (RelationRecord::AtMostKnob(knob), Verdict::Kept) = (&promise.is, found)
-        && let Some(why) = never_bound(subject, promise, measure, numbers, knob)
-    {
-        return (Verdict::Void, why);
-    }
-    (found, reason::of_numbers(promise, measure, numbers, found))
 }
 
 fn numbers(
@@ -213,43 +219,21 @@ fn numbers(
     if let Some(zero) = expected.iter().position(|expected| expected.share <= 0.0) {
         return Err(format!("nothing was promised to `{}`", subject.groups[zero]));
     }
-    let mut resampled = Vec::with_capacity(subject.repeats.len());
-    let mut errors = Vec::with_capacity(subject.repeats.len());
-    let mut totals = vec![0.0; subject.groups.len()];
-    let mut window_s = 0.0;
-    for repeat in subject.repeats {
-        let grid = repeat.grid(measure)?;
-        let stream =
-            Stream { seed: subject.seed, number: (subject.number << 32) | repeat.number as u64 };
-        let draws = bootstrap::resample(grid, quantity, subject.draws, stream)
-            .ok_or_else(|| format!("no measured group got anything in repeat {}", repeat.number))?;
-        resampled.push(draws);
-        errors.push(largest_error(grid, quantity, side, &expected));
-        totals.iter_mut().zip(grid.totals()).for_each(|(sum, total)| *sum += total);
-        window_s += grid.seconds();
-    }
-    let confidence = 1.0 - (1.0 - promise.confidence) * subject.part;
-    let combined = combine(&resampled, confidence).ok_or("no repeat can be judged")?;
-    let offences = combined.groups.iter().zip(&expected);
-    Ok(Numbers {
+    let observed = subject.repeats.iter().map(|repeat| {
+        let (observed, judged) = (repeat.observed(measure)?, repeat.grid(measure)?);
+        Ok(Observed { number: repeat.number, observed, judged })
+    });
+    let asked = Asked {
         names: subject.groups.iter().map(|name| (*name).to_owned()).collect(),
-        offences: offences
-            .map(|(seen, expected)| Offence::new(seen, expected.share, side))
-            .collect(),
         expected,
-        seen: combined.groups,
-        errors,
-        rates: totals.iter().map(|total| total / window_s).collect(),
-        blocks: combined.blocks,
-        window_s,
-    })
-}
-
-/// The largest error of any group in one repeat, of its totals alone.
-fn largest_error(grid: &Grid, quantity: Quantity, side: Side, expected: &[Expected]) -> f64 {
-    let whole = quantity.whole(grid);
-    let each = grid.totals().iter().zip(expected);
-    each.map(|(total, expected)| side.error(total / whole, expected.share)).fold(0.0, f64::max)
+        quantity,
+        side,
+        within: promise.within,
+        confidence: 1.0 - (1.0 - promise.confidence) * subject.part,
+        every: promise.every,
+        repeats: observed.collect::<Result<_, String>>()?,
+    };
+    asked.numbers()
 }
 
 /// Shares of different disks cannot be compared: each is divided by itself.
@@ -336,9 +320,10 @@ fn not_bound(
 pub(crate) fn document(
     promise: &PromiseRecord,
     numbers: Option<&Numbers>,
-    verdict: Verdict,
-    reason: String,
+    Said { verdict, will_be, reason }: Said,
 ) -> PromiseJudgement {
+    let open = numbers.filter(|_| verdict == Verdict::Undecided);
+    let needs = open.and_then(|numbers| needed_repeats(numbers, promise.within));
     let (is, to) = relation(&promise.is);
     let shares = matches!(promise.is, RelationRecord::Proportional(_) | RelationRecord::Equal);
     PromiseJudgement {
@@ -349,14 +334,17 @@ pub(crate) fn document(
         confidence: promise.confidence,
         verdict,
         reason,
-        worst_error: numbers.and_then(|numbers| margin::worst(&numbers.offences)),
+        worst_error: numbers.and_then(|numbers| worst_error(numbers, verdict)),
         errors: numbers.map(|numbers| numbers.errors.clone()).unwrap_or_default(),
         jain: numbers.filter(|_| shares).and_then(jain_index),
         total_rate: numbers.map(|numbers| numbers.rates.iter().sum()),
-        needs_repeats: None,
-        needs_s: numbers
-            .filter(|_| verdict == Verdict::Undecided)
-            .and_then(|numbers| needed_time(numbers, promise.within)),
+        needs_repeats: needs,
+        needs_s: needs.zip(open).map(|(needs, numbers)| {
+            needs as f64 * numbers.window_s / numbers.repeats.max(1) as f64
+        }),
+        was: numbers.and_then(|numbers| numbers.was.clone()),
+        will_be,
+        spans: numbers.and_then(|numbers| numbers.spans.clone()),
         groups: numbers.map(|numbers| groups(numbers, promise.within, verdict)).unwrap_or_default(),
         causes: Vec::new(),
     }
@@ -381,31 +369,57 @@ fn jain_index(numbers: &Numbers) -> Option<f64> {
     jain::weighted(&shares, &expected)
 }
 
-/// At least the time that gives enough blocks.
-fn needed_time(numbers: &Numbers, within: f64) -> Option<f64> {
-    let for_blocks = numbers.window_s * (BLOCKS_NEEDED / numbers.blocks).max(1.0);
-    margin::needs(&numbers.offences, within, numbers.window_s).map(|needs| needs.max(for_blocks))
+/// Repeats that say something of others, at least.
+const FEWEST: usize = 3;
+
+/// Repeats that would probably decide.
+fn needed_repeats(numbers: &Numbers, within: f64) -> Option<usize> {
+    let found = Verdict::worst(numbers.offences.iter().map(|one| one.verdict(within)));
+    if numbers.repeats > 1 && found != Verdict::Undecided {
+        return None;
+    }
+    let times = margin::needs(&numbers.offences, within)?;
+    Some(((times * numbers.repeats as f64).ceil() as usize).max(FEWEST))
+}
+
+/// Whether the noise of the only window cannot be known from itself, so that no interval is given.
+fn is_unbounded(numbers: &Numbers, verdict: Verdict) -> bool {
+    numbers.repeats == 1 && verdict != Verdict::Broken && !numbers.remembers_little()
+}
+
+fn worst_error(numbers: &Numbers, verdict: Verdict) -> Option<Interval> {
+    let worst = margin::worst(&numbers.offences)?;
+    match is_unbounded(numbers, verdict) {
+        true => Some(Interval { low: 0.0, high: f64::INFINITY, ..worst }),
+        false => Some(worst),
+    }
 }
 
 fn groups(numbers: &Numbers, within: f64, verdict: Verdict) -> Vec<GroupJudgement> {
+    let unbounded = is_unbounded(numbers, verdict);
     let each = numbers.names.iter().zip(&numbers.expected).zip(&numbers.seen);
     each.zip(&numbers.offences)
         .zip(&numbers.rates)
-        .map(|((((name, expected), seen), offence), rate)| GroupJudgement {
+        .enumerate()
+        .map(|(index, ((((name, expected), seen), offence), rate))| GroupJudgement {
             name: name.clone(),
             knob: expected.knob,
             expected_share: expected.share,
             share_by_weight: expected.by_weight,
             share: seen.value,
-            low: seen.low,
-            high: seen.high,
+            low: if unbounded { 0.0 } else { seen.low },
+            high: if unbounded { f64::INFINITY } else { seen.high },
             rate: *rate,
             verdict: match verdict {
                 Verdict::Void => Verdict::Void,
-                // Too few blocks for the whole are too few for each.
-                Verdict::Undecided if numbers.blocks < BLOCKS_NEEDED => Verdict::Undecided,
+                // One repeat says nothing of others for any group.
+                _ if numbers.repeats < 2 && offence.verdict(within) == Verdict::Kept => {
+                    Verdict::Undecided
+                }
                 _ => offence.verdict(within),
             },
+            was: numbers.facts.get(index).copied(),
+            worst_span: numbers.worst_spans.get(index).copied().flatten(),
         })
         .collect()
 }

@@ -3,24 +3,15 @@
 use assay_record::{PromiseRecord, RelationRecord};
 
 use crate::gates::Gate;
-use crate::judgement::Verdict;
+use crate::judgement::{Interval, SpansJudgement, Verdict};
 use crate::measure::Measure;
-use crate::promise::Numbers;
+use crate::numbers::Numbers;
 use crate::wording::{count, margin, percent, rate};
 
 /// Void: every gate that failed, with its evidence.
 pub(crate) fn of_gates(failed: &[&Gate]) -> String {
     let each = failed.iter().map(|gate| format!("`{}`: {}", gate.check.check, gate.check.evidence));
     each.collect::<Vec<_>>().join("; ")
-}
-
-/// Undecided, whatever the interval says.
-pub(crate) fn too_few_blocks(numbers: &Numbers, needed: f64) -> String {
-    format!(
-        "the window of {:.1} s holds only {:.1} independent blocks of time, and a verdict needs \
-         {needed}",
-        numbers.window_s, numbers.blocks
-    )
 }
 
 /// Void: a limit that nobody reached was not tested.
@@ -61,41 +52,138 @@ pub(crate) fn never_bound_group(
     )
 }
 
-/// Kept, broken or undecided: the group that decides and its numbers.
+/// Kept, broken or undecided: the group that decides and its numbers, then what was seen. `found` is
+/// what the intervals of the means say, and `verdict` what is said at the end.
 pub(crate) fn of_numbers(
     promise: &PromiseRecord,
     measure: Measure,
     numbers: &Numbers,
+    found: Verdict,
     verdict: Verdict,
+    failed: Option<&str>,
 ) -> String {
-    let Some(decisive) = decisive(numbers, promise.within, verdict) else {
+    let Some(decisive) = decisive(numbers, promise.within, found) else {
         return "no group is measured".to_owned();
     };
+    let what = seen(promise, measure, numbers, decisive);
+    let found = match numbers.repeats == 1 && !numbers.remembers_little() && found == Verdict::Kept
+    {
+        true => Verdict::Undecided,
+        false => found,
+    };
+    let mut parts = vec![of_means(promise, numbers, (decisive, what), found)];
+    if let Some(spans) = &numbers.spans {
+        parts.push(of_spans(spans));
+    }
+    if numbers.repeats < 2 && verdict != Verdict::Broken {
+        parts.push(
+            "one repeat shows its own window and no other: three or more tell what others give"
+                .to_owned(),
+        );
+    }
+    parts.extend(was(promise, numbers));
+    if found == Verdict::Kept {
+        parts.extend(failed.map(|why| format!("what failed may have been broken: {why}")));
+    }
+    parts.join("; ")
+}
+
+fn of_means(
+    promise: &PromiseRecord,
+    numbers: &Numbers,
+    (decisive, what): (usize, String),
+    found: Verdict,
+) -> String {
     let offence = &numbers.offences[decisive];
     let (sure, within) = (percent(promise.confidence), margin(promise.within));
-    let what = seen(promise, measure, numbers, decisive);
     let groups = count(numbers.names.len(), "group");
-    match verdict {
+    let of = match numbers.repeats {
+        0 | 1 => format!("in this window of {:.1} s", numbers.window_s),
+        repeats => format!("over {}", count(repeats, "repeat")),
+    };
+    match found {
         Verdict::Kept => format!(
-            "all of {groups} are within {within} of what was promised: {what}, off by {} and at \
-             most {} with {sure} confidence",
+            "all of {groups} are within {within} of what was promised {of}: {what}, off by {} and \
+             at most {} with {sure} confidence",
             percent(offence.value),
             percent(offence.high)
         ),
         Verdict::Broken => format!(
-            "{what}, off by {} and at least {} with {sure} confidence over all of {groups}, where \
-             {within} was promised",
+            "{what} {of}, off by {} and at least {} with {sure} confidence over all of {groups}, \
+             where {within} was promised",
             percent(offence.value),
             percent(offence.low)
         ),
-        Verdict::Undecided | Verdict::Void => format!(
-            "{what}, off by {} and anything from {} to {} with {sure} confidence, which leaves \
-             open whether it is within {within}",
-            percent(offence.value),
-            percent(offence.low),
-            percent(offence.high)
-        ),
+        Verdict::Undecided | Verdict::Void => {
+            let high = match offence.high {
+                high if high < 100.0 => percent(high),
+                _ => "any amount".to_owned(),
+            };
+            format!(
+                "{what} {of}, off by {} and anything from {} to {high} with {sure} confidence, \
+                 which leaves open whether it is within {within}",
+                percent(offence.value),
+                percent(offence.low),
+            )
+        }
     }
+}
+
+/// `task1 holds in 85 % of the spans of 1.0 s`.
+fn of_spans(spans: &SpansJudgement) -> String {
+    let Interval { value, low, high } = spans.held;
+    format!(
+        "`{}` was within the margin in {} of its spans of {:.1} s ({} to {}), where {} was promised",
+        spans.group,
+        percent(value),
+        spans.every_s,
+        percent(low),
+        percent(high),
+        percent(spans.promised)
+    )
+}
+
+/// What was seen: the fact, and what a mean hides.
+fn was(promise: &PromiseRecord, numbers: &Numbers) -> Vec<String> {
+    let Some(was) = &numbers.was else { return Vec::new() };
+    let mut said = match was.verdict {
+        Verdict::Kept => format!("was kept over all {:.1} s observed", was.seconds),
+        _ => format!(
+            "was off by {} over all {:.1} s observed",
+            percent(was.error.value),
+            was.seconds
+        ),
+    };
+    if was.verdict != Verdict::Kept {
+        said = match was.verdict {
+            Verdict::Broken => format!("was broken: `{}` {said}", was.group),
+            _ => format!(
+                "was too close to {} to tell: `{}` {said}",
+                margin(promise.within),
+                was.group
+            ),
+        };
+    }
+    if was.repeats > 1 {
+        said = format!("{said} ({} of {} kept)", was.repeats_kept, count(was.repeats, "repeat"));
+    }
+    let mut parts = vec![said];
+    parts.extend(was.in_warm_up.clone());
+    if let Some(states) = &was.states {
+        parts.push(format!(
+            "it moved between two states: `{}` had {:.2} times what was promised for {:.1} s and \
+             {:.2} times for {:.1} s",
+            states.group, states.times[0], states.seconds[0], states.times[1], states.seconds[1]
+        ));
+    }
+    if numbers.repeats < 2 && !numbers.remembers_little() {
+        parts.push(format!(
+            "shares remember {:.1} s, and the window is too short beside that for its own noise to \
+             be known",
+            numbers.memory_s
+        ));
+    }
+    parts
 }
 
 /// The group on which the verdict rests: the surest offender of a broken promise, else the one

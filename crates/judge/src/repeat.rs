@@ -5,6 +5,7 @@ use assay_record::{RepeatRecord, Table, TrialRecord, WarmUpRecord};
 use crate::grid::Grid;
 use crate::measure::Measure;
 use crate::series::{self, Sorted};
+use crate::statistics::batches::Quantity;
 use crate::warm_up;
 
 /// A repeat with the window that its numbers stand for.
@@ -21,36 +22,72 @@ pub(crate) struct Repeat<'r> {
     pub(crate) end_ns: u64,
     /// Seconds that were cut.
     pub(crate) warm_up_s: f64,
-    /// False when the data never settled.
-    pub(crate) settled: bool,
-    /// Each measure on the judged window, or why it is missing.
-    grids: Vec<(Measure, Result<Grid, String>)>,
+    /// Each measure that a promise is about.
+    grids: Vec<(Measure, Result<Grids, String>)>,
+}
+
+/// One measure in one repeat.
+struct Grids {
+    /// All that was observed: what the data calls a warm-up is part of it, and what was recorded
+    /// after the look that ended the repeat.
+    observed: Grid,
+    /// The window that is judged.
+    judged: Grid,
 }
 
 impl<'r> Repeat<'r> {
-    /// Finds the window and resamples every measure that a promise is about.
+    /// Finds the window and resamples every measure that a promise is about; of shares where the
+    /// second says so.
     pub(crate) fn new(
         number: usize,
         trial: &TrialRecord,
         record: &'r RepeatRecord,
         tables: &'r [Table],
         groups: &[&str],
-        measures: &[Measure],
+        measures: &[(Measure, Quantity)],
     ) -> Self {
         let common = record.released_ns.max(record.all_released_ns);
         let end = record.stopped_ns.max(common);
+        let length_s = (end - common) as f64 * 1e-9;
+        // What the study leaves out was never promised; what the data leaves out was.
+        let told_s = match trial.warm_up {
+            WarmUpRecord::Seconds(seconds) => seconds.clamp(0.0, length_s),
+            WarmUpRecord::Auto => 0.0,
+        };
+        let from = common + (told_s * 1e9) as u64;
+        let until = record.looks.and_then(|looks| looks.judged_until_ns);
+        let mut warm_up_s = told_s;
         let mut grids = Vec::new();
-        for &measure in measures {
-            grids.push((measure, resample(record, tables, measure, groups, common, end)));
+        for &(measure, quantity) in measures {
+            let resampled = |until| resample(record, tables, measure, groups, from, until);
+            let found = resampled(end).and_then(|observed| {
+                let judged =
+                    until.map_or_else(|| Ok(observed.clone()), |at| resampled(at.min(end)));
+                Ok(Grids { judged: judged?, observed })
+            });
+            if let (Ok(grids), WarmUpRecord::Auto) = (&found, trial.warm_up) {
+                let steps = warm_up::find(&grids.judged, quantity);
+                warm_up_s = warm_up_s.max(steps as f64 * grids.judged.step_s());
+            }
+            grids.push((measure, found));
         }
-        let (warm_up_s, settled) = warm_up(trial.warm_up, &grids, (end - common) as f64 * 1e-9);
-        for (_, grid) in &mut grids {
-            if let Ok(grid) = grid {
-                *grid = grid.cut((warm_up_s / grid.step_s()).ceil() as usize);
+        for (_, grids) in &mut grids {
+            if let (Ok(grids), WarmUpRecord::Auto) = (grids, trial.warm_up) {
+                let steps = (warm_up_s / grids.judged.step_s()).ceil() as usize;
+                grids.judged = grids.judged.cut(steps);
             }
         }
         let start_ns = (common + (warm_up_s * 1e9) as u64).min(end);
-        Self { number, record, tables, start_ns, end_ns: end, warm_up_s, settled, grids }
+        let end_ns = until.map_or(end, |until| until.min(end));
+        Self { number, record, tables, start_ns, end_ns, warm_up_s, grids }
+    }
+
+    fn grids(&self, measure: Measure) -> Result<&Grids, String> {
+        let found = self.grids.iter().find(|(wanted, _)| *wanted == measure);
+        found.map_or_else(
+            || Err("it was not resampled".to_owned()),
+            |(_, grids)| grids.as_ref().map_err(Clone::clone),
+        )
     }
 
     /// The round that it was part of, counted from 1: a trial that rested for some rounds has
@@ -63,25 +100,28 @@ impl<'r> Repeat<'r> {
 
     /// A measure on the judged window, or why it is missing.
     pub(crate) fn grid(&self, measure: Measure) -> Result<&Grid, String> {
-        let found = self.grids.iter().find(|(wanted, _)| *wanted == measure);
-        found.map_or_else(
-            || Err("it was not resampled".to_owned()),
-            |(_, grid)| grid.as_ref().map_err(Clone::clone),
-        )
+        self.grids(measure).map(|grids| &grids.judged)
+    }
+
+    /// A measure in all seconds that were observed, or why it is missing.
+    pub(crate) fn observed(&self, measure: Measure) -> Result<&Grid, String> {
+        self.grids(measure).map(|grids| &grids.observed)
     }
 
     /// A measure that nothing is promised about, on the same window as those that are.
     pub(crate) fn resampled(&self, measure: Measure, groups: &[&str]) -> Result<Grid, String> {
-        match self.grids.iter().find(|(known, _)| *known == measure) {
-            Some((_, grid)) => grid.clone(),
-            None => resample(self.record, self.tables, measure, groups, self.start_ns, self.end_ns),
+        match self.grids.iter().any(|(known, _)| *known == measure) {
+            true => self.grid(measure).cloned(),
+            false => {
+                resample(self.record, self.tables, measure, groups, self.start_ns, self.end_ns)
+            }
         }
     }
 
     /// Seconds of the judged window that samples cover.
     pub(crate) fn window_s(&self) -> f64 {
         let covered =
-            self.grids.iter().filter_map(|(_, grid)| grid.as_ref().ok()).map(Grid::seconds);
+            self.grids.iter().filter_map(|(_, grids)| Some(grids.as_ref().ok()?.judged.seconds()));
         covered.reduce(f64::min).unwrap_or((self.end_ns - self.start_ns) as f64 * 1e-9)
     }
 
@@ -133,24 +173,4 @@ fn resample(
         });
         known.map_or(missing.clone(), |why| format!("{missing} ({why})"))
     })
-}
-
-/// The longest warm-up that any measure needs, in seconds, and whether all of them settled.
-fn warm_up(
-    wanted: WarmUpRecord,
-    grids: &[(Measure, Result<Grid, String>)],
-    common_s: f64,
-) -> (f64, bool) {
-    match wanted {
-        WarmUpRecord::Seconds(seconds) => (seconds.clamp(0.0, common_s), true),
-        WarmUpRecord::Auto => {
-            let cuts = grids.iter().filter_map(|(_, grid)| grid.as_ref().ok()).map(|grid| {
-                let cut = warm_up::find(grid);
-                (cut.steps as f64 * grid.step_s(), cut.settled)
-            });
-            cuts.fold((0.0, true), |(longest, all), (seconds, settled)| {
-                (f64::max(longest, seconds), all && settled)
-            })
-        }
-    }
 }

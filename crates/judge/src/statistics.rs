@@ -1,8 +1,10 @@
-//! Statistics of dependent series: how sure one may be of a share.
+//! Statistics of repeats and of dependent series: how sure one may be of a share.
 
-pub(crate) mod block_length;
-pub(crate) mod bootstrap;
-pub(crate) mod estimate;
+pub(crate) mod batches;
 pub(crate) mod jain;
+pub(crate) mod memory;
 pub(crate) mod over_repeats;
+pub(crate) mod pooled;
+pub(crate) mod proportion;
 pub(crate) mod student;
+pub(crate) mod turns;

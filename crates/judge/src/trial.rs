@@ -11,7 +11,7 @@ use crate::measure::Measure;
 use crate::promise::{self, Subject};
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
-use crate::statistics::bootstrap::DRAWS;
+use crate::statistics::batches::Quantity;
 use crate::wanted::{Found, PLAIN, Wanted};
 
 /// What the run wrote into io.cost.model, if it was always the same (Documentation/admin-guide/
@@ -30,13 +30,13 @@ fn told_iops(manifest: &Manifest) -> Option<f64> {
 /// A trial with its repeats on their windows and everything checked: what numbers are taken from.
 pub(crate) struct Prepared<'r> {
     manifest: &'r Manifest,
-    number: usize,
     trial: &'r TrialRecord,
     groups: Vec<&'r str>,
     counted: usize,
     repeats: Vec<Repeat<'r>>,
     gates: Vec<Gate>,
     facts: Vec<Fact>,
+    failed: Option<String>,
 }
 
 impl<'r> Prepared<'r> {
@@ -44,7 +44,6 @@ impl<'r> Prepared<'r> {
     /// promises of the trial and for what is wanted besides.
     pub(crate) fn new(
         manifest: &'r Manifest,
-        number: usize,
         trial: &'r TrialRecord,
         samples: &'r [Vec<Table>],
         wanted: &[Wanted<'_>],
@@ -73,15 +72,13 @@ impl<'r> Prepared<'r> {
         let evidence = Evidence { repeats: &repeats, ..base };
         let gates = gates::all(&evidence, &selection);
         let facts = facts::all(&evidence);
-        let counted = selection.counted;
-        Self { manifest, number, trial, groups, counted, repeats, gates, facts }
+        let (counted, failed) = (selection.counted, selection.failed());
+        Self { manifest, trial, groups, counted, repeats, gates, facts, failed }
     }
 
     /// What all promises of the trial are judged from.
     pub(crate) fn subject(&self) -> Subject<'_> {
         Subject {
-            seed: self.manifest.seed,
-            number: self.number as u64,
             host: &self.manifest.host,
             told_iops: told_iops(self.manifest),
             trial: self.trial,
@@ -89,7 +86,7 @@ impl<'r> Prepared<'r> {
             repeats: &self.repeats,
             gates: &self.gates,
             part: looks::part_of(self.trial),
-            draws: DRAWS,
+            failed: self.failed.as_deref(),
         }
     }
 }
@@ -97,12 +94,11 @@ impl<'r> Prepared<'r> {
 /// Judges one combination of factors, and finds what comparisons with other trials want of it.
 pub(crate) fn judge_trial(
     manifest: &Manifest,
-    number: usize,
     trial: &TrialRecord,
     samples: &[Vec<Table>],
     wanted: &[Wanted<'_>],
 ) -> (TrialJudgement, Vec<Found>) {
-    let prepared = Prepared::new(manifest, number, trial, samples, wanted);
+    let prepared = Prepared::new(manifest, trial, samples, wanted);
     let subject = prepared.subject();
     let repeats = &prepared.repeats;
     let records: Vec<_> = repeats.iter().map(|repeat| repeat.record).collect();
@@ -131,12 +127,7 @@ fn prepare<'r>(
     groups: &[&str],
     promises: &[(Measure, &RelationRecord)],
 ) -> Vec<Repeat<'r>> {
-    let mut measures: Vec<Measure> = Vec::new();
-    for (measure, _) in promises {
-        if !measures.contains(measure) {
-            measures.push(*measure);
-        }
-    }
+    let measures = measures(promises);
     selection
         .judged
         .iter()
@@ -144,6 +135,21 @@ fn prepare<'r>(
             Repeat::new(number, trial, record, tables, groups, &measures)
         })
         .collect()
+}
+
+/// Each measure once; what is promised as a share anywhere is cut as one.
+pub(crate) fn measures(promises: &[(Measure, &RelationRecord)]) -> Vec<(Measure, Quantity)> {
+    let mut measures: Vec<(Measure, Quantity)> = Vec::new();
+    for (measure, relation) in promises {
+        let shares = matches!(relation, RelationRecord::Proportional(_) | RelationRecord::Equal);
+        let quantity = if shares { Quantity::Share } else { Quantity::Rate };
+        match measures.iter_mut().find(|(known, _)| known == measure) {
+            Some((_, known)) if shares => *known = Quantity::Share,
+            Some(_) => {}
+            None => measures.push((*measure, quantity)),
+        }
+    }
+    measures
 }
 
 /// CPU seconds of sampling, of reading knobs again and of looking at what there is per second, in

@@ -2,10 +2,10 @@
 //!
 //! MSER-5 (White, Cobb and Spratt 2000; recommended as a default in the simulation literature):
 //! average the series in batches of five, then cut the `d` batches that minimise
-//! `sum((y - mean)^2) / (m - d)^2`, the squared half width of the mean of what is left. The
-//! search stops at half of the series; a minimum there means that no steady state was found.
+//! `sum((y - mean)^2) / (m - d)^2`, the squared half width of the mean of what is left.
 
 use crate::grid::Grid;
+use crate::statistics::batches::Quantity;
 
 const BATCH: usize = 5;
 
@@ -14,34 +14,29 @@ const BATCH: usize = 5;
 /// makes their intervals too narrow.
 const WORTH_CUTTING: f64 = 0.8;
 
-/// Where the steady state begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Cut {
-    /// Steps of the grid to leave out.
-    pub(crate) steps: usize,
-    /// False when the criterion still falls at half of the series.
-    pub(crate) settled: bool,
-}
+/// At most this part of a window is cut, and at most so many seconds. What is cut is judged as well
+/// (`was`), and what takes longer is no warm-up but another state.
+const MOST: f64 = 0.2;
+const MOST_S: f64 = 10.0;
 
-/// The later of two beginnings: that of the total rate, and that of the shares of all groups
-/// taken together. Cutting for each group by itself would cut half of almost every run at 128
-/// groups, since one of many noisy criteria always finds a late minimum.
-pub(crate) fn find(grid: &Grid) -> Cut {
+/// Steps of the grid to leave out at the beginning. Shares need no steady total, so that only
+/// themselves are asked where they are judged: those of all groups taken together. Cutting for each
+/// group by itself would cut almost every run at 128 groups, since one of many noisy criteria always
+/// finds a late minimum.
+pub(crate) fn find(grid: &Grid, quantity: Quantity) -> usize {
     let total = batches(&grid.total_increments());
-    let shares: Vec<Vec<f64>> = (0..grid.width)
-        .map(|group| {
-            let parts = batches(&grid.increments(group));
-            parts
-                .iter()
-                .zip(&total)
-                .map(|(part, all)| if *all > 0.0 { part / all } else { 0.0 })
-                .collect()
-        })
-        .collect();
-    let by_rate = mser(std::slice::from_ref(&total));
-    let by_share = mser(&shares);
-    let cut = by_rate.max(by_share);
-    Cut { steps: cut * BATCH, settled: cut == 0 || cut < total.len() / 2 }
+    let series: Vec<Vec<f64>> = match quantity {
+        Quantity::Rate => vec![total],
+        Quantity::Share => (0..grid.width)
+            .map(|group| {
+                let parts = batches(&grid.increments(group));
+                let parts = parts.iter().zip(&total);
+                parts.map(|(part, all)| if *all > 0.0 { part / all } else { 0.0 }).collect()
+            })
+            .collect(),
+    };
+    let most_s = (MOST * grid.seconds()).min(MOST_S);
+    mser(&series, (most_s / grid.step_s()) as usize / BATCH) * BATCH
 }
 
 fn batches(series: &[f64]) -> Vec<f64> {
@@ -50,9 +45,8 @@ fn batches(series: &[f64]) -> Vec<f64> {
 
 /// The number of leading batches that minimises the criterion, summed over the series with each
 /// scaled by its own spread so that a large group does not decide alone.
-fn mser(series: &[Vec<f64>]) -> usize {
-    let length = series.first().map_or(0, Vec::len);
-    let mut criterion = vec![0.0; length / 2 + 1];
+fn mser(series: &[Vec<f64>], most: usize) -> usize {
+    let mut criterion = vec![0.0; most + 1];
     for values in series {
         add_criterion(values, &mut criterion);
     }
@@ -96,7 +90,7 @@ mod tests {
                 sums.push(sums[row * width + group] + value);
             }
         }
-        Grid { start_ns: 0, step_ns: 100_000_000, steps, width, sums, longest_gap_s: 0.1 }
+        Grid { step_ns: 100_000_000, steps, width, sums, ..Grid::default() }
     }
 
     /// A fixed ripple in place of noise, so that no series is constant.
@@ -105,34 +99,38 @@ mod tests {
     }
 
     #[test]
-    fn cuts_a_slow_beginning_of_the_total_rate() {
-        let steps: Vec<_> = (0..200)
-            .map(|step| vec![if step < 30 { 3.0 } else { 10.0 } + ripple(step), 10.0])
-            .collect();
-        assert_eq!(find(&grid(&steps)), Cut { steps: 30, settled: true });
-    }
-
-    #[test]
-    fn cuts_shares_that_settle_late_under_a_constant_total() {
+    fn cuts_a_slow_beginning_of_a_rate_and_none_of_shares() {
         let steps: Vec<_> = (0..200)
             .map(|step| {
-                let first = if step < 45 { 16.0 } else { 10.0 } + ripple(step);
+                let rate = if step < 30 { 3.0 } else { 10.0 } + ripple(step);
+                vec![rate, rate]
+            })
+            .collect();
+        assert_eq!(find(&grid(&steps), Quantity::Rate), 30);
+        assert_eq!(find(&grid(&steps), Quantity::Share), 0);
+    }
+
+    fn late(settled: usize) -> Grid {
+        let steps: Vec<_> = (0..200)
+            .map(|step| {
+                let first = if step < settled { 16.0 } else { 10.0 } + ripple(step);
                 vec![first, 20.0 - first]
             })
             .collect();
-        let cut = find(&grid(&steps));
-        assert!((45..=60).contains(&cut.steps) && cut.settled, "{cut:?}");
+        grid(&steps)
     }
 
     #[test]
-    fn says_that_a_rate_that_keeps_growing_never_settles() {
-        let steps: Vec<_> = (0..200).map(|step| vec![step as f64, step as f64]).collect();
-        assert_eq!(find(&grid(&steps)), Cut { steps: 100, settled: false });
+    fn cuts_shares_that_settle_late_and_at_most_a_fifth() {
+        assert_eq!(find(&late(25), Quantity::Share), 25);
+        // What takes longer is another state, which no cut of a fifth improves.
+        assert_eq!(find(&late(80), Quantity::Share), 0);
     }
 
     #[test]
     fn cuts_nothing_from_a_constant_rate() {
         let steps = vec![vec![1.0, 2.0]; 100];
-        assert_eq!(find(&grid(&steps)), Cut { steps: 0, settled: true });
+        assert_eq!(find(&grid(&steps), Quantity::Rate), 0);
+        assert_eq!(find(&grid(&steps), Quantity::Share), 0);
     }
 }

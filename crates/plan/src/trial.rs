@@ -6,8 +6,8 @@ use std::time::Duration;
 use assay_facts::{Home, HostFacts};
 use assay_knob::Translation;
 use assay_record::{
-    ComparisonRecord, IoClass, KnobRecord, PromiseRecord, ReferenceRecord, RelationRecord,
-    StopRecord, WarmUpRecord,
+    ComparisonRecord, EveryRecord, IoClass, KnobRecord, PromiseRecord, ReferenceRecord,
+    RelationRecord, StopRecord, WarmUpRecord,
 };
 use assay_study::{
     Bindings, Bound, DiskSource, Ends, Format, Promise, Relation, Sampling, Scalar, Stop, Study,
@@ -365,6 +365,10 @@ fn plan_promise(promise: &Promise, factors: &Bindings) -> Option<PromiseRecord> 
         },
         within: promise.within.fraction(),
         confidence: promise.confidence,
+        every: promise.every.map(|every| EveryRecord {
+            span_s: every.span.as_secs_f64(),
+            part: every.part.fraction(),
+        }),
     })
 }
 

@@ -52,9 +52,9 @@ pub use shelf::{Shelf, runs};
 pub use stream::{SampleStream, read_growing, read_tables, to_parquet};
 
 pub use manifest::{
-    Change, DiskRecord, Drift, Fault, GroupRecord, IoClass, KnobRecord, Latency, LooksRecord,
-    Manifest, Phase, PromiseRecord, QueueReading, Reading, Recording, RelationRecord, RepeatRecord,
-    SamplerCost, Seen, SourceCost, StopRecord, TrialRecord, WarmUpRecord, WatchCost,
+    Change, DiskRecord, Drift, EveryRecord, Fault, GroupRecord, IoClass, KnobRecord, Latency,
+    LooksRecord, Manifest, Phase, PromiseRecord, QueueReading, Reading, Recording, RelationRecord,
+    RepeatRecord, SamplerCost, Seen, SourceCost, StopRecord, TrialRecord, WarmUpRecord, WatchCost,
     WorkloadRecord, WorkloadResult,
 };
 pub use table::{Column, Table};

@@ -104,6 +104,10 @@ pub struct TrialRecord {
     /// Whether a repeat ends before that; records before this field say nothing and did not.
     #[serde(default)]
     pub stop: StopRecord,
+    /// Repeats that the study asks for; a trial that is to stop early may have fewer. `None` in
+    /// records before this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned_repeats: Option<usize>,
     /// What happened, one entry for each repeat that was started.
     pub repeats: Vec<RepeatRecord>,
 }
@@ -125,11 +129,12 @@ pub enum StopRecord {
     /// When its time is up.
     #[default]
     AtMost,
-    /// As soon as every promise is decided, at the latest when its time is up.
+    /// As soon as every promise is known well enough, at the latest when its time is up. In records of
+    /// before: as soon as every promise was decided.
     Decided,
 }
 
-/// How often the data of a repeat was looked at to see whether it decides.
+/// How often the data of a repeat was looked at to see whether it is precise enough.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct LooksRecord {
     /// Looks taken before the end.
@@ -141,6 +146,10 @@ pub struct LooksRecord {
     pub decided: bool,
     /// CPU seconds that looking cost.
     pub cpu_s: f64,
+    /// Where the data of the look that ended the repeat ends: the verdict judges the same. `None`
+    /// where no look ended it, and in records before verdicts did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged_until_ns: Option<u64>,
 }
 
 /// One control group of a trial.
@@ -248,6 +257,18 @@ pub struct PromiseRecord {
     pub within: f64,
     /// Confidence of the intervals.
     pub confidence: f64,
+    /// The spans in which it is to hold, where it does not hold on average alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<EveryRecord>,
+}
+
+/// A promise that is to hold in single spans of time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct EveryRecord {
+    /// Seconds of a span.
+    pub span_s: f64,
+    /// The part of the spans in which it is to hold.
+    pub part: f64,
 }
 
 /// The relation of a promise.

@@ -16,6 +16,7 @@ pub(crate) mod tuning;
 use assay_judge::Judgement;
 use assay_record::Manifest;
 
+use crate::number;
 use crate::trial as trials_of_run;
 use crate::wording;
 use layout::wrap;
@@ -47,6 +48,14 @@ pub(crate) fn render(
             wording::meaning(judgement.verdict)
         }
     ));
+    if let Some(wrong) = judgement.wrong_by_chance {
+        let text = format!(
+            "Each verdict holds at the confidence of its promise: of all that are decided here chance \
+             alone may make {} wrong.",
+            number::fixed(wrong, 2)
+        );
+        lines.extend(wrap(&text, width, "  "));
+    }
     if let Some(guest) = &manifest.guest {
         let text = format!("{} ({})", guest.caveat(), guest.line());
         lines.extend(wrap(&text, width, "  "));

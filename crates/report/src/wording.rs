@@ -188,6 +188,35 @@ pub(crate) fn total_rate(promise: &PromiseJudgement) -> Option<String> {
     promise.total_rate.map(|rate| Unit::of_rate(&promise.measure, rate).with_label(rate))
 }
 
+/// The spans in which groups were furthest off, as multiples of what was promised, the worst group
+/// first and so many of them.
+pub(crate) fn worst_spans(promise: &PromiseJudgement, most: usize) -> Option<String> {
+    let mut spans: Vec<(&str, f64, assay_judge::WorstSpan)> = promise
+        .groups
+        .iter()
+        .filter(|group| group.expected_share > 0.0)
+        .filter_map(|group| {
+            let span = group.worst_span?;
+            Some((group.name.as_str(), span.share / group.expected_share, span))
+        })
+        .collect();
+    spans.sort_by(|a, b| (b.1 - 1.0).abs().total_cmp(&(a.1 - 1.0).abs()));
+    let seconds = spans.first()?.2.seconds;
+    let each: Vec<String> = spans
+        .iter()
+        .take(most)
+        .map(|(name, times, span)| {
+            format!(
+                "{name} {} x what was promised (repeat {}, from {})",
+                number::fixed(*times, 2),
+                span.repeat,
+                number::seconds(span.from_s)
+            )
+        })
+        .collect();
+    Some(format!("worst {}: {}", number::seconds(seconds), each.join(", ")))
+}
+
 /// What would decide an undecided promise.
 pub(crate) fn needs(promise: &PromiseJudgement, window_s: f64) -> Option<String> {
     if promise.needs_repeats.is_some() {

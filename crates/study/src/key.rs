@@ -64,7 +64,7 @@ pub(crate) enum Shape {
 }
 
 pub(crate) const ORDERS: &[&str] = &["random", "given", "interleaved"];
-pub(crate) const STOPS: &[&str] = &["at_most", "decided"];
+pub(crate) const STOPS: &[&str] = &["at_most", "precise", "decided"];
 pub(crate) const DISK_SOURCES: &[&str] = &["loop", "block", "directory", "null_blk"];
 pub(crate) const FORMATS: &[&str] = &["none", "ext4", "xfs"];
 pub(crate) const ENDS: &[&str] = &["first", "all", "time"];
@@ -203,6 +203,12 @@ pub(crate) static PROMISE: &[Key] = &[
     optional("value", Shape::Scalar, "the bound, for `at_most` and `at_least` without `to`"),
     optional("within", Shape::Percent, "the margin, relative to the expected value"),
     optional("confidence", Shape::Number, "confidence of the intervals; 0.95 by default"),
+    optional(
+        "every",
+        Shape::Duration,
+        "the span in which it holds, such as `1 s`; on average by default",
+    ),
+    optional("in", Shape::Percent, "in how many of the spans; `95 %` by default"),
 ];
 
 pub(crate) static REFERENCE: &[Key] = &[

@@ -120,7 +120,7 @@ pub enum Stop {
     /// When its time is up.
     #[default]
     AtMost,
-    /// As soon as every promise is decided, at the latest when its time is up.
+    /// As soon as every promise is known well enough, at the latest when its time is up.
     Decided,
 }
 
@@ -413,6 +413,17 @@ pub struct Promise {
     pub within: Percent,
     /// Confidence of the intervals, 0.95 by default.
     pub confidence: f64,
+    /// The spans in which it is to hold, where it is not to hold on average alone.
+    pub every: Option<Every>,
+}
+
+/// Spans of time, one by one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Every {
+    /// How long each is.
+    pub span: Duration,
+    /// In how many of them a promise is to hold.
+    pub part: Percent,
 }
 
 impl Promise {

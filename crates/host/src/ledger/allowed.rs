@@ -27,7 +27,7 @@ pub(super) fn check(root: &Root, change: &Change) -> Result<(), Error> {
         }
         Change::KeepQueue { device, attributes, .. } => {
             let names = attributes.keys().map(Path::new);
-            if is_name(device) && names.into_iter().all(|name| is_plain(name)) {
+            if is_name(device) && names.into_iter().all(is_plain) {
                 return Ok(());
             }
             Err(refusal(Path::new(device), "it is no attribute of a disk's queue"))

@@ -47,7 +47,7 @@ impl Rule {
 
     fn side(&self, found: &Result<Vec<Number>, String>) -> Estimated {
         let numbers = found.as_ref().map_or(&[][..], Vec::as_slice);
-        let Some(log) = Log::of(numbers, self.confidence) else { return Estimated::default() };
+        let Some(log) = Log::of(numbers) else { return Estimated::default() };
         let half = Some(log.half(self.confidence)).filter(|half| half.is_finite());
         Estimated {
             value: Some(log.mean.exp()),
@@ -102,7 +102,7 @@ impl Rule {
         let paired = if self.paired { Log::paired(b, a) } else { None };
         match paired {
             Some(ratio) => Some(ratio),
-            None => Some(Log::ratio(&Log::of(b, self.confidence)?, &Log::of(a, self.confidence)?)),
+            None => Some(Log::ratio(&Log::of(b)?, &Log::of(a)?)),
         }
     }
 }

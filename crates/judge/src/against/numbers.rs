@@ -4,14 +4,14 @@ use assay_record::RelationRecord;
 
 use super::Side;
 use super::direction::{self, Direction};
-use super::ratio::{Number, Within};
+use super::ratio::Number;
 use crate::gates::{Gate, Scope};
 use crate::grid::Grid;
 use crate::measure::Measure;
 use crate::metric::{self, Metric};
 use crate::promise::Subject;
 use crate::reason;
-use crate::statistics::bootstrap::{self, DRAWS, Quantity as Estimand, Resampled, Stream};
+use crate::statistics::batches::Quantity as Estimand;
 use crate::trial::Prepared;
 use crate::wanted::{self, PLAIN};
 
@@ -43,7 +43,7 @@ pub(super) fn of_trial(side: &Side<'_>, number: usize, asked: &[String]) -> Vec<
     let samples = side.samples.get(number).map_or(&[][..], Vec::as_slice);
     // The same windows as in the verdict: what nothing is promised about must not move them.
     let wanted = wanted::of_run(manifest);
-    let prepared = Prepared::new(manifest, number, trial, samples, &wanted);
+    let prepared = Prepared::new(manifest, trial, samples, &wanted);
     let subject = prepared.subject();
     let promised = |measure: &str| {
         trial.promises.iter().any(|promise| promise.measure == measure)
@@ -121,8 +121,8 @@ fn of_samples(subject: &Subject<'_>, measure: Measure, decides: bool) -> Vec<Qua
         promise.measure == name
             && matches!(promise.is, RelationRecord::Proportional(_) | RelationRecord::Equal)
     });
-    let rates = resampled(subject, measure, &PLAIN, Estimand::Rate, false);
-    let total = resampled(subject, measure, &PLAIN, Estimand::Rate, true);
+    let rates = levels(subject, measure, &PLAIN, Estimand::Rate, false);
+    let total = levels(subject, measure, &PLAIN, Estimand::Rate, true);
     let mut found =
         vec![blank(name, of, None, direction, decides, total.and_then(|one| numbers(&one, 0)))];
     for (index, group) in subject.groups.iter().enumerate() {
@@ -131,7 +131,7 @@ fn of_samples(subject: &Subject<'_>, measure: Measure, decides: bool) -> Vec<Qua
         found.push(blank(name, of, Some(group), direction, decides, numbers));
     }
     if let Some(promise) = of_shares {
-        let shares = resampled(subject, measure, &promise.is, Estimand::Share, false);
+        let shares = levels(subject, measure, &promise.is, Estimand::Share, false);
         for (index, group) in subject.groups.iter().enumerate() {
             let numbers = shares.as_ref().map_err(Clone::clone).and_then(|one| numbers(one, index));
             found.push(blank(name, "share", Some(group), Direction::Neither, decides, numbers));
@@ -152,14 +152,16 @@ fn blank(
     Quantity { measure: measure.to_owned(), of, group, direction, decides, found }
 }
 
-/// The bootstrap of each repeat, with its number.
-fn resampled(
+/// The shares or rates of each repeat, with its number.
+type Levels = Vec<(usize, Vec<f64>)>;
+
+fn levels(
     subject: &Subject<'_>,
     measure: Measure,
     relation: &RelationRecord,
     estimand: Estimand,
     together: bool,
-) -> Result<Vec<(usize, Resampled)>, String> {
+) -> Result<Levels, String> {
     passes(subject, &|scope| scope.concerns(measure, relation))?;
     if subject.repeats.is_empty() {
         return Err("no repeat can be judged".to_owned());
@@ -167,27 +169,20 @@ fn resampled(
     let of = |repeat: &crate::repeat::Repeat<'_>| {
         let grid: Grid = repeat.resampled(measure, subject.groups)?;
         let grid = if together { grid.together() } else { grid };
-        let number = (subject.number << 32) | repeat.number as u64;
-        let stream = Stream { seed: subject.seed, number };
-        let drawn = bootstrap::resample(&grid, estimand, DRAWS, stream)
-            .ok_or_else(|| format!("no measured group got anything in repeat {}", repeat.number))?;
-        Ok((repeat.number, drawn))
+        let whole = estimand.whole(&grid);
+        if grid.totals().iter().sum::<f64>() <= 0.0 {
+            return Err(format!("no measured group got anything in repeat {}", repeat.number));
+        }
+        Ok((repeat.number, grid.totals().iter().map(|total| total / whole).collect()))
     };
     subject.repeats.iter().map(of).collect()
 }
 
 /// The numbers of one group.
-fn numbers(repeats: &[(usize, Resampled)], group: usize) -> Result<Vec<Number>, String> {
-    let of = |(repeat, drawn): &(usize, Resampled)| {
-        if drawn.turns[group] <= 0.0 {
-            return Err(format!("it got nothing in repeat {repeat}, of which there is no ratio"));
-        }
-        let width = drawn.logs.len();
-        let deviations = drawn.deviations.iter().skip(group).step_by(width.max(1));
-        let squares: f64 = deviations.map(|value| value * value).sum();
-        let draws = (drawn.deviations.len() / width.max(1)).max(2);
-        let within = Within { variance: squares / (draws - 1) as f64, blocks: drawn.blocks };
-        Ok(Number { repeat: *repeat, log: drawn.logs[group], within: Some(within) })
+fn numbers(repeats: &Levels, group: usize) -> Result<Vec<Number>, String> {
+    let of = |(repeat, levels): &(usize, Vec<f64>)| match levels[group] {
+        level if level > 0.0 => Ok(Number { repeat: *repeat, log: level.ln() }),
+        _ => Err(format!("it got nothing in repeat {repeat}, of which there is no ratio")),
     };
     repeats.iter().map(of).collect()
 }
@@ -199,7 +194,7 @@ fn of_workloads(subject: &Subject<'_>, name: &str, metric: Metric<'_>, decides: 
     let found = values.map(|values| {
         let rows = values.rows.iter().map(|(repeat, row)| {
             let logs: f64 = row.iter().map(|value| value.ln()).sum();
-            Number { repeat: *repeat, log: logs / row.len().max(1) as f64, within: None }
+            Number { repeat: *repeat, log: logs / row.len().max(1) as f64 }
         });
         rows.collect()
     });

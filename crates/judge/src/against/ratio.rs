@@ -3,10 +3,6 @@
 use crate::statistics::over_repeats::Spread;
 use crate::statistics::student::t_quantile;
 
-/// With fewer nearly independent observations than this on one side nothing is decided, just as
-/// of promises.
-const BLOCKS_NEEDED: f64 = crate::promise::BLOCKS_NEEDED;
-
 /// More repeats than this nobody makes to decide a comparison.
 const MOST_REPEATS: usize = 1000;
 
@@ -17,17 +13,6 @@ pub(super) struct Number {
     pub(super) repeat: usize,
     /// Its natural logarithm.
     pub(super) log: f64,
-    /// How it scatters within the repeat, where samples tell.
-    pub(super) within: Option<Within>,
-}
-
-/// The scatter of a mean over one repeat.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Within {
-    /// The square of its standard error.
-    pub(super) variance: f64,
-    /// Nearly independent observations.
-    pub(super) blocks: f64,
 }
 
 /// A logarithm with its standard error.
@@ -39,38 +24,23 @@ pub(super) struct Log {
     variance: f64,
     /// Degrees of freedom of that; 0 where nothing is known of the scatter.
     freedom: f64,
-    /// Nearly independent observations; infinite where repeats are what counts.
-    blocks: f64,
     /// Repeats behind it.
     pub(super) repeats: usize,
 }
 
 impl Log {
-    /// One side by itself. Like the intervals of shares: what scatters within the repeats and what
-    /// scatters between them are both looked at, and the wider interval counts, since a host that
-    /// differs from one repeat to the next is not made precise by long repeats.
-    pub(super) fn of(numbers: &[Number], confidence: f64) -> Option<Self> {
+    /// One side by itself, of which only its repeats can tell how much it scatters from run to run: one
+    /// says nothing of others.
+    pub(super) fn of(numbers: &[Number]) -> Option<Self> {
         let logs: Vec<f64> = numbers.iter().map(|number| number.log).collect();
         let spread = Spread::of(&logs)?;
         let count = numbers.len() as f64;
-        let between = Self {
+        Some(Self {
             mean: spread.mean,
             variance: spread.deviation.powi(2) / count,
             freedom: count - 1.0,
-            blocks: f64::INFINITY,
             repeats: numbers.len(),
-        };
-        let within: Option<Vec<Within>> = numbers.iter().map(|number| number.within).collect();
-        let Some(within) = within else { return Some(between) };
-        let blocks: f64 = within.iter().map(|one| one.blocks).sum();
-        let within = Self {
-            variance: within.iter().map(|one| one.variance).sum::<f64>() / (count * count),
-            freedom: within.iter().map(|one| (one.blocks - 1.0).max(0.0)).sum(),
-            blocks,
-            ..between
-        };
-        let narrower = numbers.len() < 2 || within.half(confidence) >= between.half(confidence);
-        Some(if narrower { within } else { Self { blocks, ..between } })
+        })
     }
 
     /// The ratio of two sides that know nothing of each other (Welch 1947): each keeps its own
@@ -83,13 +53,7 @@ impl Log {
         };
         let parts = part(a) + part(b);
         let freedom = if parts > 0.0 { variance.powi(2) / parts } else { a.freedom + b.freedom };
-        Self {
-            mean: b.mean - a.mean,
-            variance,
-            freedom,
-            blocks: a.blocks.min(b.blocks),
-            repeats: a.repeats.min(b.repeats),
-        }
+        Self { mean: b.mean - a.mean, variance, freedom, repeats: a.repeats.min(b.repeats) }
     }
 
     /// The ratio over pairs of repeats that ran next to each other: what moved both alike is gone
@@ -108,7 +72,6 @@ impl Log {
             mean: spread.mean,
             variance: spread.deviation.powi(2) / count,
             freedom: count - 1.0,
-            blocks: f64::INFINITY,
             repeats: spread.count,
         })
     }
@@ -127,7 +90,7 @@ impl Log {
 
     /// Whether the scatter is known well enough to decide anything.
     pub(super) fn is_enough(&self) -> bool {
-        self.freedom > 0.0 && self.blocks >= BLOCKS_NEEDED
+        self.freedom > 0.0 && self.repeats > 1
     }
 
     /// How many repeats of each side would probably bring the half width below `distance`, if they
@@ -149,16 +112,15 @@ mod tests {
     use super::*;
 
     fn numbers(logs: &[f64]) -> Vec<Number> {
-        let number =
-            |(index, log): (usize, &f64)| Number { repeat: index + 1, log: *log, within: None };
+        let number = |(index, log): (usize, &f64)| Number { repeat: index + 1, log: *log };
         logs.iter().enumerate().map(number).collect()
     }
 
     #[test]
     fn two_sides_with_the_same_scatter_have_the_freedom_of_both() {
         // Welch with equal variances and sizes: 2 (n - 1) = 4 degrees of freedom.
-        let a = Log::of(&numbers(&[-0.1, 0.0, 0.1]), 0.95).unwrap();
-        let b = Log::of(&numbers(&[0.1, 0.2, 0.3]), 0.95).unwrap();
+        let a = Log::of(&numbers(&[-0.1, 0.0, 0.1])).unwrap();
+        let b = Log::of(&numbers(&[0.1, 0.2, 0.3])).unwrap();
         let ratio = Log::ratio(&b, &a);
         assert!((ratio.mean - 0.2).abs() < 1e-12 && (ratio.freedom - 4.0).abs() < 1e-9);
         // t(4) at 95 % is 2.7764.
@@ -170,31 +132,17 @@ mod tests {
     fn pairs_lose_what_moves_both_sides() {
         let (a, b) = (numbers(&[0.0, 1.0, 2.0]), numbers(&[0.1, 1.11, 2.09]));
         let paired = Log::paired(&b, &a).unwrap();
-        let apart = Log::ratio(&Log::of(&b, 0.95).unwrap(), &Log::of(&a, 0.95).unwrap());
+        let apart = Log::ratio(&Log::of(&b).unwrap(), &Log::of(&a).unwrap());
         assert!((paired.mean - 0.1).abs() < 1e-9 && paired.half(0.95) < 0.03);
         assert!(apart.half(0.95) > 1.0);
         assert!(Log::paired(&b[..1], &a).is_none(), "one pair has no scatter");
     }
 
     #[test]
-    fn one_repeat_is_as_sure_as_its_samples() {
-        let sure = Within { variance: 1e-4, blocks: 31.0 };
-        let one = |log| [Number { repeat: 1, log, within: Some(sure) }];
-        let ratio =
-            Log::ratio(&Log::of(&one(0.02), 0.95).unwrap(), &Log::of(&one(0.0), 0.95).unwrap());
-        // Twice 30 degrees of freedom: t(60) at 95 % is 2.0003.
-        assert!((ratio.half(0.95) - 2.0003 * 2e-4_f64.sqrt()).abs() < 1e-5 && ratio.is_enough());
-        let blind = Log::of(&numbers(&[0.0]), 0.95).unwrap();
-        assert!(!Log::ratio(&blind, &blind).is_enough());
-        assert_eq!(Log::ratio(&blind, &blind).half(0.95), f64::INFINITY);
-    }
-
-    #[test]
-    fn repeats_that_differ_are_not_made_precise_by_their_length() {
-        let sure = Within { variance: 1e-6, blocks: 100.0 };
-        let mut long = numbers(&[-0.1, 0.0, 0.1]);
-        long.iter_mut().for_each(|number| number.within = Some(sure));
-        let half = Log::of(&long, 0.95).unwrap().half(0.95);
-        assert!((half - 4.3027 * 0.1 / 3.0_f64.sqrt()).abs() < 1e-4, "{half}");
+    fn one_repeat_a_side_decides_nothing_however_long_it_was() {
+        let one = Log::of(&numbers(&[0.0])).unwrap();
+        let ratio = Log::ratio(&one, &one);
+        assert!(!ratio.is_enough());
+        assert_eq!(ratio.half(0.95), f64::INFINITY);
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn fact(evidence: &Evidence<'_>) -> Option<Fact> {
             return Finding::spared("the repeat ended before it could be looked at");
         };
         let end =
-            if looks.decided { "the last of which decided it" } else { "and then ran to its end" };
+            if looks.decided { "the last of which ended it" } else { "and then ran to its end" };
         Finding::new(
             true,
             format!(

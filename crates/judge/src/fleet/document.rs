@@ -230,8 +230,21 @@ pub fn conclude(hosts: &[FleetHost]) -> (Verdict, String) {
         Verdict::Kept if !missing.is_empty() => Verdict::Undecided,
         other => other,
     };
-    (verdict, parts.join(", "))
+    let mut reason = parts.join(", ");
+    // Each host's verdict holds at the confidence of its promises, and not all of them at once.
+    let decided = hosts.iter().filter_map(|host| host.verdict);
+    let decided = decided.filter(|one| matches!(one, Verdict::Kept | Verdict::Broken)).count();
+    if decided >= MANY {
+        reason = format!(
+            "{reason}; at 95 % confidence chance alone may make {:.1} of the {decided} decided wrong",
+            0.05 * decided as f64
+        );
+    }
+    (verdict, reason)
 }
+
+/// From so many verdicts on it is said how many chance may make wrong.
+const MANY: usize = 10;
 
 fn named(hosts: &[FleetHost], which: impl Fn(&FleetHost) -> bool) -> Vec<&str> {
     let mut names: Vec<&str> =
@@ -282,6 +295,14 @@ mod tests {
             conclude(&lost),
             (Verdict::Undecided, "kept on 1 of 2 hosts (a), no verdict from 1 (b)".to_owned())
         );
+    }
+
+    #[test]
+    fn many_hosts_say_how_many_chance_may_make_wrong() {
+        let hosts: Vec<FleetHost> =
+            (0..40).map(|one| host(&format!("n{one}"), Some(Verdict::Kept))).collect();
+        let (_, reason) = conclude(&hosts);
+        assert!(reason.ends_with("make 2.0 of the 40 decided wrong"), "{reason}");
     }
 
     #[test]

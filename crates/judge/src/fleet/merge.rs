@@ -184,6 +184,8 @@ mod tests {
 
     fn judgement(groups: i64, verdict: Verdict, rate: f64, share: f64) -> Judgement {
         let group = GroupJudgement {
+            was: None,
+            worst_span: None,
             name: "task1".to_owned(),
             knob: Some(100.0),
             expected_share: 0.25,
@@ -195,6 +197,9 @@ mod tests {
             verdict,
         };
         let promise = PromiseJudgement {
+            was: None,
+            will_be: None,
+            spans: None,
             measure: "io.bytes".to_owned(),
             is: "proportional".to_owned(),
             to: Some("io.weight".to_owned()),
@@ -225,6 +230,7 @@ mod tests {
             workloads: Vec::new(),
         };
         Judgement {
+            wrong_by_chance: None,
             schema: 1,
             study: "x".to_owned(),
             verdict,

@@ -15,7 +15,11 @@ pub(crate) struct Selection<'r> {
     pub(crate) counted: usize,
     started: usize,
     left_out: Vec<String>,
+    failed: Vec<String>,
 }
+
+/// The fault of a repeat that the user ended.
+const INTERRUPTED: &str = "interrupted";
 
 impl<'r> Selection<'r> {
     /// Leaves out repeats with a fault.
@@ -23,12 +27,16 @@ impl<'r> Selection<'r> {
         let mut whole = Vec::new();
         let mut cut_short = Vec::new();
         let mut left_out = Vec::new();
+        let mut failed = Vec::new();
         for (index, record) in trial.repeats.iter().enumerate() {
             let tables = samples.get(index).map_or(&[][..], Vec::as_slice);
             let entry = (index + 1, record, tables);
             match &record.fault {
                 None => whole.push(entry),
                 Some(fault) => {
+                    if fault.kind != INTERRUPTED {
+                        failed.push(format!("repeat {}: {}", index + 1, fault.message));
+                    }
                     left_out.push(format!(
                         "repeat {} left out ({}: {})",
                         index + 1,
@@ -43,7 +51,13 @@ impl<'r> Selection<'r> {
         }
         let counted = whole.len();
         let judged = if counted == 0 { cut_short } else { whole };
-        Self { judged, counted, started: trial.repeats.len(), left_out }
+        Self { judged, counted, started: trial.repeats.len(), left_out, failed }
+    }
+
+    /// Repeats that something else than the user ended. A workload may have failed because it starved,
+    /// so that without them nothing is kept.
+    pub(crate) fn failed(&self) -> Option<String> {
+        (!self.failed.is_empty()).then(|| some_of(&self.failed, "; "))
     }
 
     /// Leaves out repeats that something from outside has spoilt, by number with what it was.

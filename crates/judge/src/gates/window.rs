@@ -6,11 +6,15 @@ use crate::repeat::Repeat;
 /// Less than this is not judged at all, seconds.
 pub(crate) const LEAST_S: f64 = 2.0;
 
-/// Longer silence of the sampler than this many steps of the grid is worth a word.
-const LONG_GAP: f64 = 5.0;
+/// A sampler may be silent for so long, seconds, and miss this part of a window in all. More than
+/// that nobody saw, and a straight line between two readings would make it look quiet.
+const LONGEST_GAP_S: f64 = 1.0;
+const MOST_MISSING: f64 = 0.05;
 
-/// Fails on a window of less than two seconds. Whether the window also holds enough independent
-/// blocks depends on the measure and is judged with each promise. A number that a workload gives of
+/// Sources that are read less often than once a second miss so many readings in a row, at most.
+const READINGS: f64 = 3.0;
+
+/// Fails on a window of less than two seconds, and where the sampler was silent. A number that a workload gives of
 /// its own run needs no window at all.
 pub(super) fn gate(evidence: &Evidence<'_>) -> Gate {
     let check = of_each_repeat("window", evidence, |repeat| find(evidence, repeat));
@@ -23,16 +27,18 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
         "{seconds:.1} s common to all groups after {:.1} s of warm-up (at least {LEAST_S:.0} s needed)",
         repeat.warm_up_s
     );
-    if !repeat.settled {
-        text.push_str("; no steady state was found, the second half is judged");
-    }
+    let mut seen = true;
     for (measure, _) in evidence.promises {
-        if let Ok(grid) = repeat.grid(*measure)
-            && grid.longest_gap_s > LONG_GAP * grid.step_s()
-        {
-            text = format!("{text}; the sampler was silent for up to {:.1} s", grid.longest_gap_s);
+        let Ok(grid) = repeat.grid(*measure) else { continue };
+        let most = LONGEST_GAP_S.max(READINGS * grid.step_s());
+        if grid.longest_gap_s > most || grid.missing_s > MOST_MISSING * grid.seconds() {
+            seen = false;
+            text = format!(
+                "{text}; the sampler was silent for up to {:.1} s, {:.1} s in all",
+                grid.longest_gap_s, grid.missing_s
+            );
             break;
         }
     }
-    Finding::new(seconds >= LEAST_S, text)
+    Finding::new(seen && seconds >= LEAST_S, text)
 }

@@ -9,13 +9,19 @@
 //!   most `(1 - s) sd(ln x) + sum s_j sd(ln x_j)` over the others, whatever their correlation
 //!   (triangle inequality).
 
-use super::{Amounts, Found, Outside, Scatter, assemble};
-use crate::statistics::estimate::Estimate;
+use super::{Amounts, Found, Outside, Scatter, expected};
+use crate::margin::{Offence, Side};
+use crate::numbers::Numbers;
+use crate::statistics::over_repeats::of_all;
+use crate::statistics::pooled::Estimate;
 use crate::statistics::student::t_quantile;
 
 /// Readings that count as one observation: 2.5 s of fio's. A server that hands its turns out in
 /// rounds longer than that is beyond what totals can tell.
 const TOGETHER: f64 = 5.0;
+
+/// Fewer observations than this say nothing of how a rate varies.
+const OBSERVATIONS: f64 = 10.0;
 
 /// A rate, and the standard deviation of the logarithm of its mean, where that is known.
 struct Rate {
@@ -33,24 +39,48 @@ pub(super) fn numbers(outside: &Outside) -> Result<Found, String> {
     if all <= 0.0 {
         return Err("no group got anything".to_owned());
     }
-    let known = rates.iter().all(|rate| rate.error.is_some());
     let least = rates.iter().map(|rate| rate.observations).fold(f64::INFINITY, f64::min);
+    let known = rates.iter().all(|rate| rate.error.is_some()) && least >= OBSERVATIONS;
     let observations = if known { least } else { 0.0 };
-    let seen = (0..rates.len())
+    let seen: Vec<Estimate> = (0..rates.len())
         .map(|index| estimate(&rates, all, index, observations, outside.confidence))
         .collect();
     let window_s = rates.iter().map(|rate| rate.seconds).fold(f64::INFINITY, f64::min);
     let each = rates.iter().map(|rate| rate.value).collect();
+    let expected = expected(outside);
+    let offences = seen.iter().zip(&expected);
+    let offences = offences.map(|(seen, one)| Offence::new(seen, one.share, Side::Both)).collect();
+    let numbers = Numbers {
+        names: outside.groups.iter().map(|group| group.name.clone()).collect(),
+        offences,
+        expected,
+        seen,
+        errors: Vec::new(),
+        rates: each,
+        window_s,
+        repeats: 1,
+        was: None,
+        facts: Vec::new(),
+        worst_spans: Vec::new(),
+        spans: None,
+        memory_s: 0.0,
+    };
     Ok(Found {
         checks: Vec::new(),
-        numbers: assemble(outside, seen, each, observations, window_s),
+        numbers,
         warm_up_s: 0.0,
-        assumption: Some(assumption(known)),
+        assumption: Some(assumption(known, least)),
+        known,
     })
 }
 
-fn assumption(known: bool) -> String {
-    if known {
+fn assumption(known: bool, observations: f64) -> String {
+    if !known && observations > 0.0 {
+        format!(
+            "the readings are worth {observations:.1} observations, and {OBSERVATIONS} are needed to \
+             know how much a share varies"
+        )
+    } else if known {
         "from totals and the spread of the tool's own readings, taking that the rate remembers \
          no longer than 2.5 s; logs over time (`--bw-log`, `--csv`) need no such assumption"
             .to_owned()
@@ -104,7 +134,7 @@ fn estimate(
     let half = |sure: f64| if error > 0.0 { t_quantile(sure, freedom) * error } else { 0.0 };
     // Bonferroni: nothing is known of how groups depend on each other.
     let one = half(confidence);
-    let of_all = half(1.0 - (1.0 - confidence) / rates.len() as f64);
+    let of_all = half(of_all(confidence, rates.len()));
     Estimate {
         value,
         low: value * (-one).exp(),

@@ -10,7 +10,7 @@ use assay_units::MemoryPolicy;
 
 use super::What;
 use crate::judgement::Interval;
-use crate::statistics::student::t_quantile;
+use crate::statistics::proportion::{self, Counted};
 
 /// Bytes by node, at least one; the error says why there are none.
 pub(super) fn by_node(
@@ -61,7 +61,10 @@ pub(super) fn share(
             _ => expected.iter().map(|(node, most)| part(node).min(*most)).sum::<f64>(),
         });
     }
-    Ok(over_repeats(&shares, confidence))
+    // All bytes were counted, so that only repeats scatter.
+    let counted = shares.into_iter().map(|held| Counted { held, of: 1.0, looks: f64::INFINITY });
+    let found = proportion::over_repeats(&counted.collect::<Vec<_>>(), confidence);
+    found.ok_or_else(|| "its pages were not counted".to_owned())
 }
 
 /// The part of each node; empty where any of several nodes will do.
@@ -84,15 +87,4 @@ fn expected(
         }
         _ => Ok(asked.pages.clone()),
     }
-}
-
-fn over_repeats(shares: &[f64], confidence: f64) -> Interval {
-    let n = shares.len() as f64;
-    let value = shares.iter().sum::<f64>() / n;
-    if shares.len() < 2 {
-        return Interval { value, low: value, high: value };
-    }
-    let variance = shares.iter().map(|share| (share - value).powi(2)).sum::<f64>() / (n - 1.0);
-    let half = t_quantile(confidence, n - 1.0) * (variance / n).sqrt();
-    Interval { value, low: (value - half).max(0.0), high: (value + half).min(1.0) }
 }

@@ -55,8 +55,7 @@ fn a_sound_run_passes_every_gate_in_a_fixed_order() {
             "neighbours",
             "clock",
             "start",
-            "window",
-            "steady"
+            "window"
         ]
     );
     for check in &trial.validity {

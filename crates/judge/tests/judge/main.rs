@@ -37,13 +37,13 @@ mod recorded;
 #[cfg(test)]
 mod repeats;
 #[cfg(test)]
-mod simulation;
-#[cfg(test)]
 mod spared;
 #[cfg(test)]
 mod surroundings;
 #[cfg(test)]
 mod synthetic;
+#[cfg(test)]
+mod tables;
 #[cfg(test)]
 mod tune;
 #[cfg(test)]

@@ -13,6 +13,7 @@ fn run(relation: RelationRecord, values: &[Vec<f64>]) -> Run {
     let weights = vec![100; values.len()];
     let mut scenario = Scenario::new(&weights).promise("reader.read_iops", relation);
     scenario.repeats = values[0].len();
+    scenario.alone = true;
     let mut run = scenario.run();
     set(&mut run, values);
     run

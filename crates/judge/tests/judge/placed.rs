@@ -66,9 +66,9 @@ fn threads_on_their_cpus_keep_the_promise_with_wilson_s_interval() {
     assert_eq!(promise.verdict, Verdict::Kept, "{}", promise.reason);
     let row = &promise.groups[0];
     assert_eq!((row.name.as_str(), row.share, row.high), ("task1.reader", 1.0, 1.0));
-    // n / (n + z^2) with z = 1.96.
-    assert!((row.low - 200.0 / (200.0 + 3.8415)).abs() < 1e-4, "{}", row.low);
-    assert!(promise.reason.contains("200 looks"), "{}", promise.reason);
+    // n / (n + z^2) with z = 1.96 and the looks of three repeats.
+    assert!((row.low - 600.0 / (600.0 + 3.8415)).abs() < 1e-4, "{}", row.low);
+    assert!(promise.reason.contains("600 looks"), "{}", promise.reason);
 }
 
 #[test]

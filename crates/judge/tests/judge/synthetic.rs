@@ -36,9 +36,12 @@ pub(crate) enum Server {
     /// Each group alternates between a fast and a slow state, for this many seconds on average,
     /// exponentially distributed; the fast one is three times as fast.
     Bursts { mean_s: f64 },
-    /// The first group's share moves from this many times its real share to two less than that,
-    /// linearly over the run; the others keep their proportions. Some noise as well.
-    Drift { from: f64 },
+    /// Each group's rate is its share times what `rate` says at this time and of this group, and
+    /// white noise of this relative deviation.
+    Scripted { rate: fn(f64, usize) -> f64, deviation: f64 },
+    /// Every third group of each four is twice as fast while the server is in its bad state;
+    /// states last this many seconds on average, and it starts in the good one.
+    States { good_s: f64, bad_s: f64, deviation: f64 },
 }
 
 /// A trial to be made up.
@@ -51,6 +54,11 @@ pub(crate) struct Scenario {
     pub(crate) server: Server,
     pub(crate) seed: u64,
     pub(crate) repeats: usize,
+    /// Whether a single repeat is judged as one; else as three of the same, so that tests of what one
+    /// repeat shows need write only one.
+    pub(crate) alone: bool,
+    /// Standard deviation of ln(share) from one repeat to the next.
+    pub(crate) between: f64,
     pub(crate) promise: PromiseRecord,
     pub(crate) warm_up: WarmUpRecord,
     pub(crate) outstanding: Option<u32>,
@@ -63,6 +71,8 @@ pub(crate) struct Scenario {
 pub(crate) struct Run {
     pub(crate) manifest: Manifest,
     pub(crate) samples: Vec<Vec<Vec<Table>>>,
+    /// Whether a single repeat is judged as three of the same.
+    pub(crate) thrice: bool,
 }
 
 impl Scenario {
@@ -75,11 +85,14 @@ impl Scenario {
             server: Server::Noise { deviation: 0.05, correlation: 0.3 },
             seed: 7,
             repeats: 1,
+            alone: false,
+            between: 0.0,
             promise: PromiseRecord {
                 measure: "io.bytes".to_owned(),
                 is: RelationRecord::Proportional("io.weight".to_owned()),
                 within: 0.1,
                 confidence: 0.95,
+                every: None,
             },
             warm_up: WarmUpRecord::Seconds(0.0),
             outstanding: Some(8),
@@ -105,7 +118,7 @@ impl Scenario {
         let mut samples = Vec::new();
         let mut repeats = Vec::new();
         for number in 0..self.repeats {
-            let (tables, totals) = self.tables(&mut random);
+            let (tables, totals) = self.moved(&mut random).tables(&mut random);
             repeats.push(self.repeat(number, &totals));
             samples.push(tables);
         }
@@ -125,9 +138,22 @@ impl Scenario {
             warm_up: self.warm_up,
             at_most_s: self.seconds,
             stop: Default::default(),
+            planned_repeats: None,
             repeats,
         };
-        Run { manifest: manifest(trial), samples: vec![samples] }
+        let thrice = self.repeats == 1 && !self.alone;
+        Run { manifest: manifest(trial), samples: vec![samples], thrice }
+    }
+
+    /// The same with the shares of one repeat.
+    fn moved(&self, random: &mut ChaCha8Rng) -> Self {
+        let mut one = self.clone();
+        if self.between > 0.0 {
+            one.shares.iter_mut().for_each(|share| *share *= (self.between * normal(random)).exp());
+            let sum: f64 = one.shares.iter().sum();
+            one.shares.iter_mut().for_each(|share| *share /= sum);
+        }
+        one
     }
 
     fn steps(&self) -> usize {
@@ -152,7 +178,18 @@ impl Scenario {
                     *held = if random.random::<bool>() { 0.5 } else { 1.5 };
                 }
             }),
-            Server::Drift { from } => self.drifting(random, from),
+            Server::Scripted { rate, deviation } => self.scripted(random, deviation, |_, time| {
+                (0..self.shares.len()).map(|group| rate(time, group)).collect()
+            }),
+            Server::States { good_s, bad_s, deviation } => {
+                let mut good = true;
+                self.scripted(random, deviation, |random, _| {
+                    let mean_s = if good { good_s } else { bad_s };
+                    good ^= random.random::<f64>() < 0.1 / mean_s;
+                    let rate = |group: usize| if !good && group % 4 == 2 { 2.0 } else { 1.0 };
+                    (0..self.shares.len()).map(rate).collect()
+                })
+            }
         }
     }
 
@@ -196,18 +233,18 @@ impl Scenario {
         rows
     }
 
-    fn drifting(&self, random: &mut ChaCha8Rng, from: f64) -> Vec<Vec<f64>> {
-        let width = self.shares.len();
-        let mut sums = vec![0.0; width];
+    fn scripted(
+        &self,
+        random: &mut ChaCha8Rng,
+        deviation: f64,
+        mut rates: impl FnMut(&mut ChaCha8Rng, f64) -> Vec<f64>,
+    ) -> Vec<Vec<f64>> {
+        let mut sums = vec![0.0; self.shares.len()];
         let mut rows = vec![sums.clone()];
-        let steps = self.steps() + 4;
-        for step in 0..steps {
-            let passed = step as f64 / steps as f64;
-            let first = self.shares[0] * (from + (2.0 - 2.0 * from) * passed);
-            let rest = (1.0 - first) / (1.0 - self.shares[0]);
-            for (group, (sum, share)) in sums.iter_mut().zip(&self.shares).enumerate() {
-                let share = if group == 0 { first } else { share * rest };
-                *sum += 0.1 * share * (1.0 + 0.1 * normal(random)).max(0.0);
+        for step in 0..self.steps() + 4 {
+            let rates = rates(random, step as f64 * 0.1 - 0.2);
+            for ((sum, rate), share) in sums.iter_mut().zip(rates).zip(&self.shares) {
+                *sum += 0.1 * share * rate * (1.0 + deviation * normal(random)).max(0.0);
             }
             rows.push(sums.clone());
         }
@@ -403,7 +440,21 @@ impl Scenario {
 
 impl Run {
     pub(crate) fn judge(&self) -> Judgement {
-        judge(&self.manifest, &self.samples)
+        if !self.thrice {
+            return judge(&self.manifest, &self.samples);
+        }
+        let (mut manifest, mut samples) = (self.manifest.clone(), self.samples.clone());
+        for trial in &mut manifest.trials {
+            if let [one] = trial.repeats.as_slice() {
+                trial.repeats = vec![one.clone(), one.clone(), one.clone()];
+            }
+        }
+        for repeats in &mut samples {
+            if let [one] = repeats.as_slice() {
+                *repeats = vec![one.clone(), one.clone(), one.clone()];
+            }
+        }
+        judge(&manifest, &samples)
     }
 
     /// The only promise of the only trial.
@@ -423,6 +474,23 @@ impl Run {
         let tables = &mut self.samples[0][0];
         let table = tables.iter_mut().find(|table| table.source == source).unwrap();
         &mut table.columns.iter_mut().find(|found| found.name == column).unwrap().values
+    }
+
+    /// Takes away every reading of a repeat between two times, in seconds after the release.
+    pub(crate) fn silence(&mut self, repeat: usize, from_s: f64, to_s: f64) {
+        let at = |seconds: f64| RELEASED_NS + (seconds * 1e9) as u64;
+        for table in &mut self.samples[0][repeat] {
+            let seen: Vec<bool> =
+                table.time_ns.iter().map(|time| *time < at(from_s) || *time > at(to_s)).collect();
+            let mut rows = seen.iter();
+            table.time_ns.retain(|_| *rows.next().unwrap());
+            let mut rows = seen.iter();
+            table.subject.retain(|_| *rows.next().unwrap());
+            for column in &mut table.columns {
+                let mut rows = seen.iter();
+                column.values.retain(|_| *rows.next().unwrap());
+            }
+        }
     }
 
     pub(crate) fn drop_table(&mut self, source: &str) {

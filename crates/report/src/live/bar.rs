@@ -52,6 +52,8 @@ mod tests {
 
     fn bar(low: f64, high: f64, columns: usize) -> String {
         let group = GroupJudgement {
+            was: None,
+            worst_span: None,
             name: "task1".to_owned(),
             knob: None,
             expected_share: 0.5,

@@ -126,6 +126,9 @@ fn numbers(promise: &PromiseJudgement) -> Vec<Fact> {
     if let Some(jain) = promise.jain {
         numbers.push(Fact::new("Weighted Jain index", number::fixed(jain, 4)));
     }
+    if let Some(spans) = wording::worst_spans(promise, promise.groups.len()) {
+        numbers.push(Fact::new("Single spans", spans));
+    }
     numbers
 }
 

@@ -184,6 +184,7 @@ fn numbers(judged: &TrialJudgement, promise: &PromiseJudgement) -> String {
         wording::count(judged.repeats, "repeat", "repeats"),
         number::seconds(judged.warm_up_s)
     ));
+    parts.extend(wording::worst_spans(promise, 1));
     parts.push(format!("sampling {} % of a CPU", number::percent(judged.observer_cpu, 2)));
     parts.join("; ")
 }

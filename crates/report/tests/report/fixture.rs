@@ -58,6 +58,7 @@ pub(crate) fn run(shapes: &[Shape]) -> Run {
     Run {
         manifest: manifest(trials),
         judgement: Judgement {
+            wrong_by_chance: None,
             schema: 1,
             study: "io-weight-scaling".to_owned(),
             verdict,
@@ -105,6 +106,8 @@ fn judged(shape: &Shape) -> TrialJudgement {
             let (share, expected) = (share(shape, index), promised(shape.groups, index));
             let error = (share / expected - 1.0).abs();
             GroupJudgement {
+                was: None,
+                worst_span: None,
                 name: name(index),
                 knob: Some(weight(index)),
                 expected_share: expected,
@@ -122,6 +125,9 @@ fn judged(shape: &Shape) -> TrialJudgement {
         .collect();
     let worst = groups.iter().map(|g| (g.share / g.expected_share - 1.0).abs()).fold(0.0, f64::max);
     let promise = PromiseJudgement {
+        was: None,
+        will_be: None,
+        spans: None,
         measure: "io.bytes".to_owned(),
         is: "proportional".to_owned(),
         to: Some("io.weight".to_owned()),
@@ -240,10 +246,12 @@ fn trial(shape: &Shape) -> TrialRecord {
             is: RelationRecord::Proportional("io.weight".to_owned()),
             within: 0.1,
             confidence: 0.95,
+            every: None,
         }],
         warm_up: WarmUpRecord::Auto,
         at_most_s: shape.seconds as f64,
         stop: Default::default(),
+        planned_repeats: None,
         repeats: (0..shape.repeats).map(|repeat| repeat_record(shape, repeat)).collect(),
     }
 }

@@ -13,6 +13,8 @@ const WIDE: Style = Style { columns: 79, rows: 23, color: false, unicode: true }
 
 fn group(number: usize, expected: f64, low: f64, high: f64, verdict: Verdict) -> GroupJudgement {
     GroupJudgement {
+        was: None,
+        worst_span: None,
         name: format!("task{number}"),
         knob: Some(100.0),
         expected_share: expected,
@@ -27,6 +29,9 @@ fn group(number: usize, expected: f64, low: f64, high: f64, verdict: Verdict) ->
 
 fn promise(measure: &str, groups: Vec<GroupJudgement>) -> PromiseJudgement {
     PromiseJudgement {
+        was: None,
+        will_be: None,
+        spans: None,
         measure: measure.to_owned(),
         is: "proportional".to_owned(),
         to: Some("io.weight".to_owned()),
@@ -107,6 +112,8 @@ fn of_many_groups_those_farthest_from_their_promise_are_shown() {
 #[test]
 fn limits_show_rates_in_their_unit() {
     let group = |name: &str, low: f64, high: f64| GroupJudgement {
+        was: None,
+        worst_span: None,
         name: name.to_owned(),
         expected_share: 20e6,
         share: (low + high) / 2.0,

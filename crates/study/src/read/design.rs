@@ -44,7 +44,8 @@ pub(crate) fn read(reader: &mut Reader<'_>, at: Option<&At<'_>>) -> Design {
         Some("time") => Ends::Time,
         _ => Ends::First,
     };
-    if section.word(reader, "stop", key::STOPS) == Some("decided") {
+    // `decided` is what it was called when a verdict ended a repeat.
+    if matches!(section.word(reader, "stop", key::STOPS), Some("precise" | "decided")) {
         design.stop = Stop::Decided;
     }
     if let Some(at) = section.get("leave_out") {
@@ -99,7 +100,11 @@ fn left_out(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<LeftOut> {
     left
 }
 
-fn duration(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) -> Option<Duration> {
+pub(super) fn duration(
+    reader: &mut Reader<'_>,
+    section: &Section<'_>,
+    name: &str,
+) -> Option<Duration> {
     let at = section.get(name)?;
     let text = at.value.as_str()?;
     let duration = parse_duration(text).ok();

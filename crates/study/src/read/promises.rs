@@ -1,5 +1,7 @@
 //! `[[promises]]`: what should hold.
 
+use std::time::Duration;
+
 use assay_diagnostic::Diagnostic;
 use assay_units::Percent;
 
@@ -7,13 +9,19 @@ use super::across;
 use super::groups::unknown_knob;
 use crate::code;
 use crate::key;
-use crate::model::{Bindings, Bound, Promise, Relation, Scalar};
+use crate::model::{Bindings, Bound, Every, Promise, Relation, Scalar};
 use crate::reader::{At, Reader, not_a_quantity};
 use crate::section::{Section, unknown_word};
 use crate::template::Templated;
 use crate::value::kind;
 
 const DEFAULT_CONFIDENCE: f64 = 0.95;
+
+/// The part of its spans in which a promise holds, where none is given.
+const DEFAULT_PART: f64 = 0.95;
+
+/// Samples are a tenth of a second apart: shorter spans would hold one of them.
+const SHORTEST_SPAN: Duration = Duration::from_millis(200);
 
 /// Margins from here on are percentages whose sign was forgotten.
 const WIDEST_MARGIN: f64 = 1.0;
@@ -37,6 +45,48 @@ fn promise(reader: &mut Reader<'_>, section: &Section<'_>) -> Promise {
         is: relation(reader, section),
         within: within(reader, section),
         confidence: confidence(reader, section),
+        every: every(reader, section),
+    }
+}
+
+/// Spans are those of a promise that groups divide or bound something in one trial.
+fn every(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<Every> {
+    let is_across = section.text("is") == Some("ratio") || section.has("over");
+    if is_across || section.text("is") == Some("placed") {
+        let why = "only what groups divide, or what bounds them, has spans";
+        section.misplaced(reader, "every", why, "remove `every`");
+        return None;
+    }
+    if !section.has("every") {
+        let why = "`in` says in how many of the spans of `every` the promise holds";
+        section.misplaced(reader, "in", why, "add `every = \"1 s\"`, or remove `in`");
+        return None;
+    }
+    let span = super::design::duration(reader, section, "every")?;
+    let part = match section.scalar("in") {
+        Some(Scalar::Text(text)) => text.parse().ok(),
+        Some(Scalar::Float(number)) => Some(Percent::from_fraction(number)),
+        Some(Scalar::Integer(number)) => Some(Percent::from_fraction(number as f64)),
+        Some(Scalar::Boolean(_)) => None,
+        None => Some(Percent::from_fraction(DEFAULT_PART)),
+    };
+    let fits = |part: &Percent| part.fraction() > 0.0 && part.fraction() <= 1.0;
+    match part.filter(fits) {
+        Some(part) if span >= SHORTEST_SPAN => Some(Every { span, part }),
+        found => {
+            let (name, message, expected) = match found {
+                None => ("in", "`in` is no part of the spans", "expected up to `100 %`"),
+                Some(_) => ("every", "the spans are too short", "expected `200 ms` or more"),
+            };
+            if let Some(at) = section.get(name) {
+                reader.add(
+                    Diagnostic::error(code::OUT_OF_RANGE, message)
+                        .at(at.span.clone(), expected)
+                        .hint("write `every = \"1 s\"` and `in = \"95 %\"`"),
+                );
+            }
+            None
+        }
     }
 }
 

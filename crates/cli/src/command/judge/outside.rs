@@ -35,9 +35,6 @@ pub(crate) struct OutsideArguments {
     /// What of fio's JSON is divided
     #[arg(long, value_name = "WHAT", default_value = "bytes")]
     measure: MeasureArgument,
-    /// Seed of the bootstrap
-    #[arg(long = "bootstrap-seed", value_name = "N", default_value_t = 1)]
-    seed: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -112,7 +109,6 @@ fn gather(arguments: &OutsideArguments) -> Result<Outside, String> {
         groups,
         within: arguments.within,
         confidence: arguments.confidence,
-        seed: arguments.seed,
     })
 }
 

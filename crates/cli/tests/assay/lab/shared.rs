@@ -52,7 +52,9 @@ pub(super) fn why_not(kernel: &str) -> Option<String> {
     }
     // virtme-init mounts a tmpfs there, and guests call the `assay` of this clone.
     let program = Path::new(env!("CARGO_BIN_EXE_assay"));
-    if let Some(own) = ["/var/tmp", "/var/cache", "/run"].iter().find(|own| program.starts_with(own)) {
+    if let Some(own) =
+        ["/var/tmp", "/var/cache", "/run"].iter().find(|own| program.starts_with(own))
+    {
         return Some(format!("a guest has a {own} of its own, and this clone lies below it"));
     }
     let cache = Cache::usual();

@@ -1,0 +1,105 @@
+//! What was: facts about the observed seconds, with nothing but the counters' grain as error.
+
+use crate::judgement::{Interval, Verdict, Was};
+use crate::margin::{self, Offence};
+use crate::numbers::{Asked, Observed};
+use crate::spans::Spans;
+use crate::states;
+use crate::statistics::batches::{BATCHES, Within};
+use crate::statistics::over_repeats::of_all;
+use crate::statistics::pooled::Estimate;
+use crate::statistics::student::t_quantile;
+use crate::wording::percent;
+
+/// Each group's share or rate over all observed seconds. A counter that is read at intervals may
+/// have what came in one of them on the wrong side of an edge: that is its grain.
+pub(crate) fn facts(asked: &Asked<'_>) -> Vec<Interval> {
+    let seconds: f64 = asked.repeats.iter().map(|repeat| repeat.observed.seconds()).sum();
+    let mean = |of: &dyn Fn(&Observed<'_>) -> f64| -> f64 {
+        asked.repeats.iter().map(|one| of(one) * one.observed.seconds()).sum::<f64>() / seconds
+    };
+    let of_group = |group: usize| {
+        let whole = |one: &Observed<'_>| asked.quantity.whole(one.observed);
+        let value = mean(&|one| one.observed.totals()[group] / whole(one));
+        let grain = mean(&|one| grain(one, group) / whole(one));
+        Interval { value, low: (value - grain).max(0.0), high: value + grain }
+    };
+    (0..asked.names.len()).map(of_group).collect()
+}
+
+/// The largest step of a group; of one that got nothing the largest step of any.
+fn grain(repeat: &Observed<'_>, group: usize) -> f64 {
+    let own = repeat.observed.increments(group).into_iter().fold(0.0, f64::max);
+    if own > 0.0 { own } else { repeat.observed.largest_increment() }
+}
+
+/// All of it in one place.
+pub(crate) fn was(
+    asked: &Asked<'_>,
+    within: &[Within],
+    facts: &[Interval],
+    spans: &[Vec<Spans>],
+) -> Option<Was> {
+    let offences: Vec<Offence> = facts
+        .iter()
+        .zip(&asked.expected)
+        .map(|(fact, expected)| {
+            let Interval { value, low, high } = *fact;
+            let exact = Estimate { value, low, high, low_of_all: low, high_of_all: high };
+            Offence::new(&exact, expected.share, asked.side)
+        })
+        .collect();
+    let furthest = offences.iter().enumerate().max_by(|a, b| a.1.value.total_cmp(&b.1.value))?.0;
+    let kept = |repeat: &&Observed<'_>| asked.error(repeat.observed) <= asked.within;
+    Some(Was {
+        verdict: Verdict::worst(offences.iter().map(|one| one.verdict(asked.within))),
+        seconds: asked.repeats.iter().map(|repeat| repeat.observed.seconds()).sum(),
+        group: asked.names[furthest].clone(),
+        error: margin::worst(&offences[furthest..=furthest])?,
+        repeats_kept: asked.repeats.iter().filter(kept).count(),
+        repeats: asked.repeats.len(),
+        states: states::find(spans, &asked.names, asked.within),
+        in_warm_up: in_warm_up(asked, within),
+    })
+}
+
+/// A group that was outside of the margin in what was cut as warm-up, by more than the noise of the
+/// window after it explains.
+fn in_warm_up(asked: &Asked<'_>, within: &[Within]) -> Option<String> {
+    let sure = of_all(asked.confidence, asked.names.len() * asked.repeats.len());
+    let quantile = t_quantile(sure, (BATCHES - 1) as f64);
+    let mut worst: Option<(f64, String)> = None;
+    for (repeat, within) in asked.repeats.iter().zip(within) {
+        let steps = repeat.observed.steps - repeat.judged.steps.min(repeat.observed.steps);
+        let ahead = (repeat.judged.start_ns - repeat.observed.start_ns) / repeat.observed.step_ns;
+        let steps = steps.min(ahead as usize);
+        if steps == 0 {
+            continue;
+        }
+        let row = repeat.observed.row(steps);
+        let seconds = steps as f64 * repeat.observed.step_s();
+        let whole = match asked.quantity {
+            crate::statistics::batches::Quantity::Share => row.iter().sum(),
+            crate::statistics::batches::Quantity::Rate => seconds,
+        };
+        for (group, expected) in asked.expected.iter().enumerate() {
+            let share = row[group] / whole;
+            let error = asked.side.error(share, expected.share);
+            let noise = within.errors[group] * (repeat.judged.steps as f64 / steps as f64).sqrt();
+            // Of the share, as a part of what was promised.
+            let reach = (quantile * noise).exp_m1() * share / expected.share
+                + grain(repeat, group) / whole / expected.share;
+            if error - reach > asked.within && worst.as_ref().is_none_or(|(most, _)| error > *most)
+            {
+                let text = format!(
+                    "in the {seconds:.1} s that are cut as warm-up of repeat {} `{}` was off by {}",
+                    repeat.number,
+                    asked.names[group],
+                    percent(share / expected.share - 1.0)
+                );
+                worst = Some((error, text));
+            }
+        }
+    }
+    worst.map(|(_, text)| text)
+}
