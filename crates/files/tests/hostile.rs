@@ -1,7 +1,7 @@
 //! A user who exchanges names while root creates, replaces and removes: nothing of anybody else's
 //! is touched, however the race ends.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};

@@ -94,21 +94,26 @@ fn against_renamers(bench: &Bench, tries: usize) {
     fs::create_dir(run.join("export")).unwrap();
     let hooks = bench.path("hooks");
     fs::create_dir(&hooks).unwrap();
+    // By descriptors, so that the attacker's own hand does not follow the links.
+    let [inside, around] =
+        [&run, &bench.folder().to_owned()].map(|path| fs::File::open(path).unwrap());
+    let inside = Arc::new(inside);
+    let around = Arc::new(around);
     let pairs = [
-        (run.join("verdict.json"), "verdict.json"),
-        (run.join("report.html"), "report.html"),
-        (run.join("export"), ""),
-        (run.clone(), ""),
+        (&inside, "verdict.json", "verdict.json"),
+        (&inside, "report.html", "report.html"),
+        (&inside, "export", ""),
+        (&around, "run", ""),
     ];
     let stop = Arc::new(AtomicBool::new(false));
     let mut renamers = Vec::new();
-    for (index, (name, target)) in pairs.into_iter().enumerate() {
+    for (index, (folder, name, target)) in pairs.into_iter().enumerate() {
         let hook = hooks.join(index.to_string());
         symlink(victim.join(target), &hook).unwrap();
-        let stop = Arc::clone(&stop);
+        let (stop, folder) = (Arc::clone(&stop), Arc::clone(folder));
         renamers.push(std::thread::spawn(move || {
             while !stop.load(Ordering::Acquire) {
-                let _ = renameat_with(CWD, &name, CWD, &hook, RenameFlags::EXCHANGE);
+                let _ = renameat_with(&*folder, name, CWD, &hook, RenameFlags::EXCHANGE);
                 // Whole at times, so that the program comes as far as writing.
                 std::thread::sleep(std::time::Duration::from_micros(200 + 300 * index as u64));
             }
