@@ -83,7 +83,7 @@ pub(super) fn undo_after_boot(
             if disk.as_ref().is_some_and(is_it) {
                 return real(root, change, || wipe_signatures(device, areas));
             }
-            let was = disk.as_ref().map_or_else(no_number, super::disk::DiskIdentity::describe);
+            let was = disk.as_ref().map_or_else(no_number, DiskIdentity::describe);
             let hint = format!(
                 "the machine was booted since, the disk ({was}) cannot be told from others by a \
                  serial number, or {} is another one now: find it with `lsblk -o NAME,SIZE,SERIAL`, \

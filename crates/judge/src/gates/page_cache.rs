@@ -11,8 +11,9 @@ use crate::wording::some_of;
 const LEAST: f64 = 0.9;
 const MOST: f64 = 1.1;
 
-/// With fewer turns than this, one at the edge of the window is more than a twentieth of a rate.
-const MANY_TURNS: f64 = 20.0;
+/// With fewer turns than this, one at the edge of the window is more than a hundredth of a rate, and
+/// several may be there.
+const MANY_TURNS: f64 = 100.0;
 
 /// Compares each group's rate on the disk with the rate that its workloads report. Direct I/O
 /// must agree within a tenth both ways; buffered reads may read ahead, but not come from memory.
