@@ -46,7 +46,7 @@ impl Length {
 
     /// Whether it is time for a look after so many rounds.
     const fn is_look(self, rounds: u32) -> bool {
-        rounds >= self.least && (rounds - self.least) % EVERY == 0
+        rounds >= self.least && (rounds - self.least).is_multiple_of(EVERY)
     }
 }
 
