@@ -101,7 +101,6 @@ fn outside(rates: impl Fn(u64) -> [f64; 2], seconds: u64) -> Outside {
         groups: vec![group(0), group(1)],
         within: 0.1,
         confidence: 0.95,
-        seed: 1,
     }
 }
 

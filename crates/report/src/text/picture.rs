@@ -86,6 +86,8 @@ mod tests {
             high,
             rate: 0.0,
             verdict: Verdict::Undecided,
+            was: None,
+            worst_span: None,
         };
         ascii(&bar(&group, 0.8, 16))
     }
