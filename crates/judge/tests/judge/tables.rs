@@ -213,9 +213,12 @@ fn twice_before(time: f64, group: usize, end: f64) -> f64 {
     if time < end && group % 8 == 2 { 2.0 } else { 1.0 }
 }
 
+/// How fast a group is served at a time, beside what its weight promises.
+type Rate = fn(f64, usize) -> f64;
+
 /// Finding 3: two of 16 groups have twice their share at first.
 fn bad_first() -> Vec<Cell> {
-    let rates: [(u32, fn(f64, usize) -> f64); 5] = [
+    let rates: [(u32, Rate); 5] = [
         (5, |time, group| twice_before(time, group, 5.0)),
         (10, |time, group| twice_before(time, group, 10.0)),
         (15, |time, group| twice_before(time, group, 15.0)),
