@@ -115,9 +115,8 @@ mod tests {
     #[test]
     fn the_directory_of_the_caller_is_shown_where_it_can_be_told() {
         let place = tempfile::tempdir().unwrap();
-        let shown = |directory: std::path::PathBuf| {
-            super::directory(&Errand { directory: Some(directory), ..Errand::default() })
-        };
+        let shown =
+            |place: PathBuf| directory(&Errand { directory: Some(place), ..Errand::default() });
         let found = shown(place.path().to_owned()).unwrap();
         assert_eq!(
             (found.guest.as_path(), found.host.as_path()),
@@ -128,7 +127,7 @@ mod tests {
         let odd = place.path().join("a,b");
         std::fs::create_dir(&odd).unwrap();
         assert_eq!(shown(odd), None);
-        assert_eq!(super::directory(&Errand::default()), None);
+        assert_eq!(directory(&Errand::default()), None);
     }
 
     fn lines(spec: &GuestSpec) -> String {

@@ -119,7 +119,7 @@ fn a_forged_ledger_asks_for_nothing_that_no_run_does() {
         Change::MakeTree { path: path("/srv/assay-link") },
         Change::MakeFile { path: path("/etc/shadow") },
         Change::MakeDir { path: path("/sys/fs/cgroup/foreign") },
-        Change::Mount { target: path("/home") },
+        Change::Mount { target: path("/home"), device: None },
         Change::AttachLoop { image: path("/srv/image") },
         Change::NullBlk { path: path("/sys/fs/cgroup/foreign") },
         Change::WriteSignatures {
