@@ -61,6 +61,11 @@ impl Gate {
         Fifo::make(folder, GATE_FILE).map(|fifo| Self { fifo, waiting: Vec::new() })
     }
 
+    /// Lets other users write into it; only processes in the run's groups are taken in.
+    pub(crate) fn let_others_come(&self) -> Result<(), Error> {
+        self.fifo.let_others_write()
+    }
+
     /// Waits until all jobs have come. A process that ends meanwhile is not waited for: the
     /// others still run, and its failure is reported with their results. Whoever can write to the
     /// FIFO can name any process: only `members`, those in the run's groups, count.
@@ -165,7 +170,6 @@ impl OnItsWay {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
 
     use assay_kernel::process::Membership;
     use assay_plan::ToolPlan;
@@ -194,7 +198,7 @@ mod tests {
             until_stopped: false,
             program,
             words,
-            folder: PathBuf::from(folder),
+            folder: tempfile::tempdir_in(folder).unwrap().keep(),
             log: "logs/load".to_owned(),
             jobs: 1,
         };

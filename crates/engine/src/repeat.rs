@@ -10,7 +10,6 @@ use assay_kernel::clock::thread_cpu_ns;
 use assay_plan::{Slot, Trial};
 use assay_record::{Dropped, Fault, QueueReading, RepeatRecord, StopRecord, to_parquet};
 use assay_sample::{Choice, FirstIo, Outcome, Sampler, Seat, Targets, prepare_chosen};
-use assay_workload::fio::GATE_FILE;
 
 use crate::decider::Progress;
 use crate::failure::Failure;
@@ -96,7 +95,8 @@ impl Repeat<'_, '_> {
         self.phase("start workloads")?;
         let mut gate = Gate::open(&logs)?;
         if rights::named(self.trial).next().is_some() {
-            rights::let_others_come(&logs, GATE_FILE)?;
+            rights::let_others_through(&logs)?;
+            gate.let_others_come()?;
         }
         let counted = Counts::before(&root, self.trial);
         let mut processes = self.start(&starter)?;

@@ -1,16 +1,15 @@
 //! Workloads that run as somebody else, and what any workload gets to see of Assay's environment.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
 use std::io::Read;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
+use assay_files::Dir;
 use assay_kernel::rights::User;
 use assay_kernel::{Error, Root};
 use assay_plan::{ToolPlan, Trial};
-use rustix::fs::OFlags;
 
 /// What a `command`, and whatever runs as another user, still knows of Assay's environment.
 const KEPT: [&str; 5] = ["PATH", "LANG", "TZ", "TERM", "TMPDIR"];
@@ -38,29 +37,17 @@ pub(crate) fn named(trial: &Trial) -> impl Iterator<Item = &str> {
     workloads.flat_map(|workload| workload.user.as_deref())
 }
 
-/// Gives a directory that this run has made to a user.
+/// Gives a directory that this run has made to a user, and never what a link leads to that somebody
+/// may have put in its place.
 pub(crate) fn hand_over(path: &Path, user: &User) -> Result<(), Error> {
-    let wrong = |cause: &std::io::Error| Error::new("chown", path, cause);
-    // Not through a link that somebody may have put in the place of the directory.
-    let flags = OFlags::NOFOLLOW | OFlags::DIRECTORY;
-    OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(path)
-        .and_then(|directory| fchown(&directory, Some(user.uid), Some(user.gid)))
-        .map_err(|cause| wrong(&cause))
+    let above = Dir::open(path.parent().unwrap_or(Path::new("/")))?;
+    Ok(above.dir(path.file_name().unwrap_or_default())?.hand_over(user.uid, user.gid)?)
 }
 
-/// Lets other users write into the gate, which takes in only those in the run's groups, and go
-/// through the folder that it and the folders of output lie in.
-pub(crate) fn let_others_come(folder: &Path, gate: &str) -> Result<(), Error> {
-    for (path, more) in [(folder.to_owned(), 0o011), (folder.join(gate), 0o022)] {
-        let wrong = |cause: &std::io::Error| Error::new("chmod", &path, cause);
-        let mut permissions = path.metadata().map_err(|cause| wrong(&cause))?.permissions();
-        permissions.set_mode(permissions.mode() | more);
-        std::fs::set_permissions(&path, permissions).map_err(|cause| wrong(&cause))?;
-    }
-    Ok(())
+/// Lets other users go through the folder that the gate and the folders of output lie in.
+pub(crate) fn let_others_through(folder: &Path) -> Result<(), Error> {
+    let above = Dir::open(folder.parent().unwrap_or(Path::new("/")))?;
+    Ok(above.dir(folder.file_name().unwrap_or_default())?.let_through()?)
 }
 
 /// That the user may use the raw device; the node is the system's, and is not given away.
@@ -112,21 +99,12 @@ pub(crate) fn set_environment(command: &mut Command, tool: &ToolPlan, user: Opti
 /// Reads what a workload wrote. Its folder may be its own, so a link in there is not followed, and
 /// what is no file is not waited for.
 pub(crate) fn read_output(path: &Path) -> Vec<u8> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let mut options = OpenOptions::new();
-    let file = options.read(true).custom_flags(flags.bits().cast_signed()).open(path);
     let mut bytes = Vec::new();
-    if let Ok(mut file) = file.and_then(only_a_file) {
+    let above = Dir::open(path.parent().unwrap_or(Path::new("/")));
+    if let Ok(mut file) = above.and_then(|dir| dir.read(path.file_name().unwrap_or_default())) {
         let _ = file.read_to_end(&mut bytes);
     }
     bytes
-}
-
-fn only_a_file(file: File) -> std::io::Result<File> {
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(std::io::ErrorKind::InvalidInput.into()),
-    }
 }
 
 #[cfg(test)]

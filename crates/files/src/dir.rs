@@ -110,6 +110,19 @@ impl Dir {
         }
     }
 
+    /// Gives it to a user.
+    pub fn hand_over(&self, uid: u32, gid: u32) -> Result<(), Error> {
+        fchown(&self.fd, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))
+            .map_err(|cause| Error::new("chown", &self.path, cause))
+    }
+
+    /// Lets everybody go through it, and nobody look around.
+    pub fn let_through(&self) -> Result<(), Error> {
+        let wrong = |cause| Error::new("chmod", &self.path, cause);
+        let mode = fstat(&self.fd).map_err(wrong)?.st_mode;
+        fchmod(&self.fd, Mode::from_raw_mode(mode & 0o7777 | 0o011)).map_err(wrong)
+    }
+
     /// Its place, as it was named.
     #[must_use]
     pub fn path(&self) -> &Path {

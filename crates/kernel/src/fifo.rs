@@ -24,6 +24,13 @@ impl Fifo {
         Ok(Self { file, path: folder.join(name), partial: String::new() })
     }
 
+    /// Lets other users write into it.
+    pub fn let_others_write(&self) -> Result<(), Error> {
+        let mode = rustix::fs::Mode::from_raw_mode(0o622);
+        rustix::fs::fchmod(&self.file, mode)
+            .map_err(|errno| Error::new("chmod", &self.path, &errno.into()))
+    }
+
     /// Whole lines that have come since the last call.
     pub fn lines(&mut self) -> Result<Vec<String>, Error> {
         let mut buffer = [0; 4096];

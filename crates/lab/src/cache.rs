@@ -38,7 +38,10 @@ impl Cache {
     /// Makes a folder in it, with those above, and says where it is.
     pub(crate) fn folder(&self, name: &str) -> Result<PathBuf, Error> {
         let path = self.0.join(name);
-        Dir::make_all(&path)?;
+        Dir::make_all(&path).map_err(|error| {
+            Error::new(format!("cannot make {}: {error}", path.display()))
+                .hint("name a folder that can be made with ASSAY_LAB_CACHE")
+        })?;
         let path = path.canonicalize().map_err(|cause| Error::file("find", &path, &cause))?;
         if is_plain(&path) {
             return Ok(path);

@@ -155,12 +155,12 @@ fn a_ledger_of_a_newer_assay_is_left_alone() {
     let bench = Bench::aside();
     fs::create_dir_all(bench.path("state/ledger")).unwrap();
     // Sealed with the first 32 bits of SHA-256, as docs/safety.md says.
-    let line = "{\"begin\":{\"format\":3,\"run\":\"later\"}}\t476468ec\nwhat only it knows\n";
+    let line = "{\"begin\":{\"format\":4,\"run\":\"later\"}}\t64f8b374\nwhat only it knows\n";
     let ledger = bench.path("state/ledger/later.jsonl");
     fs::write(&ledger, line).unwrap();
     let restored = bench.assay(["restore"]);
     restored.assert_code(6);
-    restored.assert_says(&["written by a newer Assay (format 3)", "--set-aside later"]);
+    restored.assert_says(&["written by a newer Assay (format 4)", "--set-aside later"]);
     assert_eq!(fs::read_to_string(&ledger).unwrap(), line);
 }
 
