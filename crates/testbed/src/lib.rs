@@ -14,4 +14,4 @@ mod turn;
 pub use fault::{Fault, Named, Outcome, keep};
 pub use picture::{Picture, entries};
 pub use tree::put;
-pub use turn::{Need, Turn, busy_turn, is_for_later, skip, turn};
+pub use turn::{Need, Turn, between_turns, busy_turn, is_for_guests, is_for_later, skip, turn};

@@ -42,6 +42,8 @@ enum Beside {
     Nothing,
     /// Tests that only compute.
     Computing,
+    /// All but those that measure: the test has a guest, and asks nothing of the host.
+    All,
 }
 
 impl Beside {
@@ -49,6 +51,7 @@ impl Beside {
         match self {
             Self::Nothing => "quiet",
             Self::Computing => "busy",
+            Self::All => "guest",
         }
     }
 }
@@ -75,10 +78,28 @@ fn take(test: &str, needs: &[Need], beside: Beside) -> Option<Turn> {
         skip(test, &reason);
         return None;
     }
+    Some(wait())
+}
+
+fn wait() -> Turn {
     let path = Path::new("/tmp/assay-tests.lock");
     let lock = File::options().create(true).append(true).open(path).unwrap();
     filesystem::lock(&lock, path).unwrap();
-    Some(Turn { _lock: lock })
+    Turn { _lock: lock }
+}
+
+/// Looks at the host while no test has it. Each gives it back as it was, so that two such looks
+/// must see the same, however many tests had it in between.
+pub fn between_turns<T>(look: impl FnOnce() -> T) -> T {
+    let _turn = wait();
+    look()
+}
+
+/// Whether a test that has a guest, and needs nothing of the host but its CPUs, is put off; it then
+/// returns at once. Such tests run beside all others but those that measure.
+#[must_use]
+pub fn is_for_guests() -> bool {
+    is_put_off(Beside::All)
 }
 
 /// Whether a test that changes nothing of the host, but takes long or needs more than this clone, is

@@ -43,7 +43,7 @@ within = "10 %"
 
 #[test]
 fn a_run_under_nohup_outlives_its_terminal_and_ends_with_its_verdict() {
-    let Some(bench) = Bench::on_host("nohup") else { return };
+    let Some(bench) = Bench::on_busy_host("nohup") else { return };
     let study = crate::study::Weights { at_most: "3 s", ..crate::study::Weights::small() };
     let study = bench.write("study.toml", &study.text());
     let mut command = Command::new("nohup");
@@ -61,7 +61,7 @@ fn a_run_under_nohup_outlives_its_terminal_and_ends_with_its_verdict() {
 
 #[test]
 fn sigquit_ends_a_run_as_sigterm_does() {
-    let Some(bench) = Bench::on_host("SIGQUIT") else { return };
+    let Some(bench) = Bench::on_busy_host("SIGQUIT") else { return };
     let run = run_until(&bench, Moment::Groups);
     run.signal_from_terminal(Signal::QUIT);
     run.end(Duration::from_secs(60)).assert_code(130);
@@ -72,7 +72,7 @@ fn sigquit_ends_a_run_as_sigterm_does() {
 
 /// A run whose workloads are all in a freezer group of somebody else.
 fn frozen(test: &str) -> Option<(Bench, Running, Freezer, Vec<u32>)> {
-    let bench = Bench::on_host(test)?;
+    let bench = Bench::on_busy_host(test)?;
     let Some(freezer) = Freezer::make() else {
         skip(test, "no freezer on cgroup v1");
         return None;
@@ -122,7 +122,7 @@ fn a_second_ctrl_c_waits_for_nobody() {
 
 #[test]
 fn a_workload_outside_of_all_groups_ends_with_the_run_and_with_a_restore() {
-    let Some(bench) = Bench::on_host("a workload outside") else { return };
+    let Some(bench) = Bench::on_busy_host("a workload outside") else { return };
     let study = bench.write("study.toml", BESIDE);
     for kill in [true, false] {
         let mut run = bench.start(&study, &[]);
@@ -200,7 +200,7 @@ fn everything_below(place: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn restore_does_its_work_while_user_nobody_holds_all_that_it_can() {
-    let Some(bench) = Bench::on_host("locks of nobody") else { return };
+    let Some(bench) = Bench::on_busy_host("locks of nobody") else { return };
     run_until(&bench, Moment::Groups).kill();
     let holder = Holder::start("nobody", &everything_below(&bench.path("state")));
     let begun = Instant::now();
@@ -212,7 +212,7 @@ fn restore_does_its_work_while_user_nobody_holds_all_that_it_can() {
 
 #[test]
 fn a_lock_that_is_held_ends_a_restore_within_ten_seconds_with_its_holder_named() {
-    let Some(bench) = Bench::on_host("a lock that is held") else { return };
+    let Some(bench) = Bench::on_busy_host("a lock that is held") else { return };
     run_until(&bench, Moment::Groups).kill();
     // It was opened before it became nobody's, as one that came through an inherited descriptor.
     let holder = Holder::start("later", &everything_below(&bench.path("state")));

@@ -106,6 +106,7 @@ fn writeback_with_the_settings_of_the_study_back_afterwards() {
             ("1280 MiB", "128 MiB"),
             ("768 MiB", "48 MiB"),
             ("size = \"16 MiB\"", "size = \"4 MiB\""),
+            ("warm_up = \"10 s\"", "warm_up = \"0.5 s\""),
         ],
         options: &[
             "--set",

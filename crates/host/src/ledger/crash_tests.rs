@@ -3,6 +3,7 @@
 //! part of what was not yet on the disk; the restore that follows dies at every instant too; and
 //! then one that is left to work brings back the tree as it was, byte for byte.
 
+use std::cell::Cell;
 use std::fs;
 
 use super::fuse;
@@ -10,11 +11,19 @@ use super::model::{Host, Image, NEXT_BOOT, THIS_BOOT};
 use super::unfinished::restore_in_boot;
 use super::{RestoreReport, set_aside, unfinished};
 
+thread_local! {
+    /// A host that was brought back as it was: as good as a new one, and at hand at once.
+    static RESTORED: Cell<Option<(Host, Image)>> = const { Cell::new(None) };
+}
+
 /// A host on which a run died after `instants`, its last append torn after `tear` bytes; `None`
 /// when it survived them all.
 fn dead_after(instants: usize, tear: usize) -> Option<(Host, Image)> {
-    let host = Host::new();
-    let before = host.image();
+    let (host, before) = RESTORED.take().unwrap_or_else(|| {
+        let host = Host::new();
+        let before = host.image();
+        (host, before)
+    });
     fuse::set_with_tear(instants, tear);
     let ended = host.run();
     let survived = ended.is_ok();
@@ -31,7 +40,13 @@ fn restore(host: &Host, boot: &str) -> RestoreReport {
 }
 
 /// Restores and compares. A ledger with a torn line stays until a person has looked.
-fn assert_restored(host: &Host, before: &Image, boot: &str, when: &str) {
+fn assert_restored((host, before): (Host, Image), boot: &str, when: &str) {
+    assert_is_restored(&host, &before, boot, when);
+    host.forget_runs();
+    RESTORED.set(Some((host, before)));
+}
+
+fn assert_is_restored(host: &Host, before: &Image, boot: &str, when: &str) {
     let report = restore(host, boot);
     host.assert_is(before, when);
     let left = report.ledgers.iter().flat_map(|ledger| &ledger.changes);
@@ -54,7 +69,7 @@ fn whenever_a_run_dies_restore_brings_back_the_tree() {
     let mut tears = 0;
     while let Some((host, before)) = dead_after(instants, 0) {
         fuse::set(None);
-        assert_restored(&host, &before, &THIS_BOOT, &format!("died after {instants}"));
+        assert_restored((host, before), &THIS_BOOT, &format!("died after {instants}"));
         for tear in 1.. {
             let Some((host, before)) = dead_after(instants, tear) else { break };
             let torn = fuse::torn();
@@ -64,7 +79,7 @@ fn whenever_a_run_dies_restore_brings_back_the_tree() {
             }
             tears += 1;
             let when = format!("died after {instants}, torn after {tear} bytes");
-            assert_restored(&host, &before, &THIS_BOOT, &when);
+            assert_restored((host, before), &THIS_BOOT, &when);
         }
         instants += 1;
     }
@@ -74,16 +89,16 @@ fn whenever_a_run_dies_restore_brings_back_the_tree() {
 #[test]
 fn whenever_a_restore_dies_too_the_next_one_goes_on() {
     let mut instants = 0;
-    while dead_after(instants, 0).is_some() {
+    'all: loop {
         for of_restore in 0.. {
-            let Some((host, before)) = dead_after(instants, 0) else { break };
+            let Some((host, before)) = dead_after(instants, 0) else { break 'all };
             fuse::set(Some(of_restore));
             // A restore that cannot even read dies with an error; both count as death.
             let first = restore_in_boot(host.state(), &host.root(), &THIS_BOOT);
             let survived = fuse::burn().is_ok();
             fuse::set(None);
             let when = format!("died after {instants}, restore after {of_restore}: {first:?}");
-            assert_restored(&host, &before, &THIS_BOOT, &when);
+            assert_restored((host, before), &THIS_BOOT, &when);
             if survived {
                 break;
             }
@@ -99,9 +114,9 @@ fn whenever_a_restore_dies_too_the_next_one_goes_on() {
 fn whenever_the_power_fails_restore_takes_back_what_stands_on_disks() {
     let mut instants = 0;
     let mut cuts = 0;
-    while dead_after(instants, 0).is_some() {
+    'all: loop {
         for nth in 0.. {
-            let Some((host, before)) = dead_after(instants, 0) else { break };
+            let Some((host, before)) = dead_after(instants, 0) else { break 'all };
             let on_disk = fuse::length_on_disk();
             fuse::set(None);
             let bytes = fs::read(host.ledger()).unwrap_or_default();
@@ -112,7 +127,7 @@ fn whenever_the_power_fails_restore_takes_back_what_stands_on_disks() {
             host.lose_power(nth % 2 == 0);
             let all = bytes.len();
             let when = format!("power cut after {instants}, {length} of {all} bytes kept");
-            assert_restored(&host, &before, NEXT_BOOT, &when);
+            assert_restored((host, before), NEXT_BOOT, &when);
             cuts += 1;
         }
         instants += 1;
@@ -131,16 +146,16 @@ fn lengths(bytes: &[u8], on_disk: u64) -> impl Iterator<Item = usize> {
 #[test]
 fn the_power_may_fail_during_a_restore() {
     let mut instants = 0;
-    while dead_after(instants, 0).is_some() {
+    'all: loop {
         for of_restore in 0.. {
-            let Some((host, before)) = dead_after(instants, 0) else { break };
+            let Some((host, before)) = dead_after(instants, 0) else { break 'all };
             fuse::set(Some(of_restore));
             let _ = restore_in_boot(host.state(), &host.root(), &THIS_BOOT);
             let survived = fuse::burn().is_ok();
             fuse::set(None);
             host.lose_power(true);
             let when = format!("died after {instants}, power cut in restore after {of_restore}");
-            assert_restored(&host, &before, NEXT_BOOT, &when);
+            assert_restored((host, before), NEXT_BOOT, &when);
             if survived {
                 break;
             }

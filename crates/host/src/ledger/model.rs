@@ -112,6 +112,16 @@ impl Host {
         self.state.path()
     }
 
+    /// Removes what runs and restores have left in the state directory, as a new host has it.
+    pub(super) fn forget_runs(&self) {
+        for entry in fs::read_dir(self.state()).unwrap() {
+            let path = entry.unwrap().path();
+            let removed =
+                if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+            removed.unwrap();
+        }
+    }
+
     /// The ledger of [`Host::run`], while there is one.
     pub(super) fn ledger(&self) -> PathBuf {
         self.state().join("ledger/crash.jsonl")

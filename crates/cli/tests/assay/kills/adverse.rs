@@ -92,7 +92,7 @@ fn kill_with<S>(
 
 #[test]
 fn kills_while_the_disk_of_the_ledger_is_full_leave_no_trace() {
-    let Some(bench) = Bench::on_host("kills with a full disk") else { return };
+    let Some(bench) = Bench::on_busy_host("kills with a full disk") else { return };
     let state = Mounted::tmpfs(bench.path("small"), 1);
     let filler = state.at.join("filler");
     let fill = |_: &Path| {
@@ -106,7 +106,7 @@ fn kills_while_the_disk_of_the_ledger_is_full_leave_no_trace() {
 
 #[test]
 fn kills_while_the_state_folder_is_read_only_are_said_and_restored_afterwards() {
-    let Some(bench) = Bench::on_host("kills with a read-only state folder") else { return };
+    let Some(bench) = Bench::on_busy_host("kills with a read-only state folder") else { return };
     let state = Mounted::tmpfs(bench.path("small"), 1);
     let at = state.at.clone();
     let remount = |option: &str| {
@@ -137,7 +137,7 @@ fn kills_while_the_state_folder_is_read_only_are_said_and_restored_afterwards() 
 #[test]
 fn kills_with_a_frozen_workload_name_it_and_restore_when_it_is_thawed() {
     let test = "kills with frozen workloads";
-    let Some(bench) = Bench::on_host(test) else { return };
+    let Some(bench) = Bench::on_busy_host(test) else { return };
     if Freezer::make().is_none() {
         skip(test, "no freezer on cgroup v1");
         return;
@@ -157,7 +157,7 @@ fn kills_with_a_frozen_workload_name_it_and_restore_when_it_is_thawed() {
 
 #[test]
 fn kills_of_two_runs_at_once_leave_each_other_alone() {
-    let Some(bench) = Bench::on_host("kills of two runs at once") else { return };
+    let Some(bench) = Bench::on_busy_host("kills of two runs at once") else { return };
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
     let before = Picture::take();

@@ -17,7 +17,7 @@ const ON_V2: &str = r#"
 assay=$1 scripts=$2
 shares() { # scheduler, requests a second
     "$assay" run io-weight --disk "null_blk:iops=$2,depth=32" --scheduler "$1" \
-        --set budget=64 --at-most 12s --out "/run/assay/run-$1" --json 2>"/run/assay/$1.err" ||
+        --set budget=64 --repeats 2 --at-most 6s --out "/run/assay/run-$1" --json 2>"/run/assay/$1.err" ||
         { code=$?; [ $code -lt 4 ] || cat "/run/assay/$1.err"; return $code; }
 }
 part layout stat -fc %T /sys/fs/cgroup
@@ -39,13 +39,13 @@ place() { # a study of placement, and its options
     "$assay" run "$@" --out "/run/assay/run-$1" --json 2>"/run/assay/$1.err" ||
         { code=$?; [ $code -lt 4 ] || cat "/run/assay/$1.err"; return $code; }
 }
-part misplaced place numa-misplaced --at-most 10s
-part placement place numa-placement --set program=streamcluster --set balancing=0 \
-    --set "memory=first touch,interleave:0-1,bind:1" --at-most 10s
+part misplaced place numa-misplaced --at-most 8s
+part placement place numa-placement --set program=streamcluster,matrix --set balancing=0 \
+    --set "memory=first touch,interleave:0-1,bind:1" --repeats 2 --at-most 8s
 part flags place numa-local-remote --set program=copy --set "memory=first touch" --set size=256 \
     --repeats 2 --at-most 8s
 part mix place numa-mix --set first=streamcluster --set second=streamcluster --set beside=node:1 \
-    --repeats 1 --at-most 5s
+    --repeats 2 --at-most 4s
 part bfq shares bfq 2000
 part none shares none 400
 exit 7

@@ -93,7 +93,7 @@ impl<'p> Account<'p> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pass::Later;
+    use crate::pass::{Later, Turn};
 
     fn skipped(test: &str, why: &str) -> (String, String) {
         (test.to_owned(), why.to_owned())
@@ -106,7 +106,7 @@ mod tests {
             ignored: 1,
             times: vec![(0.5, "judge a".to_owned()), (2.0, "judge b".to_owned())],
             failures: vec![Failure { name: "judge c".to_owned(), said: "\nleft: 1\n".to_owned() }],
-            later: vec![Later { name: "d".to_owned(), quiet: true }],
+            later: vec![Later { name: "d".to_owned(), turn: Turn::Quiet }],
             // One test that says twice why a part of it did not run.
             skipped: vec![skipped("pages", "no zsh"), skipped("pages", "no fish")],
         }

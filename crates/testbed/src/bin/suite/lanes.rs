@@ -1,5 +1,6 @@
 //! What runs beside what: tests that only compute on all CPUs; beside them, one after the other, tests of
-//! the host that a busy CPU does not change; and when nothing computes any more, those that measure.
+//! the host that a busy CPU does not change, and tests that have a guest; and when nothing of this runs
+//! any more, those that measure.
 
 use std::collections::VecDeque;
 use std::num::NonZero;
@@ -9,7 +10,7 @@ use std::time::Instant;
 
 use crate::Choice;
 use crate::binary::Binary;
-use crate::pass::{Pass, Which};
+use crate::pass::{Later, Pass, Turn, Which};
 
 /// Binaries whose tests compute at the same time.
 const SIDE_BY_SIDE: usize = 2;
@@ -26,6 +27,9 @@ struct Board<'b> {
     /// Binaries whose tests compute now.
     computing_now: usize,
     busy: VecDeque<Job<'b>>,
+    guests: VecDeque<Job<'b>>,
+    /// Whether a test has a guest now.
+    guest_now: bool,
     quiet: VecDeque<Job<'b>>,
     passes: Vec<Pass>,
 }
@@ -42,6 +46,8 @@ pub(crate) fn run(binaries: &[Binary], choice: &Choice) -> Vec<Pass> {
         computing: binaries.iter().map(|binary| (binary, filter(binary, choice))).collect(),
         computing_now: 0,
         busy: VecDeque::new(),
+        guests: VecDeque::new(),
+        guest_now: false,
         quiet: VecDeque::new(),
         passes: Vec::new(),
     };
@@ -50,6 +56,7 @@ pub(crate) fn run(binaries: &[Binary], choice: &Choice) -> Vec<Pass> {
         for _ in 0..SIDE_BY_SIDE {
             scope.spawn(|| lanes.compute());
         }
+        scope.spawn(|| lanes.have_guests());
         scope.spawn(|| lanes.have_the_host());
     });
     lanes.board.into_inner().unwrap_or_else(PoisonError::into_inner).passes
@@ -76,14 +83,15 @@ impl<'b> Lanes<'b> {
             let pass = one(binary, &Which::Computing { filter, threads });
             let mut board = self.board();
             board.computing_now -= 1;
-            let (quiet, busy): (Vec<_>, Vec<_>) = pass.later.iter().partition(|later| later.quiet);
-            let job = |later: Vec<&crate::pass::Later>| {
+            let job = |turn: Turn| {
+                let of_turn = |later: &&Later| later.turn == turn;
                 let names: Vec<String> =
-                    later.into_iter().map(|later| later.name.clone()).collect();
+                    pass.later.iter().filter(of_turn).map(|later| later.name.clone()).collect();
                 (!names.is_empty()).then_some(Job { binary, names })
             };
-            board.busy.extend(job(busy));
-            board.quiet.extend(job(quiet));
+            board.busy.extend(job(Turn::Busy));
+            board.guests.extend(job(Turn::Guest));
+            board.quiet.extend(job(Turn::Quiet));
             board.passes.push(pass);
             self.changed.notify_all();
         }
@@ -96,19 +104,50 @@ impl<'b> Lanes<'b> {
         }
     }
 
+    fn have_guests(&self) {
+        while let Some(job) = self.next_guest().filter(|_| !self.quick) {
+            let pass = one(job.binary, &Which::These(job.names));
+            let mut board = self.board();
+            board.guest_now = false;
+            board.passes.push(pass);
+            self.changed.notify_all();
+        }
+    }
+
     /// The next tests that may have the host now, as soon as there are any.
     fn next(&self) -> Option<Job<'b>> {
         let mut board = self.board();
         loop {
-            let computes = board.computing_now > 0 || !board.computing.is_empty();
             if let Some(job) = board.busy.pop_front() {
                 return Some(job);
             }
-            if !computes {
+            let has_guests = board.guest_now || !board.guests.is_empty();
+            if !board.computes() && (self.quick || !has_guests) {
                 return board.quiet.pop_front();
             }
             board = self.changed.wait(board).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// The next tests that have a guest.
+    fn next_guest(&self) -> Option<Job<'b>> {
+        let mut board = self.board();
+        loop {
+            if let Some(job) = board.guests.pop_front() {
+                board.guest_now = true;
+                return Some(job);
+            }
+            if !board.computes() {
+                return None;
+            }
+            board = self.changed.wait(board).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Board<'_> {
+    fn computes(&self) -> bool {
+        self.computing_now > 0 || !self.computing.is_empty()
     }
 }
 

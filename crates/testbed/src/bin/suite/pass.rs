@@ -27,8 +27,18 @@ pub(crate) enum Which {
 #[derive(Debug, Clone)]
 pub(crate) struct Later {
     pub(crate) name: String,
-    /// Whether nothing may run beside it.
-    pub(crate) quiet: bool,
+    pub(crate) turn: Turn,
+}
+
+/// What a test that was put off waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// The host, with nothing else running.
+    Quiet,
+    /// The host.
+    Busy,
+    /// A guest: any time but beside those that measure.
+    Guest,
 }
 
 /// A test that has failed.
@@ -73,8 +83,13 @@ impl Pass {
         // A test may ask more than once, and is measuring if it says so at all.
         let asked = lines(&place.path().join("later"));
         let names: BTreeSet<String> = asked.iter().map(|(_, name)| name.clone()).collect();
-        let quiet = |name: &String| asked.contains(&("quiet".to_owned(), name.clone()));
-        pass.later = names.into_iter().map(|name| Later { quiet: quiet(&name), name }).collect();
+        let has = |word: &str, name: &String| asked.contains(&(word.to_owned(), name.clone()));
+        let turn = |name: &String| match name {
+            name if has("quiet", name) => Turn::Quiet,
+            name if has("busy", name) => Turn::Busy,
+            _ => Turn::Guest,
+        };
+        pass.later = names.into_iter().map(|name| Later { turn: turn(&name), name }).collect();
         match ended {
             Ok(None) => pass,
             Ok(Some(why)) => pass.broken(binary, why),
