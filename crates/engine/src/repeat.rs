@@ -184,7 +184,11 @@ impl Repeat<'_, '_> {
         self.phase("run")?;
         let Context { observer, decider, manifest, .. } = &mut *self.context;
         let (slot, trial) = (self.slot, self.trial);
-        let may_stop = trial.stop == StopRecord::Decided;
+        // A repeat that ends as soon as it is precise ends before the machine changes its state; one
+        // of several lasts as long as all others, and the trial is what ends.
+        let planned = manifest.trials.get(slot.trial).and_then(|trial| trial.planned_repeats);
+        let is_alone = planned.is_none_or(|planned| planned < 2);
+        let may_stop = trial.stop == StopRecord::Decided && is_alone;
         decider.begin(trial.at_most);
         let shown = Spent::default();
         let mut enough = |release: Release, now_ns: u64| {

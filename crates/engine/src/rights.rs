@@ -96,13 +96,16 @@ pub(crate) fn set_environment(command: &mut Command, tool: &ToolPlan, user: Opti
     command.env("PATH", std::env::join_paths(absolute).unwrap_or_else(|_| USUAL_PATH.into()));
 }
 
+/// A workload says less; what is longer is read so far.
+const MOST_OUTPUT: u64 = 256 << 20;
+
 /// Reads what a workload wrote. Its folder may be its own, so a link in there is not followed, and
 /// what is no file is not waited for.
 pub(crate) fn read_output(path: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
     let above = Dir::open(path.parent().unwrap_or(Path::new("/")));
-    if let Ok(mut file) = above.and_then(|dir| dir.read(path.file_name().unwrap_or_default())) {
-        let _ = file.read_to_end(&mut bytes);
+    if let Ok(file) = above.and_then(|dir| dir.read(path.file_name().unwrap_or_default())) {
+        let _ = file.take(MOST_OUTPUT).read_to_end(&mut bytes);
     }
     bytes
 }

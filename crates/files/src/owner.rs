@@ -62,7 +62,11 @@ pub fn check(path: &Path, also: Option<Caller>, trust: Trust) -> Result<PathBuf,
         let is_friend = |uid: u32| {
             uid == 0 || uid == geteuid().as_raw() || also.is_some_and(|caller| caller.uid == uid)
         };
-        let shared = found.mode() & WRITABLE_BY_OTHERS != 0;
+        // The group of the same number is the user's own (user private groups, and root's); with a
+        // umask of 002, which goes with them, all that a user makes may be written by it.
+        let own_group = found.gid() == found.uid() || found.gid() == 0;
+        let others = if own_group { WRITABLE_BY_OTHERS & !0o020 } else { WRITABLE_BY_OTHERS };
+        let shared = found.mode() & others != 0;
         // Who owns what lies in a sticky directory is looked at in the next round.
         let guarded = found.mode() & STICKY != 0 && (!is_last || !rest.is_empty());
         if !is_friend(found.uid()) || shared && !guarded {

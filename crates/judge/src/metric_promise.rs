@@ -145,7 +145,12 @@ fn relative(values: &Values) -> (f64, Vec<Vec<f64>>) {
 }
 
 fn decide(promise: &PromiseRecord, seen: &[Seen], values: &Values) -> (Verdict, String) {
-    let verdict = Verdict::worst(seen.iter().map(|group| group.offence.verdict(promise.within)));
+    let found = Verdict::worst(seen.iter().map(|group| group.offence.verdict(promise.within)));
+    // A repeat without the number may be the one in which a group got nothing at all.
+    let verdict = match found {
+        Verdict::Kept if !values.left_out.is_empty() => Verdict::Undecided,
+        found => found,
+    };
     let reach = |group: &&Seen| match verdict {
         Verdict::Broken => group.offence.low,
         _ => group.offence.high,

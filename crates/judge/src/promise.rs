@@ -131,7 +131,11 @@ pub(crate) fn of_numbers(promise: &PromiseRecord, numbers: &Numbers, failed: Opt
     let in_spans = numbers.spans.as_ref().map(|spans| spans.verdict);
     let found = Verdict::worst([on_average].into_iter().chain(in_spans));
     let was = numbers.was.as_ref();
-    let in_fact = was.is_none_or(|was| was.verdict == Verdict::Broken) || in_spans == Some(found);
+    // Where shares remember for long beside the window, its own noise is not known, and a window that
+    // is outside says that it was, and no more.
+    let by_mean =
+        was.is_none_or(|was| was.verdict == Verdict::Broken) && numbers.remembers_little();
+    let in_fact = by_mean || in_spans == Some(found);
     let forbidden = was
         .is_some_and(|was| was.verdict == Verdict::Broken || was.in_warm_up.is_some())
         || failed.is_some();

@@ -16,6 +16,12 @@ pub struct Fifo {
     partial: String,
 }
 
+/// Reads of one call.
+const MOST_READS: usize = 16;
+
+/// Bytes of a line that is not at its end; longer ones are nobody's who speaks to us.
+const LONGEST_LINE: usize = 4096;
+
 impl Fifo {
     /// Makes the FIFO and opens it. It is opened for writing too, so that reading never ends
     /// just because no writer is there at the moment.
@@ -34,7 +40,8 @@ impl Fifo {
     /// Whole lines that have come since the last call.
     pub fn lines(&mut self) -> Result<Vec<String>, Error> {
         let mut buffer = [0; 4096];
-        loop {
+        // Whoever may write could keep one busy for ever.
+        for _ in 0..MOST_READS {
             match self.file.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(count) => self.partial.push_str(&String::from_utf8_lossy(&buffer[..count])),
@@ -46,6 +53,9 @@ impl Fifo {
         let end = self.partial.rfind('\n').map_or(0, |at| at + 1);
         let rest = self.partial.split_off(end);
         let whole = std::mem::replace(&mut self.partial, rest);
+        if self.partial.len() > LONGEST_LINE {
+            self.partial.clear();
+        }
         Ok(whole.lines().map(str::to_owned).collect())
     }
 }

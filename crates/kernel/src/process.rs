@@ -69,9 +69,15 @@ impl Membership {
     /// exec: this works on v1 and v2 alike, where clone3(CLONE_INTO_CGROUP) knows only v2.
     pub fn spawn(&self, command: &mut Command) -> Result<Child, Error> {
         let user = self.user.clone();
-        self.start(command.process_group(0), move || {
+        // Who is somebody else must not be able to type into our terminal (TIOCSTI): a session of
+        // its own has none. It is a process group as well.
+        let command = if user.is_some() { command } else { command.process_group(0) };
+        self.start(command, move || {
             signal::restore_defaults();
-            user.as_ref().map_or(Ok(()), User::become_it)?;
+            if let Some(user) = &user {
+                rustix::process::setsid()?;
+                user.become_it()?;
+            }
             rights::close_the_rest_at_exec();
             Ok(())
         })

@@ -56,6 +56,10 @@ fn find(passwd: &str, groups: &str, text: &str) -> Option<User> {
         Some((user, group)) => (user, Some(group.parse::<u32>().ok()?)),
         None => (text, None),
     };
+    // For setresuid(2) the largest number stands for "no change".
+    if group == Some(u32::MAX) || user.parse() == Ok(u32::MAX) {
+        return None;
+    }
     let number = user.parse::<u32>().ok();
     if group.is_some() && number.is_none() {
         return None;
@@ -120,7 +124,17 @@ mod tests {
         assert_eq!((pair.uid, pair.gid, pair.groups), (1001, 7, vec![7]));
         let without_entry = found("4242").unwrap();
         assert_eq!((without_entry.gid, without_entry.name), (4242, None));
-        for wrong in ["nobody-here", "bench:6", "1:x", "-1", "", ":", "4294967296"] {
+        for wrong in [
+            "nobody-here",
+            "bench:6",
+            "1:x",
+            "-1",
+            "",
+            ":",
+            "4294967296",
+            "4294967295:1",
+            "1:4294967295",
+        ] {
             assert_eq!(found(wrong), None, "{wrong}");
         }
     }

@@ -33,7 +33,8 @@ fn totals_of_fio_are_judged_against_weights() {
     let kept = judge("100,200", &[]);
     // Within the margin, and one measurement proves no more than itself.
     kept.assert_code(3);
-    let says = |words: &str| kept.stdout.split_whitespace().collect::<Vec<_>>().join(" ").contains(words);
+    let says =
+        |words: &str| kept.stdout.split_whitespace().collect::<Vec<_>>().join(" ").contains(words);
     assert!(
         says("All of 2 groups are within 10 %")
             && says("one repeat shows its own window and no other")
