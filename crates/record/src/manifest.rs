@@ -35,7 +35,7 @@ pub struct Manifest {
     pub command: Vec<String>,
     /// When the run began, RFC 3339, UTC.
     pub started_at: String,
-    /// Seeds the order of trials, random data and the bootstrap.
+    /// Seeds the order of trials and random data.
     pub seed: u64,
     /// The machine.
     pub host: HostFacts,

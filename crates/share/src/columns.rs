@@ -84,7 +84,7 @@ pub(crate) static RUNS: Shape = Shape {
         column("memory_bytes", Kind::Whole, "bytes", "its memory"),
         text("guest", "the kernel of the lab's guest, where the run took place in one"),
         text("assay", "version that recorded it"),
-        column("seed", Kind::Whole, "", "seed of order, data and draws"),
+        column("seed", Kind::Whole, "", "seed of order and data"),
         text("verdict", "kept, broken, undecided or void; null of a recording"),
         column("restored", Kind::Flag, "", "whether the host was put back; null if it never said"),
         text("ended_early", "why it ended before its last trial, if it did"),

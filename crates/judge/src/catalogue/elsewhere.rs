@@ -67,7 +67,7 @@ pub(super) static ENTRIES: &[CauseEntry] = &[
         code: "C-NO-STEADY-STATE",
         what: "Shares crossed the margin within the window, so that their mean depends on when one looked.",
         found_by: FoundBy::Gate("steady"),
-        fingerprint: "A group within the margin in one half of the window and outside in the other, by more than chance allows.",
+        fingerprint: "In records of before, by the gate `steady`, which is no more: a group within the margin in one half of the window and outside in the other, by more than chance allows.",
         confirm: "A run of twice the length: either the change ends, or it goes on.",
         tests: &["longer"],
         remedy: "A longer run, a longer warm-up, or find out what changes (caches that fill, files that grow, others on the host).",
