@@ -123,3 +123,21 @@ fn output_goes_where_the_user_says_and_not_where_another_s_link_leads() {
         assert_eq!(fs::read(&file).unwrap(), b"two");
     }
 }
+
+#[test]
+fn a_folder_that_the_users_own_group_may_write_is_the_users() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: it takes root to give a folder away");
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let caller = Some(assay_files::Caller { uid: 1234, gid: 1234 });
+    for (gid, is_fine) in [(1234, true), (1235, false)] {
+        let home = place.path().join(gid.to_string());
+        fs::create_dir(&home).unwrap();
+        chown(&home, Some(1234), Some(gid)).unwrap();
+        // As a umask of 002 makes it.
+        fs::set_permissions(&home, fs::Permissions::from_mode(0o775)).unwrap();
+        assert_eq!(check(&home.join("runs/one"), caller, Trust::Checked).is_ok(), is_fine);
+    }
+}

@@ -31,7 +31,7 @@ fn more_requests_for_groups_that_starve_of_them_are_confirmed_round_by_round() {
     // Eight rounds of two repeats, with all that is made before and taken back after each.
     let ended = Running::start(command, bench.folder(), out.clone()).end(LONGEST);
     bench.assert_host_is_as_before("after an explanation");
-    assert!(ended.stderr.contains("in 3 to 8 rounds"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("in 4 to 8 rounds"), "{}", ended.stderr);
     let said = json(&out.join("predictions.json"));
     assert!(said.as_array().unwrap().iter().any(|law| law["arm"] == "requests"), "{said:#}");
     let found = json(&out.join("explain.json"));
@@ -39,7 +39,10 @@ fn more_requests_for_groups_that_starve_of_them_are_confirmed_round_by_round() {
     assert_eq!(arm["name"], "requests", "{found:#}");
     let manifest = json(&out.join("manifest.json"));
     let rounds = |trial: usize| manifest["trials"][trial]["repeats"].as_array().unwrap().len();
-    assert!((3..=8).contains(&rounds(0)) && rounds(1) <= rounds(0), "{arm:#}");
+    // What seems to help is confirmed by two fresh rounds, which count for themselves.
+    let fresh = if arm["confirmed"].is_boolean() { 2 } else { 0 };
+    let ordinary = rounds(1) - fresh;
+    assert!((4..=8).contains(&(rounds(0) - fresh)) && rounds(1) <= rounds(0), "{arm:#}");
     if ["void", "kept"].iter().any(|verdict| found["verdict"] == *verdict) {
         skip(TEST, &format!("a busy host: {}", found["sentence"]));
         return;
@@ -52,9 +55,9 @@ fn more_requests_for_groups_that_starve_of_them_are_confirmed_round_by_round() {
         skip(TEST, &format!("a busy host: {}", arm["reason"]));
         return;
     }
-    assert_eq!(arm["rounds"]["rounds"], rounds(1), "{arm:#}");
+    assert_eq!(arm["rounds"]["rounds"], ordinary, "{arm:#}");
     // What is sure ends the rounds, and what is not has had all of them.
     let helped = arm["effect"] == "cured" || arm["effect"] == "lessened";
     assert!(!helped || arm["rounds"]["high"].as_f64().unwrap() < 1.0, "{arm:#}");
-    assert!(arm["effect"] != "open" || rounds(1) == 8, "{arm:#}");
+    assert!(arm["effect"] != "open" || ordinary == 8, "{arm:#}");
 }
