@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::bench::Bench;
 use crate::running::{Running, json};
+use crate::study::Weights;
 use cluster::Cluster;
 
 /// Several runs one after the other, on a host that may be busy.
@@ -28,6 +29,13 @@ fn on_cluster(test: &str) -> Option<(Bench, Cluster)> {
     let bench = Bench::on_busy_host(test)?;
     let cluster = Cluster::start();
     Some((bench, cluster))
+}
+
+/// Four groups and a disk of a size that is soon laid out: all nodes are this host, and run one
+/// after the other.
+fn small(bench: &Bench) -> String {
+    let small = Weights { at_most: "10 s", ..Weights::small() };
+    bench.write("small.toml", &small.text()).display().to_string()
 }
 
 /// Starts `assay fleet ...` on this cluster.
@@ -52,7 +60,8 @@ fn four_hosts_bring_four_runs_and_one_report() {
     let Some((bench, cluster)) = on_cluster("a fleet of four") else { return };
     let fleet = bench.path("fleet");
     let out = fleet.display().to_string();
-    let words = ["run", "io-weight", "--set", "groups=4", "--at-most", "3s", "--out", &out];
+    let study = small(&bench);
+    let words = ["run", &study, "--at-most", "3s", "--out", &out];
     let ended = start(&bench, &cluster, &words).end(PATIENCE);
     ended.assert_verdict();
     bench.assert_host_is_as_before("after a fleet of four");
@@ -109,8 +118,8 @@ fn a_node_killed_in_mid_run_is_lost_and_the_next_task_puts_its_host_back() {
     let Some((bench, mut cluster)) = on_cluster("a node killed in mid-run") else { return };
     let fleet = bench.path("fleet");
     let out = fleet.display().to_string();
-    let study = ["io-weight", "--set", "groups=4", "--at-most", "3s"];
-    let words = [&["run"], &study[..], &["--hosts", "assay[1-2]", "--out", &out]].concat();
+    let study = small(&bench);
+    let words = ["run", &study, "--at-most", "3s", "--hosts", "assay[1-2]", "--out", &out];
     let mut running = start(&bench, &cluster, &words);
     let mut first = None;
     running.wait_until("a run on a node", |_| {
@@ -161,18 +170,8 @@ fn a_fleet_that_is_interrupted_is_cancelled_and_its_hosts_put_back() {
     let Some((bench, cluster)) = on_cluster("a fleet interrupted") else { return };
     let fleet = bench.path("fleet");
     let out = fleet.display().to_string();
-    let words = [
-        "run",
-        "io-weight",
-        "--set",
-        "groups=4",
-        "--at-most",
-        "60s",
-        "--nodes",
-        "2",
-        "--out",
-        &out,
-    ];
+    let study = small(&bench);
+    let words = ["run", &study, "--at-most", "60s", "--nodes", "2", "--out", &out];
     let mut running = start(&bench, &cluster, &words);
     running.wait_until("a run on a node", |_| {
         (0..2).any(|task| {

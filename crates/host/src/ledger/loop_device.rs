@@ -187,6 +187,8 @@ mod tests {
     use std::collections::BTreeMap;
     use std::fs::{self, File};
 
+    use assay_testbed::Need;
+
     use super::*;
 
     fn queue(name: &str) -> BTreeMap<PathBuf, String> {
@@ -197,15 +199,14 @@ mod tests {
 
     #[test]
     fn a_borrowed_device_keeps_two_attributes_that_nobody_can_write() {
-        let lock_path = Path::new("/tmp/assay-tests.lock");
-        let lock = File::options().create(true).append(true).open(lock_path).unwrap();
-        assay_kernel::filesystem::lock(&lock, lock_path).unwrap();
+        let Some(_turn) = assay_testbed::busy_turn("a borrowed loop device", &[Need::Loop]) else {
+            return;
+        };
         let root = Root::real();
         let number = numbers(&root).unwrap_or_default().last().map_or(0, |last| last + 1);
         // A device that was never attached shows most.
         if let Err(error) = loop_device::add(number) {
-            println!("skipped: a borrowed loop device: {error}");
-            return;
+            return assay_testbed::skip("a borrowed loop device", &error.to_string());
         }
         let name = format!("loop{number}");
         let before = queue(&name);
