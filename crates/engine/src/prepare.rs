@@ -8,7 +8,7 @@ use assay_plan::{GroupPlan, Trial, WorkloadPlan};
 use assay_record::WorkloadResult;
 
 use crate::outcome::result;
-use crate::processes::{Process, pause, stop_all};
+use crate::processes::{BEFORE_THE_START, Process, pause, stop_all};
 use crate::start::Starter;
 
 /// How they ended.
@@ -68,7 +68,7 @@ pub(crate) fn prepare(
             prepared.interrupted = true;
             prepared.ready = false;
             let running = rows.iter_mut().filter_map(|row| row.running.take());
-            stop_all(&mut running.collect::<Vec<_>>());
+            stop_all(&mut running.collect::<Vec<_>>(), BEFORE_THE_START);
             return Ok(prepared);
         }
     }

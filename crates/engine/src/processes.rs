@@ -68,7 +68,11 @@ pub(crate) fn output_files(tool: &ToolPlan) -> (String, String) {
 }
 
 /// How long a tool may take to write its results after it was told to stop.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const TO_WRITE_RESULTS: Duration = Duration::from_secs(30);
+
+/// How long one may take to end that was told to stop before the common start, when there are no
+/// results. A job on its way to the gate may hear nothing until it is there.
+pub(crate) const BEFORE_THE_START: Duration = Duration::from_secs(1);
 
 /// How long one that was killed may take to end. What it has begun to write, the kernel ends first;
 /// taking its group back waits for it once more.
@@ -214,7 +218,7 @@ fn describe(status: ExitStatus) -> String {
 /// Asks every process to stop and waits until all have. Tools end at SIGINT with their results
 /// written; one that does not end in time is killed, and so is every one when the user interrupts
 /// the run a second time.
-pub(crate) fn stop_all(processes: &mut [Process]) {
+pub(crate) fn stop_all(processes: &mut [Process], patience: Duration) {
     for process in processes.iter_mut() {
         if process.is_running() {
             process.was_stopped = true;
@@ -225,12 +229,12 @@ pub(crate) fn stop_all(processes: &mut [Process]) {
     }
     let mut left: Vec<&mut Process> =
         processes.iter_mut().filter(|process| !process.has_been_waited_for()).collect();
-    wait_for_all(&mut left, PATIENCE, true);
+    wait_for_all(&mut left, patience, true);
     left.retain(|process| process.status.is_none());
     for process in &mut left {
         process.ended = Some(match signal::insisted() {
             true => "killed at the second interruption".to_owned(),
-            false => format!("did not stop within {PATIENCE:?} and was killed"),
+            false => format!("did not stop within {patience:?} and was killed"),
         });
         process.signal(Signal::KILL);
     }

@@ -21,7 +21,7 @@ use crate::outcome::{memory_events, note_failures, result};
 use crate::overrides::Overrides;
 use crate::placed::{Counts, Placed, narrow};
 use crate::prepare::{self, Prepared};
-use crate::processes::{Process, stop_all};
+use crate::processes::{BEFORE_THE_START, Process, TO_WRITE_RESULTS, stop_all};
 use crate::run::Context;
 use crate::seat::seat;
 use crate::start::{Starter, empty_places};
@@ -124,6 +124,11 @@ impl Repeat<'_, '_> {
             self.disks,
         ));
         let mut later = Later::of(self.trial);
+        // Who never started has no results to write.
+        let patience = match arrival {
+            Arrival::All => TO_WRITE_RESULTS,
+            Arrival::Interrupted => BEFORE_THE_START,
+        };
         let mut record = match arrival {
             Arrival::All => {
                 let knobs = knobs_at_start.clone();
@@ -152,7 +157,7 @@ impl Repeat<'_, '_> {
         watch.tell(&mut record);
 
         self.phase("stop workloads")?;
-        stop_all(&mut processes);
+        stop_all(&mut processes, patience);
         gate.close(&logs)?;
         record.memory_events = memory_events(&tree, self.trial);
         record.cpus = cpus;
