@@ -8,6 +8,7 @@
 mod across;
 mod against;
 mod ascii;
+mod bar;
 mod counters;
 mod error;
 mod figure;
