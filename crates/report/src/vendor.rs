@@ -13,8 +13,8 @@ pub(crate) struct Library {
 }
 
 /// All libraries in the order in which they must be loaded.
-pub(crate) fn libraries() -> [Library; 3] {
-    [
+pub(crate) fn libraries() -> Vec<Library> {
+    vec![
         library(
             "vega",
             include_str!("../vendor/vega.min.js"),
