@@ -1,4 +1,4 @@
-//! The plotting code that travels inside every report. Origin and hashes: `vendor/README.md`.
+//! The plotting code that travels inside every report. Origin and hashes: `docs/supply-chain.md`.
 
 use serde::Serialize;
 
@@ -11,6 +11,9 @@ pub(crate) struct Library {
     /// Its licence, which has to travel with the code (BSD-3-Clause, condition 2).
     pub(crate) licence: &'static str,
 }
+
+/// The licences of the packages that these libraries carry inside: each asks that its text travels along.
+pub(crate) const BUNDLED: &str = include_str!("../vendor/LICENSE.bundled");
 
 /// All libraries in the order in which they must be loaded.
 pub(crate) fn libraries() -> Vec<Library> {

@@ -6,4 +6,5 @@ mod links;
 mod manifests;
 mod rooms;
 mod sources;
+mod supply;
 mod tree;

@@ -16,6 +16,8 @@ pub(crate) struct Code {
     style: Markup,
     /// In the order in which they must be loaded.
     libraries: Vec<Library>,
+    /// Licences of what the libraries carry inside.
+    bundled: &'static str,
     /// Runs last.
     script: Markup,
 }
@@ -46,6 +48,7 @@ impl Code {
             policy: Markup::from_safe_string(policy),
             style: Markup::from_safe_string(style.to_owned()),
             libraries,
+            bundled: vendor::BUNDLED,
             script: Markup::from_safe_string(script.to_owned()),
         }
     }
