@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a file that cannot be read fails the test")]
 
+mod features;
 mod links;
 mod manifests;
 mod rooms;
