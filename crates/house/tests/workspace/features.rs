@@ -12,7 +12,7 @@ const SLOW: [&str; 3] = ["arrow-array ", "arrow-ipc ", "parquet "];
 /// Every dependency below the slow ones, and they themselves, each with its features, for this selection.
 fn below(selection: &[&str]) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
-        .args(["tree", "--offline", "--locked", "--no-dedupe", "--prefix", "depth"])
+        .args(["tree", "--locked", "--no-dedupe", "--prefix", "depth"])
         .args(["--edges", "normal,build,dev", "--format", " {p} [{f}]"])
         .args(selection)
         .current_dir(root())

@@ -1,4 +1,5 @@
-//! What Assay is made of and has not written itself is what docs/supply-chain.md and deny.toml say. No network is needed.
+//! What Assay is made of and has not written itself is what docs/supply-chain.md and deny.toml say. No
+//! network is needed once the crates are there.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -126,7 +127,7 @@ fn packages() -> Vec<serde_json::Value> {
     let version = String::from_utf8(version.stdout).unwrap();
     let host = version.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned();
     let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--offline", "--locked"])
+        .args(["metadata", "--format-version", "1", "--locked"])
         .args(["--filter-platform", &host])
         .current_dir(root())
         .output()
