@@ -6,7 +6,7 @@ AS_ROOT := $(shell [ "$$(id -u)" -eq 0 ] || echo sudo)
 ASSAY := target/release/assay
 ASSAY_LOAD := target/release/assay-load
 
-.PHONY: demo test test-quick check bench conformance screenshots package book install build setup clean
+.PHONY: demo test test-quick check audit bench conformance screenshots package book install build setup clean
 
 # From a fresh clone to a verdict, in minutes; says what it does and how long each step takes.
 demo:
@@ -25,6 +25,12 @@ check:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	@scripts/check-static
+
+# Known advisories, licences and sources of all crates, hashes of what is vendored (docs/supply-chain.md).
+# Without a network: ADVISORY_DB=PATH of a clone of RustSec's advisory-db.
+audit:
+	@scripts/setup audit
+	@ADVISORY_DB="$(ADVISORY_DB)" scripts/audit
 
 # Peers to be compared with, each where it is given: PEER_GRAPH500=omp-csr PEER_FILEBENCH=filebench
 # PEER_YCSB=bin/ycsb PEER_PARSEC=FOLDER PEER_MULTICHASE=FOLDER PEER_STREAM=stream

@@ -197,7 +197,7 @@ impl Observer for Progress {
 
     fn putting_back(&mut self) {
         if let Some(here) = &mut self.here {
-            (here.phase, here.clock) = ("put the host back".to_owned(), Clock::Unknown);
+            (here.phase, here.clock) = ("restore the host".to_owned(), Clock::Unknown);
         }
         self.draw(true);
     }

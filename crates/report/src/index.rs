@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::number::{self, NONE};
-use crate::page::{environment, style};
+use crate::page::{Code, environment};
 
 /// What tells a page of ours from any other `index.html`, and from one of another shape.
 const MARK: &str = "<meta name=\"generator\" content=\"assay index 1\">";
@@ -47,7 +47,7 @@ struct Page {
     data: Markup,
     mark: Markup,
     opens: Markup,
-    style: Markup,
+    code: Code,
 }
 
 #[derive(Serialize)]
@@ -94,7 +94,7 @@ pub(crate) fn render(entries: &[IndexEntry]) -> Result<String, Error> {
         data: data(entries)?,
         mark: Markup::from_safe_string(MARK.to_owned()),
         opens: Markup::from_safe_string(OPENS.to_owned()),
-        style: style(),
+        code: Code::of_index(),
         rows,
     };
     environment()

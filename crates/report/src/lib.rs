@@ -3,11 +3,12 @@
 //! This room computes no verdicts: every word such as "kept" and every interval comes from the
 //! judgement. What it derives from samples is only what is drawn, rates of cumulative counters.
 //! It reads no file and prints nothing; the plotting code travels inside the page
-//! (`vendor/README.md`), so that a report opens from a memory stick in ten years.
+//! (`vendor/`), so that a report opens from a memory stick in ten years.
 
 mod across;
 mod against;
 mod ascii;
+mod bar;
 mod counters;
 mod error;
 mod figure;

@@ -151,8 +151,9 @@ impl Live<'_> {
         let line = match self.stopping {
             Some(signal) => Line::default()
                 .then(Ink::Verdict(Verdict::Undecided), format!("{signal}: "))
-                .then(Ink::Plain, "stopping; again: do not wait"),
-            None => Line::default().then(Ink::Faint, "Ctrl-C: stop, put back, judge what there is"),
+                .then(Ink::Plain, "the run is ending; again: without waiting"),
+            None => Line::default()
+                .then(Ink::Faint, "Ctrl-C: end the run, restore the host, judge complete repeats"),
         };
         let columns = style.columns.saturating_sub(3);
         (style.rows > 0).then(|| line.write(Style { columns, ..style }))

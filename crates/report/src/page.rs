@@ -3,6 +3,7 @@
 mod across;
 mod against;
 mod changes;
+mod code;
 mod cost;
 mod headline;
 mod host;
@@ -19,15 +20,15 @@ mod workloads;
 
 use assay_judge::{Judgement, Tuning};
 use assay_record::Manifest;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value as Markup};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde::Serialize;
 
 use crate::error::Error;
 use crate::figure::{self, Figure};
-use crate::vendor::{self, Library};
 use crate::{Samples, trial as trials_of_run};
 
 pub(crate) use against::render as comparison;
+pub(crate) use code::Code;
 pub(crate) use cost::Cost;
 pub(crate) use host::Host;
 pub(crate) use origin::origin;
@@ -65,9 +66,7 @@ struct Page<'a> {
     study_text: &'a str,
     origin: Vec<Fact>,
     command: String,
-    style: Markup,
-    script: Markup,
-    libraries: [Library; 3],
+    code: Code,
 }
 
 /// The whole page.
@@ -97,23 +96,11 @@ pub(crate) fn render(
         study_text: &manifest.study_text,
         origin: origin(manifest),
         command: origin::command(manifest),
-        style: style(),
-        script: script(),
-        libraries: vendor::libraries(),
+        code: Code::of_figures(),
     };
     environment()
         .and_then(|environment| environment.get_template("report.html")?.render(page))
         .map_err(|cause| Error::new("render the page", cause))
-}
-
-/// The style of every page.
-pub(crate) fn style() -> Markup {
-    Markup::from_safe_string(include_str!("templates/style.css").to_owned())
-}
-
-/// What draws the figures of every page.
-pub(crate) fn script() -> Markup {
-    Markup::from_safe_string(include_str!("templates/script.js").to_owned())
 }
 
 pub(crate) fn environment() -> Result<Environment<'static>, minijinja::Error> {

@@ -1,4 +1,4 @@
-//! The plotting code that travels inside every report. Origin and hashes: `vendor/README.md`.
+//! The plotting code that travels inside every report. Origin and hashes: `docs/supply-chain.md`.
 
 use serde::Serialize;
 
@@ -12,9 +12,12 @@ pub(crate) struct Library {
     pub(crate) licence: &'static str,
 }
 
+/// The licences of the packages that these libraries carry inside: each asks that its text travels along.
+pub(crate) const BUNDLED: &str = include_str!("../vendor/LICENSE.bundled");
+
 /// All libraries in the order in which they must be loaded.
-pub(crate) fn libraries() -> [Library; 3] {
-    [
+pub(crate) fn libraries() -> Vec<Library> {
+    vec![
         library(
             "vega",
             include_str!("../vendor/vega.min.js"),

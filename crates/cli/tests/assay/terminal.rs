@@ -154,7 +154,7 @@ fn run(bench: &Bench, at_most: &'static str, columns: u16, locale: &str) -> Term
 
 /// That nothing of the picture is left, neither of its signs nor of what the terminal echoed.
 fn assert_clean(shown: &str, written: &str) {
-    for remains in ["Ctrl-C:", "again: do not wait", "^C", "put the host back"] {
+    for remains in ["Ctrl-C:", "again: without waiting", "^C", "restore the host"] {
         assert!(!shown.contains(remains), "`{remains}` is left:\n{shown}");
     }
     assert!(!shown.lines().any(|line| line.trim_end().ends_with(" left")), "{shown}");
@@ -172,7 +172,7 @@ fn a_run_on_a_terminal_draws_bars_and_leaves_its_table_alone() {
         shown.contains("task4 ") && shown.contains('\u{2502}') && shown.contains("proportional")
     });
     assert!(shown.contains("trial 1 of 1"), "{shown}");
-    assert!(shown.contains("Ctrl-C: stop"), "{shown}");
+    assert!(shown.contains("Ctrl-C: end the run"), "{shown}");
     let (status, shown, written) = terminal.end();
     assert!(matches!(status.code(), Some(0 | 1 | 3)), "{status}\n{shown}");
     assert_clean(&shown, &written);
@@ -215,7 +215,7 @@ fn a_second_ctrl_c_waits_for_nobody_and_still_puts_the_host_back() {
     let mut terminal = Terminal::start(&command, 60, 80);
     terminal.wait_for("the window", |shown| shown.contains("run 1 s of"));
     terminal.press(CTRL_C);
-    terminal.wait_for("its answer", |shown| shown.contains("again: do not wait"));
+    terminal.wait_for("its answer", |shown| shown.contains("again: without waiting"));
     let began = Instant::now();
     terminal.press(CTRL_C);
     let (status, shown, written) = terminal.end();

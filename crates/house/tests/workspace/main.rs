@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a file that cannot be read fails the test")]
 
+mod features;
 mod links;
 mod manifests;
 mod rooms;
 mod sources;
+mod supply;
 mod tree;

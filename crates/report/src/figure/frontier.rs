@@ -38,9 +38,8 @@ pub(crate) fn frontier(found: &Tuning) -> Result<Markup, String> {
     let mut svg = String::new();
     let _ = write!(
         svg,
-        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-labelledby=\"frontier-title \
-         frontier-text\" style=\"width:100%;height:auto;font:12px system-ui,sans-serif\" \
-         fill=\"currentColor\">\
+        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" class=\"frontier\" role=\"img\" \
+         aria-labelledby=\"frontier-title frontier-text\">\
          <title id=\"frontier-title\">Share error against throughput</title>\
          <desc id=\"frontier-text\">{}</desc>",
         escape(&describe(found, &points))

@@ -1,15 +1,13 @@
 //! The page of a fleet.
 
 use assay_judge::{FleetComparison, FleetJudgement, FleetTrial};
-use minijinja::Value as Markup;
 use serde::Serialize;
 
 use super::{HostRow, SpreadRow, figure, spreads};
 use crate::error::Error;
 use crate::figure::Figure;
 use crate::number;
-use crate::page::{Fact, environment, script, style};
-use crate::vendor::{self, Library};
+use crate::page::{Code, Fact, environment};
 use crate::wording;
 
 /// Everything that stands on the page.
@@ -27,9 +25,7 @@ struct Page<'a> {
     trials: Vec<TrialView>,
     comparisons: Vec<ComparisonView>,
     lacking: Vec<Fact>,
-    style: Markup,
-    script: Markup,
-    libraries: [Library; 3],
+    code: Code,
 }
 
 #[derive(Serialize)]
@@ -99,9 +95,7 @@ pub(super) fn render(judgement: &FleetJudgement) -> Result<String, Error> {
         trials: trials?,
         comparisons: judgement.comparisons.iter().map(comparison).collect(),
         lacking: judgement.not_available.iter().map(|(what, why)| Fact::new(what, why)).collect(),
-        style: style(),
-        script: script(),
-        libraries: vendor::libraries(),
+        code: Code::of_figures(),
     };
     environment()
         .and_then(|environment| environment.get_template("fleet.html")?.render(page))

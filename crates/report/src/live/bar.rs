@@ -2,12 +2,8 @@
 
 use assay_judge::GroupJudgement;
 
-/// Sure: below the interval.
-const SURE: char = '\u{2588}';
-/// Within the interval.
-const OPEN: char = '\u{2592}';
-/// What was promised.
-const PROMISE: char = '\u{2502}';
+use crate::bar::signs;
+
 /// Within the margin around it.
 const MARGIN: char = '\u{b7}';
 
@@ -29,17 +25,10 @@ pub(super) fn against_promise(group: &GroupJudgement, within: f64, columns: usiz
     };
     let (low, high) = (place(group.low), place(group.high));
     let margin = within * (middle as f64 + 0.5);
-    (0..columns)
-        .map(|column| {
-            let centre = column as f64 + 0.5;
-            match column {
-                _ if column == middle => PROMISE,
-                _ if centre <= low => SURE,
-                _ if centre <= high => OPEN,
-                _ if (centre - (middle as f64 + 0.5)).abs() <= margin => MARGIN,
-                _ => ' ',
-            }
-        })
+    let is_margin = |column: usize| column.abs_diff(middle) as f64 <= margin;
+    let signs = signs(low, high, middle, columns).enumerate();
+    signs
+        .map(|(column, sign)| if sign == ' ' && is_margin(column) { MARGIN } else { sign })
         .collect()
 }
 

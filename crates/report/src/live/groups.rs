@@ -91,7 +91,7 @@ fn rest(all: &[GroupJudgement], shown: usize) -> Line {
     let outside = all.iter().filter(|group| group.verdict == Verdict::Broken).count();
     let within = all.iter().filter(|group| group.verdict == Verdict::Kept).count();
     let text = format!(
-        "  and {} closer to it; of all {}: {within} within, {outside} outside",
+        "  and {} groups closer to their promise; of all {}: {within} within, {outside} outside",
         all.len() - shown,
         all.len()
     );
@@ -181,7 +181,7 @@ impl<'p> Table<'p> {
     }
 
     fn promised_text(&self, group: &GroupJudgement) -> String {
-        format!("of {}", self.value_text(group.expected_share))
+        format!("promised {}", self.value_text(group.expected_share))
     }
 }
 

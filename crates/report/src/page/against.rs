@@ -1,15 +1,13 @@
 //! The page of a comparison.
 
 use assay_judge::{ComparedRun, RunComparison, TrialComparison};
-use minijinja::Value as Markup;
 use serde::Serialize;
 
-use super::{Fact, environment, script, style};
+use super::{Code, Fact, environment};
 use crate::against;
 use crate::error::Error;
 use crate::figure::{self, Figure};
 use crate::number;
-use crate::vendor::{self, Library};
 use crate::wording;
 
 /// Everything that stands on the page.
@@ -27,9 +25,7 @@ struct Page<'a> {
     notes: &'a [String],
     trials: Vec<TrialView>,
     alone: Vec<String>,
-    style: Markup,
-    script: Markup,
-    libraries: [Library; 3],
+    code: Code,
 }
 
 #[derive(Serialize)]
@@ -111,9 +107,7 @@ pub(crate) fn render(comparison: &RunComparison) -> Result<String, Error> {
         notes: &comparison.notes,
         trials: trials?,
         alone: [alone("A", &comparison.only_in_a), alone("B", &comparison.only_in_b)].concat(),
-        style: style(),
-        script: script(),
-        libraries: vendor::libraries(),
+        code: Code::of_figures(),
     };
     environment()
         .and_then(|environment| environment.get_template("against.html")?.render(page))

@@ -1,6 +1,5 @@
 //! The page of a recording.
 
-use minijinja::Value as Markup;
 use serde::Serialize;
 
 use super::Recorded;
@@ -8,8 +7,7 @@ use super::section::Section;
 use crate::error::Error;
 use crate::figure::{self, Figure};
 use crate::number;
-use crate::page::{Cost, Fact, Host, environment, origin, script, style};
-use crate::vendor::{self, Library};
+use crate::page::{Code, Cost, Fact, Host, environment, origin};
 
 /// Everything that stands on the page.
 #[derive(Serialize)]
@@ -24,9 +22,7 @@ struct Page<'a> {
     host: Host,
     cost: Cost,
     origin: Vec<Fact>,
-    style: Markup,
-    script: Markup,
-    libraries: [Library; 3],
+    code: Code,
 }
 
 /// What one source did.
@@ -61,9 +57,7 @@ pub(super) fn render(recorded: &Recorded<'_>) -> Result<String, Error> {
         host: Host::of(&manifest.host),
         cost: Cost::of(std::slice::from_ref(&recorded.trial)),
         origin: origin(manifest),
-        style: style(),
-        script: script(),
-        libraries: vendor::libraries(),
+        code: Code::of_figures(),
     };
     environment()
         .and_then(|environment| environment.get_template("recording.html")?.render(page))

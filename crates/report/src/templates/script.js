@@ -141,6 +141,40 @@
     place.addEventListener("dblclick", function () { choose(scopeOf(place), null); });
   }
 
+  // CSV as RFC 4180 has it. Vega's own reader makes a function of the header's text, which the policy of the
+  // page refuses.
+  function records(text) {
+    var all = [], record = [], found;
+    var cell = /("(?:[^"]|"")*"|[^",\r\n]*)(,|\r?\n|$)/y;
+    while (cell.lastIndex < text.length && (found = cell.exec(text))) {
+      record.push(found[1].charAt(0) === '"' ? found[1].slice(1, -1).replace(/""/g, '"') : found[1]);
+      if (found[2] !== ",") { all.push(record); record = []; }
+    }
+    return all;
+  }
+
+  function rows(text) {
+    var all = records(text), names = all.shift() || [];
+    return all.map(function (record) {
+      var row = {};
+      names.forEach(function (name, at) { row[name] = record[at] || ""; });
+      return row;
+    });
+  }
+
+  // vega-embed's own entry would write the spec into a window as markup.
+  function offerSpec(place) {
+    var entry = document.createElement("a");
+    entry.textContent = "Save as Vega-Lite";
+    entry.download = place.dataset.spec.replace(/-spec$/, "") + ".vl.json";
+    entry.href = "#";
+    entry.addEventListener("click", function () {
+      var spec = new Blob([document.getElementById(place.dataset.spec).textContent], { type: "application/json" });
+      entry.href = URL.createObjectURL(spec);
+    });
+    place.querySelector(".vega-actions").append(entry);
+  }
+
   function draw(place) {
     if (place.dataset.drawn) { return place.drawing; }
     place.dataset.drawn = "yes";
@@ -151,11 +185,16 @@
       mode: "vega-lite",
       renderer: "svg",
       config: look(weights),
-      tooltip: { theme: dark.matches ? "dark" : "light" },
+      // Expressions are interpreted, and all styles stand in the page: its policy allows no others.
+      ast: true,
+      defaultStyle: false,
+      forceActionsMenu: true,
+      tooltip: { disableDefaultStyle: true },
       downloadFileName: place.dataset.spec.replace(/-spec$/, ""),
-      actions: { export: { svg: true, png: true }, source: true, compiled: false, editor: false }
+      actions: { export: { svg: true, png: true }, source: false, compiled: false, editor: false }
     }).then(function (result) {
       place.view = result;
+      offerSpec(place);
       if (!timed) { return; }
       place.dataset.time = "yes";
       addControls(place);
@@ -182,6 +221,8 @@
   }
   window.addEventListener("hashchange", follow);
   follow();
+
+  if (window.vega) { window.vega.formats("csv", rows); }
 
   function drawAll() { places.forEach(draw); }
 

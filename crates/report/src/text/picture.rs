@@ -4,6 +4,7 @@ use assay_judge::{GroupJudgement, PromiseJudgement, TrialJudgement};
 
 use super::layout::columns;
 use super::paint::Paint;
+use crate::bar::{OPEN, PROMISE, SURE, signs};
 use crate::subjects;
 
 /// More groups than this are for the report.
@@ -14,13 +15,6 @@ const LONGEST: usize = 60;
 
 /// A shorter one shows nothing.
 const SHORTEST: usize = 10;
-
-/// Sure: below the interval.
-const SURE: char = '\u{2588}';
-/// Within the interval.
-const OPEN: char = '\u{2592}';
-/// What was promised.
-const PROMISE: char = '\u{2502}';
 
 /// A bar for each group of the first promise that has numbers; nothing where that is no picture.
 pub(super) fn lines(judged: &TrialJudgement, width: usize, paint: Paint) -> Vec<String> {
@@ -58,14 +52,7 @@ fn bar(group: &GroupJudgement, scale: f64, length: usize) -> String {
     let (low, high) = (place(group.low), place(group.high));
     // The promise stands at the end of what is owed, in the last column at most.
     let promised = (place(group.expected_share).round() as usize).clamp(1, length) - 1;
-    (0..length)
-        .map(|column| match column as f64 + 0.5 {
-            _ if column == promised => PROMISE,
-            centre if centre <= low => SURE,
-            centre if centre <= high => OPEN,
-            _ => ' ',
-        })
-        .collect()
+    signs(low, high, promised, length).collect()
 }
 
 #[cfg(test)]

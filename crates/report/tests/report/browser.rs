@@ -4,15 +4,20 @@
 use assay_record::Recording;
 use assay_testbed::{browser, skip};
 
-use crate::cases;
 use crate::fixture::Run;
+use crate::{cases, tuning};
 
 fn html(run: &Run) -> String {
     assay_report::html(&run.manifest, &run.judgement, &run.samples).unwrap()
 }
 
 /// The page in Chromium; `None`, and counted, where there is none.
-fn opened(html: &str, test: &str, fragment: &str, width: u32) -> Option<browser::Opened> {
+pub(crate) fn opened(
+    html: &str,
+    test: &str,
+    fragment: &str,
+    width: u32,
+) -> Option<browser::Opened> {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("report.html");
     std::fs::write(&page, html).unwrap();
@@ -26,7 +31,7 @@ fn opened(html: &str, test: &str, fragment: &str, width: u32) -> Option<browser:
 }
 
 /// The figures with a place for a drawing: id and what stands in it.
-fn figures(dom: &str) -> Vec<(&str, &str)> {
+pub(crate) fn figures(dom: &str) -> Vec<(&str, &str)> {
     let opened = dom.split("<figure id=\"").skip(1);
     opened
         .filter_map(|rest| {
@@ -51,6 +56,7 @@ fn draws_every_figure_without_a_network_and_without_a_complaint() {
         ("large", 3, html(&cases::large())),
         ("across", 3, html(&cases::across())),
         ("recording", 1, recording()),
+        ("tuning", 3, tuning::whole()),
     ];
     for (name, least, page) in pages {
         let Some(seen) = opened(&page, "draws_every_figure", "", 1400) else { return };
@@ -65,7 +71,7 @@ fn draws_every_figure_without_a_network_and_without_a_complaint() {
 }
 
 /// What `assay sample` would have left of the same samples.
-fn recording() -> String {
+pub(crate) fn recording() -> String {
     let mut run = cases::kept();
     run.manifest.recording = Some(Recording {
         kind: "group".to_owned(),

@@ -29,7 +29,7 @@ fn entry(name: &str, state: State, verdict: Option<&str>) -> IndexEntry {
     }
 }
 
-fn index() -> String {
+pub(crate) fn index() -> String {
     let unreadable = State::Unreadable("manifest.json ends in the middle".to_owned());
     assay_report::index_html(&[
         entry("a", State::Whole, Some("kept")),
@@ -40,7 +40,7 @@ fn index() -> String {
     .unwrap()
 }
 
-fn comparison() -> String {
+pub(crate) fn comparison() -> String {
     let (a, b) = (cases::kept(), cases::broken());
     let side = |name, run| -> Side<'_> {
         let run: &crate::fixture::Run = run;

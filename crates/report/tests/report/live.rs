@@ -153,7 +153,7 @@ fn preparing_and_stopping_have_their_lines() {
     };
     let stopping = Live {
         stopping: Some("SIGINT"),
-        phase: "put the host back",
+        phase: "restore the host",
         clock: Clock::Unknown,
         ..filling
     };

@@ -13,6 +13,8 @@ mod nodes;
 #[cfg(test)]
 mod page;
 #[cfg(test)]
+mod policy;
+#[cfg(test)]
 mod sampling;
 #[cfg(test)]
 mod sar;

@@ -62,11 +62,18 @@ fn found() -> Tuning {
     }
 }
 
-fn page(found: &Tuning) -> String {
+/// The page of a search with all the code that it carries.
+pub(crate) fn whole() -> String {
+    of(&found())
+}
+
+fn of(found: &Tuning) -> String {
     let run = cases::broken();
-    let page =
-        assay_report::html_of_tuning(&run.manifest, &run.judgement, &run.samples, found).unwrap();
-    page.split("<script data-library").next().unwrap().replace("&#x2f;", "/")
+    assay_report::html_of_tuning(&run.manifest, &run.judgement, &run.samples, found).unwrap()
+}
+
+fn page(found: &Tuning) -> String {
+    of(found).split("<script data-library").next().unwrap().replace("&#x2f;", "/")
 }
 
 #[test]

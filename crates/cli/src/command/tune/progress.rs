@@ -71,7 +71,7 @@ impl Observer for Progress {
     fn ended(&mut self, _: Slot, _: &Manifest, _: &RunFolder) {}
 
     fn putting_back(&mut self) {
-        "put the host back".clone_into(&mut self.phase);
+        "restore the host".clone_into(&mut self.phase);
         self.draw();
     }
 }

@@ -1,0 +1,183 @@
+//! What Assay is made of and has not written itself is what docs/supply-chain.md and deny.toml say. No
+//! network is needed once the crates are there.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use sha2::{Digest, Sha256};
+use toml::{Table, Value};
+
+use crate::tree::root;
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(root().join(name)).unwrap()
+}
+
+fn parsed(name: &str) -> Table {
+    read(name).parse().unwrap()
+}
+
+/// `(path, sha256)` of each row of the document that names a file.
+fn listed() -> Vec<(String, String)> {
+    let text = read("docs/supply-chain.md");
+    let rows = text.lines().filter(|line| line.starts_with("| `"));
+    let cells = rows.map(|row| {
+        let cells: Vec<&str> = row.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
+        (cells[1].to_owned(), cells[cells.len() - 2].to_owned())
+    });
+    cells.filter(|(_, hash)| hash.len() == 64).collect()
+}
+
+#[test]
+fn supply_every_vendored_file_has_the_hash_that_the_list_gives() {
+    let listed = listed();
+    assert!(listed.len() > 9, "only {} rows", listed.len());
+    for (path, hash) in listed {
+        let bytes = std::fs::read(root().join(&path)).unwrap_or_else(|_| panic!("no {path}"));
+        let seen: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(seen, hash, "{path}");
+    }
+}
+
+/// Every file of the tree, build outputs and runs left out, from the root of the workspace.
+fn tree(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && !["target", ".git", "runs"].contains(&name.as_str()) {
+            found.extend(tree(&path));
+        } else if path.is_file() {
+            found.push(path.strip_prefix(root()).unwrap().display().to_string());
+        }
+    }
+    found
+}
+
+#[test]
+fn supply_nothing_of_others_is_in_the_tree_without_its_row() {
+    let listed: BTreeSet<String> = listed().into_iter().map(|(path, _)| path).collect();
+    // What we write ourselves, and the two kinds of binary file that we record: samples and pictures.
+    let ours = ["rs", "toml", "md", "html", "css", "snap", "json", "csv", "fio", "parquet", "png"];
+    for path in tree(&root()) {
+        let of_others = ["/vendor/", "/captured/"].iter().any(|part| path.contains(part));
+        let bytes = std::fs::read(root().join(&path)).unwrap();
+        let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+        let is_text = !bytes.contains(&0) && bytes.is_ascii();
+        let own = !of_others && (ours.contains(&extension) || is_text);
+        let is_readme = path.ends_with("/vendor/README.md");
+        assert!(own || is_readme || listed.contains(&path), "{path} has no row");
+    }
+}
+
+/// Whether a licence expression (SPDX) can be met by the licences of the list.
+fn is_met(expression: &str, allowed: &[&str]) -> bool {
+    // Older manifests write a slash for OR.
+    let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
+    let mut tokens = spaced.split_whitespace().peekable();
+    any(&mut tokens, allowed)
+}
+
+type Tokens<'e> = std::iter::Peekable<std::str::SplitWhitespace<'e>>;
+
+fn any(tokens: &mut Tokens<'_>, allowed: &[&str]) -> bool {
+    let mut met = all(tokens, allowed);
+    while tokens.next_if_eq(&"OR").is_some() {
+        met |= all(tokens, allowed);
+    }
+    met
+}
+
+fn all(tokens: &mut Tokens<'_>, allowed: &[&str]) -> bool {
+    let mut met = one(tokens, allowed);
+    while tokens.next_if_eq(&"AND").is_some() {
+        met &= one(tokens, allowed);
+    }
+    met
+}
+
+fn one(tokens: &mut Tokens<'_>, allowed: &[&str]) -> bool {
+    if tokens.next_if_eq(&"(").is_some() {
+        let met = any(tokens, allowed);
+        return tokens.next() == Some(")") && met;
+    }
+    let Some(name) = tokens.next() else { return false };
+    // An exception is a licence of its own: it has to be allowed by its whole name.
+    match tokens.next_if_eq(&"WITH").and_then(|_| tokens.next()) {
+        Some(exception) => allowed.contains(&format!("{name} WITH {exception}").as_str()),
+        None => allowed.contains(&name),
+    }
+}
+
+#[test]
+fn supply_licence_expressions_are_read_as_spdx_has_them() {
+    let allowed = ["MIT", "Zlib", "Unicode-3.0"];
+    for met in ["MIT", "GPL-3.0 OR MIT", "MIT/Apache-2.0", "(MIT OR GPL-3.0) AND Unicode-3.0"] {
+        assert!(is_met(met, &allowed), "{met}");
+    }
+    for not in ["", "GPL-3.0", "MIT AND GPL-3.0", "MIT WITH x", "(MIT", "(GPL-3.0 OR X) AND MIT"] {
+        assert!(!is_met(not, &allowed), "{not}");
+    }
+}
+
+/// Every crate that is compiled for this machine, as cargo knows it.
+fn packages() -> Vec<serde_json::Value> {
+    let version = Command::new("rustc").arg("-vV").output().unwrap();
+    let version = String::from_utf8(version.stdout).unwrap();
+    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned();
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .args(["--filter-platform", &host])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    metadata["packages"].as_array().unwrap().clone()
+}
+
+#[test]
+fn supply_every_crate_has_a_licence_of_the_list() {
+    let settings = parsed("deny.toml");
+    let allowed: Vec<&str> = settings["licenses"]["allow"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    let packages = packages();
+    assert!(packages.len() > 50, "only {} crates were found", packages.len());
+    for package in packages {
+        let licence = package["license"].as_str().unwrap_or_default();
+        assert!(is_met(licence, &allowed), "{}: `{licence}`", package["name"]);
+    }
+}
+
+#[test]
+fn supply_every_crate_comes_from_the_registry_with_a_checksum() {
+    const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+    let locked = parsed("Cargo.lock");
+    for package in locked["package"].as_array().unwrap() {
+        let name = package["name"].as_str().unwrap();
+        match package.get("source").and_then(Value::as_str) {
+            None => assert!(name.starts_with("assay-"), "{name} comes from a path"),
+            Some(source) => {
+                let checksum = package.get("checksum").and_then(Value::as_str).unwrap_or_default();
+                assert_eq!(source, REGISTRY, "{name}");
+                assert_eq!(checksum.len(), 64, "{name} has no checksum");
+            }
+        }
+    }
+}
+
+/// An advisory that is passed over is told to readers too, with its reason.
+#[test]
+fn supply_every_advisory_that_is_passed_over_stands_in_the_document() {
+    let (settings, text) = (parsed("deny.toml"), read("docs/supply-chain.md"));
+    for one in settings["advisories"]["ignore"].as_array().unwrap() {
+        let id = one["id"].as_str().unwrap();
+        assert!(text.contains(id), "docs/supply-chain.md does not name {id}");
+        assert!(one["reason"].as_str().is_some_and(|reason| reason.len() > 20), "{id}: no reason");
+    }
+}

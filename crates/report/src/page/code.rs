@@ -1,0 +1,107 @@
+//! What a page carries to be drawn: its style, its scripts, and the policy that lets a browser apply and
+//! run these and nothing else.
+
+use minijinja::Value as Markup;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::vendor::{self, Library};
+
+/// The code of one page.
+#[derive(Serialize)]
+pub(crate) struct Code {
+    /// Content-Security-Policy (CSP level 3): nothing is loaded, made of text, or run from within the markup. What
+    /// runs is named by its hash, so that whatever else gets into a page stays text.
+    policy: Markup,
+    style: Markup,
+    /// In the order in which they must be loaded.
+    libraries: Vec<Library>,
+    /// Licences of what the libraries carry inside.
+    bundled: &'static str,
+    /// Runs last.
+    script: Markup,
+}
+
+impl Code {
+    /// Of a page with figures.
+    pub(crate) fn of_figures() -> Self {
+        let style = include_str!("../templates/style.css");
+        Self::new(style, vendor::libraries(), include_str!("../templates/script.js"))
+    }
+
+    /// Of the list of runs.
+    pub(crate) fn of_index() -> Self {
+        let style =
+            concat!(include_str!("../templates/style.css"), include_str!("../templates/index.css"));
+        Self::new(style, Vec::new(), include_str!("../templates/index.js"))
+    }
+
+    fn new(style: &str, libraries: Vec<Library>, script: &str) -> Self {
+        let scripts = libraries.iter().map(|library| library.code.as_str().unwrap_or_default());
+        let scripts: String = scripts.chain([script]).map(source).collect();
+        let policy = format!(
+            "default-src 'none'; script-src{scripts}; style-src{}; base-uri 'none'; \
+             form-action 'none'",
+            source(style)
+        );
+        Self {
+            policy: Markup::from_safe_string(policy),
+            style: Markup::from_safe_string(style.to_owned()),
+            libraries,
+            bundled: vendor::BUNDLED,
+            script: Markup::from_safe_string(script.to_owned()),
+        }
+    }
+}
+
+/// The content of an element as a policy names it, with a blank in front.
+fn source(content: &str) -> String {
+    format!(" 'sha256-{}'", base64(&Sha256::digest(content)))
+}
+
+/// RFC 4648, with padding.
+fn base64(bytes: &[u8]) -> String {
+    const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for part in bytes.chunks(3) {
+        let bits = part.iter().fold(0, |bits, byte| bits << 8 | usize::from(*byte));
+        let bits = bits << (8 * (3 - part.len()));
+        for place in 0..4 {
+            let sign = SIGNS[bits >> (18 - 6 * place) & 63] as char;
+            text.push(if place <= part.len() { sign } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_that_of_the_rfc() {
+        // The test vectors of RFC 4648, section 10.
+        for (plain, coded) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("fooba", "Zm9vYmE="),
+            ("foobar", "Zm9vYmFy"),
+        ] {
+            assert_eq!(base64(plain.as_bytes()), coded);
+        }
+    }
+
+    #[test]
+    fn what_a_browser_would_change_before_it_takes_the_hash_is_in_no_code() {
+        for code in [Code::of_figures(), Code::of_index()] {
+            let libraries = code.libraries.iter().map(|library| &library.code);
+            for text in libraries.chain([&code.style, &code.script]) {
+                let text = text.as_str().unwrap();
+                assert!(!text.is_empty() && !text.contains(['\r', '\0']));
+            }
+        }
+    }
+}
