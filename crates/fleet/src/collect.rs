@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use assay_facts::Available;
-use assay_judge::{
-    FleetHost, FleetJudgement, FleetMerge, HostState, Judgement, conclude, differences, traits,
-};
+use assay_judge::{FleetHost, FleetJudgement, HostState, Judgement};
 use assay_record::{RunFolder, gather};
 
+use crate::conclude::conclude;
 use crate::document::Fleet;
 use crate::error::Error;
 use crate::folder::FleetFolder;
+use crate::merge::FleetMerge;
 use crate::slurm::Slurm;
 use crate::state::TaskState;
+use crate::traits::{differences, traits};
 
 /// The version of `verdict.json` that is understood here.
 const VERDICT_SCHEMA: u32 = 1;

@@ -7,21 +7,25 @@
 //! ```text
 //! fleet.json, job.sh -> sbatch --array -> `assay fleet task` on each host -> tasks/NN/job-J/
 //!                                              |-> turn, restore, run           |
-//!                       one report  <-  judge::FleetMerge  <-  collect  <-------+
+//!                       one report  <-  FleetMerge  <-  collect  <-------+
 //! ```
 
 mod choose;
 mod collect;
+mod conclude;
 mod digest;
 mod document;
 mod error;
 mod folder;
 mod limit;
+mod merge;
 mod script;
 mod slurm;
+mod spread;
 mod state;
 mod submit;
 mod task;
+mod traits;
 mod turn;
 mod watch;
 

@@ -21,26 +21,28 @@ pub fn request_cap(pool: f64, weight: f64, all: f64) -> f64 {
 
 /// What one group wants and may have.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Cap {
+pub struct Cap {
     /// Its place among the measured groups.
-    pub(crate) group: usize,
+    pub group: usize,
     /// Requests that its workloads keep outstanding, those counted once that merge while they
     /// wait.
-    pub(crate) wanted: f64,
+    pub wanted: f64,
     /// Requests that it may hold.
-    pub(crate) cap: f64,
+    pub cap: f64,
 }
 
 impl Cap {
     /// Whether it wants more than it may have.
-    pub(crate) fn binds(&self) -> bool {
+    #[must_use]
+    pub fn binds(&self) -> bool {
         self.wanted > self.cap
     }
 }
 
 /// The cap of each of these groups, whose shares of the weights are given; groups of which it is
 /// not known how much they want are left out.
-pub(crate) fn of_groups<'n>(
+#[must_use]
+pub fn of_groups<'n>(
     trial: &TrialRecord,
     groups: impl Iterator<Item = (&'n str, f64)>,
     pool: f64,

@@ -108,7 +108,8 @@ fn consequence(code: &str) -> u8 {
 
 /// Whether a cause that a gate proves is often what another one does: to the queue, or to how steady
 /// shares are.
-pub(crate) fn may_follow_from_others(code: &str) -> bool {
+#[must_use]
+pub fn may_follow_from_others(code: &str) -> bool {
     matches!(code, "C-NOT-BACKLOGGED" | "C-NO-STEADY-STATE")
 }
 

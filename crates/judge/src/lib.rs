@@ -19,7 +19,6 @@ mod comparison;
 mod cpus;
 mod expected;
 mod expected_gain;
-mod explain;
 mod facts;
 mod feasible;
 mod figures;
@@ -49,12 +48,11 @@ mod states;
 mod statistics;
 mod throttle;
 mod trial;
-mod tune;
 mod unbounded;
 mod wanted;
 mod warm_up;
 mod was;
-mod wording;
+pub mod wording;
 
 use assay_record::{Manifest, Table};
 use comparison::Given;
@@ -64,19 +62,16 @@ pub use against::{
     ComparedRun, Estimated, Likeness, MeasureComparison, PromiseChange, PromiseState,
     RunComparison, RunDifference, Side, Terms, TrialComparison, compare_levels, compare_runs,
 };
-pub use caps::{OF_WRITERS, request_cap};
+pub use caps::{Cap, OF_WRITERS, of_groups as caps_of, request_cap};
 pub use catalogue::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
+pub use causes::may_follow_from_others;
+pub use causes::short_run::{TICK_S, TURN_OF_BFQ_S};
 pub use compared::{
     ComparisonJudgement, ExpectedGain, LevelJudgement, PairJudgement, ReferenceJudgement,
 };
-pub use explain::{
-    Arm, ArmResult, Effect, Expect, Explained, Explanation, FRESH, Finding, Follows, Fresh,
-    PERMUTE, Prediction, Question, Rounds, Scored, excluded, explain, predict,
-};
 pub use fleet::{
-    Differs, Extreme, FleetComparison, FleetGroup, FleetHost, FleetJudgement, FleetMerge,
-    FleetPromise, FleetTrial, HostDifference, HostState, HostVerdict, PromiseOnHost, Spread,
-    conclude, differences, traits,
+    Differs, Extreme, FleetComparison, FleetGroup, FleetHost, FleetJudgement, FleetPromise,
+    FleetTrial, HostDifference, HostState, HostVerdict, PromiseOnHost, Spread,
 };
 pub use judgement::{
     Cause, Check, Fact, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement,
@@ -85,10 +80,7 @@ pub use judgement::{
 
 pub use looks::{Look, Looks, is_enough, look};
 pub use outside::{Amounts, Outside, OutsideFacts, OutsideGroup, Scatter, judge_outside};
-pub use tune::{
-    Budget, Field, Measured, Move, NotTried, Outcome, Search, Seen, SettingResult, Tried, Tuned,
-    Tuning, frontier, rate_ratio, tuning,
-};
+pub use statistics::over_repeats::Spread as LogSpread;
 
 /// The samples of a run, `[trial][repeat]` -> tables, in the order of the manifest. A missing
 /// entry, or one without tables, is a repeat whose samples are lost.

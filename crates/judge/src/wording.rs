@@ -3,13 +3,15 @@
 use crate::measure::Measure;
 
 /// `12.3 %`.
-pub(crate) fn percent(fraction: f64) -> String {
+#[must_use]
+pub fn percent(fraction: f64) -> String {
     let value = 100.0 * fraction;
     if value.abs() >= 100.0 { format!("{value:.0} %") } else { format!("{value:.1} %") }
 }
 
 /// A margin as users write it: `10 %`, `2.5 %`.
-pub(crate) fn margin(fraction: f64) -> String {
+#[must_use]
+pub fn margin(fraction: f64) -> String {
     let rounded = (fraction * 1e6).round() / 1e4;
     format!("{rounded} %")
 }
@@ -25,7 +27,8 @@ pub(crate) fn some_of(items: &[String], between: &str) -> String {
 }
 
 /// `1 group`, `2 groups`.
-pub(crate) fn count(number: usize, noun: &str) -> String {
+#[must_use]
+pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 

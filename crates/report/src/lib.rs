@@ -55,7 +55,7 @@ pub fn html_of_tuning(
     manifest: &Manifest,
     judgement: &Judgement,
     samples: &Samples,
-    tuning: &assay_judge::Tuning,
+    tuning: &assay_intervention::Tuning,
 ) -> Result<String, Error> {
     page::render(manifest, judgement, samples, Some(tuning))
 }
@@ -115,7 +115,7 @@ pub fn index_html(entries: &[IndexEntry]) -> Result<String, Error> {
 
 /// What interventions came to, for a terminal of `width` columns.
 #[must_use]
-pub fn explanation_text(explanation: &assay_judge::Explanation, width: usize) -> String {
+pub fn explanation_text(explanation: &assay_intervention::Explanation, width: usize) -> String {
     text::explanation::render(explanation, width)
 }
 
@@ -138,7 +138,7 @@ pub fn fleet_hosts_text(hosts: &[assay_judge::FleetHost], width: usize, color: b
 
 /// What a search for the best setting came to, for a terminal of `width` columns.
 #[must_use]
-pub fn tuning_text(tuning: &assay_judge::Tuning, width: usize) -> String {
+pub fn tuning_text(tuning: &assay_intervention::Tuning, width: usize) -> String {
     text::tuning::render(tuning, width)
 }
 

@@ -18,7 +18,8 @@ mod trial;
 mod tuning;
 mod workloads;
 
-use assay_judge::{Judgement, Tuning};
+use assay_intervention::Tuning;
+use assay_judge::Judgement;
 use assay_record::Manifest;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde::Serialize;

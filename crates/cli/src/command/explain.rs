@@ -9,7 +9,8 @@ mod target;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_judge::{Explanation, Finding, Verdict, predict};
+use assay_intervention::{Explanation, Finding, predict};
+use assay_judge::Verdict;
 use assay_plan::{Trial, take_turns};
 use clap::Args;
 

@@ -8,7 +8,8 @@ mod write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_judge::{Budget, Outcome, Tuned, Tuning, Verdict, tuning};
+use assay_intervention::{Budget, Outcome, Tuned, Tuning, tuning};
+use assay_judge::Verdict;
 use assay_kernel::signal;
 use assay_plan::{Scope, Setting, take_turns};
 use assay_record::Run;

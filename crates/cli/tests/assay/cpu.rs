@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::bench::Bench;
+use crate::notebook::assert_recomputed;
 use crate::running::json;
 use assay_testbed::{Need, skip};
 
@@ -15,6 +16,7 @@ const NEEDS: [Need; 3] = [Need::Tool("fio"), Need::Controller("cpu"), Need::Cont
 fn verdict(bench: &Bench, study: &str, more: &[&str]) -> Value {
     let ended = bench.run(Path::new(study), &[more, &["--json"]].concat());
     bench.assert_host_is_as_before("after the run");
+    assert_recomputed(bench);
     let verdict: Value = serde_json::from_str(&ended.stdout).unwrap();
     let code = match verdict["verdict"].as_str() {
         Some("kept") => 0,

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::bench::Bench;
+use crate::notebook::assert_recomputed;
 use crate::running::json;
 use crate::study::{Weights, loop_disk_with_ext4, shipped_with};
 
@@ -51,6 +52,7 @@ fn the_shipped_job_file_runs_on_four_partitions() {
     let ended = bench.run(&study, &["--at-most", "4s"]);
     ended.assert_verdict();
     bench.assert_host_is_as_before("after the run");
+    assert_recomputed(&bench);
     assert_derived(&bench.out(), 4);
     let manifest = json(&bench.out().join("manifest.json"));
     let workload = &manifest["trials"][0]["groups"][0]["workloads"][0];

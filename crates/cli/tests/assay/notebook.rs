@@ -1,4 +1,8 @@
-//! `assay export` of a real run, and the guide in docs/exporting.md run on it.
+//! `assay export` of a real run, and the guide in docs/exporting.md run on it; and the program of
+//! docs/notebook.md, which comes to every verdict from the samples by itself.
+
+mod by_hand;
+mod made_up;
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,9 +15,11 @@ use crate::bench::Bench;
 use crate::study::Weights;
 use assay_testbed::skip;
 
-/// The blocks of Python in the guide, in their order.
-fn blocks() -> Vec<String> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/exporting.md");
+pub(crate) use by_hand::assert_recomputed;
+
+/// The blocks of Python in a page, in their order.
+fn blocks(page: &str) -> Vec<String> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
     let text = fs::read_to_string(path).unwrap();
     let blocks = text.split("```python\n").skip(1);
     blocks.map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
@@ -38,7 +44,7 @@ fn a_real_run_is_exported_in_every_form_and_the_guide_runs_on_it() {
     let Some(bench) = Bench::on_busy_host("exporting a run") else { return };
     let study = Weights { groups: 2, ..Weights::small() }.text();
     let study = bench.write("study.toml", &study);
-    let ended = bench.run(&study, &["--live-jsonl", "live.jsonl"]);
+    let ended = bench.run(&study, &["--live-jsonl", "live.jsonl", "--repeats", "2"]);
     ended.assert_verdict();
     bench.assert_host_is_as_before("after the run");
 
@@ -68,6 +74,7 @@ fn a_real_run_is_exported_in_every_form_and_the_guide_runs_on_it() {
     refused.assert_code(2);
     assert!(refused.stderr.contains("stopped when its time was up"), "{}", refused.stderr);
 
+    assert_recomputed(&bench);
     many_runs_need_no_more_memory_than_few(&bench);
     guide(&bench);
 }
@@ -99,7 +106,7 @@ fn guide(bench: &Bench) {
         Ok(python) => python,
         Err(why) => return skip("the guide in docs/exporting.md", &why),
     };
-    let blocks = blocks();
+    let blocks = blocks("exporting.md");
     assert!(blocks.len() >= 6, "{} blocks", blocks.len());
     let script = bench.write("guide.py", &blocks.join("\n"));
     let ran = Command::new(python).arg(script).current_dir(bench.folder()).output().unwrap();

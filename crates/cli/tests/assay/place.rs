@@ -4,6 +4,7 @@ use assay_testbed::Need;
 use serde_json::Value;
 
 use crate::bench::Bench;
+use crate::notebook::assert_recomputed;
 use crate::running::json;
 
 const NEEDS: [Need; 2] = [Need::Tool("fio"), Need::Controller("cpu")];
@@ -25,6 +26,7 @@ fn threads_and_pages_are_proven_to_be_where_the_study_puts_them() {
     let path = bench.write("place.toml", &study("0", "bind:0"));
     let ended = bench.run(&path, &["--json"]);
     bench.assert_host_is_as_before("after the run");
+    assert_recomputed(&bench);
     let manifest = json(&bench.out().join("manifest.json"));
     let one_cpu = manifest["host"]["cpus"]["allowed"] == "0";
     let placements = manifest["trials"][0]["repeats"][0]["placements"].as_array().unwrap();

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::bench::Bench;
+use crate::notebook::assert_recomputed;
 use assay_testbed::{Need, skip};
 
 fn host(bench: &Bench) -> Value {
@@ -44,6 +45,7 @@ fn on_v2_a_protected_group_keeps_its_memory_or_the_verdict_says_why_it_cannot_te
     }
     let ended = bench.run(Path::new("memory-protection"), &["--at-most", "10s", "--json"]);
     bench.assert_host_is_as_before("after the run");
+    assert_recomputed(&bench);
     let verdict: Value = serde_json::from_str(&ended.stdout).unwrap();
     let promise = &verdict["trials"][0]["promises"][0];
     let said = promise["verdict"].as_str();

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::bench::Bench;
+use crate::notebook::assert_recomputed;
 use crate::running::{Ended, json};
 use crate::study::Weights;
 use assay_testbed::entries;
@@ -72,6 +73,7 @@ fn the_shipped_study_ends_in_a_verdict_and_leaves_the_host_as_it_was() {
     let ended =
         bench.run(Path::new("io-weight"), &["--set", "groups=4", "--at-most", "4s", "--json"]);
     bench.assert_host_is_as_before("after the run");
+    assert_recomputed(&bench);
     let verdict = verdict_of(&ended, &bench.out());
     assert_eq!(verdict["study"], "io-weight");
     let trials = verdict["trials"].as_array().unwrap();

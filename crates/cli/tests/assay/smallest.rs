@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::bench::Bench;
+use crate::notebook::assert_recomputed;
 use crate::running::{Ended, json};
 use crate::study::shipped_with;
 use assay_testbed::{Need, entries, skip};
@@ -48,6 +49,7 @@ fn whole(smallest: &Smallest) -> Option<(Value, Value)> {
         assert_eq!(repeats.len(), 1, "{trial:#}");
         assert_whole(&repeats[0], &bench.out(), smallest, &ended);
     }
+    assert_recomputed(&bench);
     let verdict = serde_json::from_str(&ended.stdout).unwrap();
     Some((manifest, verdict))
 }

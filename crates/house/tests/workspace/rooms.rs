@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::tree::root;
 
 /// The rooms from the ground up. A room may use those above it in this list and no others.
-const FLOORS: [&str; 26] = [
+const FLOORS: [&str; 27] = [
     "units",
     "files",
     "diagnostic",
@@ -25,6 +25,7 @@ const FLOORS: [&str; 26] = [
     "sample",
     "engine",
     "judge",
+    "intervention",
     "model",
     "report",
     "share",
@@ -35,7 +36,7 @@ const FLOORS: [&str; 26] = [
 ];
 
 /// Rooms that perform no I/O on the host, with everything they use.
-const PURE: [&str; 10] = [
+const PURE: [&str; 11] = [
     "units",
     "diagnostic",
     "facts",
@@ -44,6 +45,7 @@ const PURE: [&str; 10] = [
     "workload",
     "plan",
     "judge",
+    "intervention",
     "model",
     "report",
 ];

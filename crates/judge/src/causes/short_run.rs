@@ -11,10 +11,10 @@ use crate::wording::percent;
 const CODE: &str = "C-SHORT-RUN";
 
 /// The longest turn of BFQ, seconds (`timeout_sync`, 125 ms).
-pub(crate) const TURN_OF_BFQ_S: f64 = 0.125;
+pub const TURN_OF_BFQ_S: f64 = 0.125;
 
 /// A tick of the slowest kernels, seconds (HZ = 100): the least that a thread runs at a stretch.
-pub(crate) const TICK_S: f64 = 0.01;
+pub const TICK_S: f64 = 0.01;
 
 /// Compares one turn of the lightest group with what it got; `None` where it is small.
 pub(super) fn find(numbers: &Numbers, turn_s: f64, within: f64) -> Option<Cause> {

@@ -11,18 +11,19 @@ const MOST_REPEATS: usize = 1000;
 
 /// The mean of some logarithms and how sure it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Spread {
+pub struct Spread {
     /// Mean of the logarithms.
-    pub(crate) mean: f64,
+    pub mean: f64,
     /// Their standard deviation; 0 for a single one.
-    pub(crate) deviation: f64,
+    pub deviation: f64,
     /// How many there are.
-    pub(crate) count: usize,
+    pub count: usize,
 }
 
 impl Spread {
     /// `None` where there is nothing.
-    pub(crate) fn of(logs: &[f64]) -> Option<Self> {
+    #[must_use]
+    pub fn of(logs: &[f64]) -> Option<Self> {
         let count = logs.len();
         if count == 0 {
             return None;
@@ -35,12 +36,14 @@ impl Spread {
 
     /// Half the width of the interval at this confidence. Infinite for a single repeat, which says
     /// nothing of the others; 0 where all repeats agree to the last digit.
-    pub(crate) fn half(&self, confidence: f64) -> f64 {
+    #[must_use]
+    pub fn half(&self, confidence: f64) -> f64 {
         half(self.deviation, self.count, confidence)
     }
 
     /// The point estimate and its interval, no longer as logarithms.
-    pub(crate) fn interval(&self, confidence: f64) -> (f64, f64, f64) {
+    #[must_use]
+    pub fn interval(&self, confidence: f64) -> (f64, f64, f64) {
         let half = self.half(confidence);
         (self.mean.exp(), (self.mean - half).exp(), (self.mean + half).exp())
     }

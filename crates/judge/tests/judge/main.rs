@@ -17,10 +17,6 @@ mod document;
 #[cfg(test)]
 mod drift;
 #[cfg(test)]
-mod explained;
-#[cfg(test)]
-mod explained_chance;
-#[cfg(test)]
 mod gates;
 #[cfg(test)]
 mod memory;
@@ -44,7 +40,5 @@ mod surroundings;
 mod synthetic;
 #[cfg(test)]
 mod tables;
-#[cfg(test)]
-mod tune;
 #[cfg(test)]
 mod verdicts;

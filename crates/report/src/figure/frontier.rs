@@ -3,7 +3,8 @@
 
 use std::fmt::Write;
 
-use assay_judge::{Measured, SettingResult, Tuning, Verdict};
+use assay_intervention::{Measured, SettingResult, Tuning};
+use assay_judge::Verdict;
 use minijinja::Value as Markup;
 
 use crate::number;

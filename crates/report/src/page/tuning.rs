@@ -1,6 +1,6 @@
 //! A search for the best setting, as templates need it.
 
-use assay_judge::{Measured, Outcome, SettingResult, Tuning};
+use assay_intervention::{Measured, Outcome, SettingResult, Tuning};
 use minijinja::Value as Markup;
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! An explanation for a terminal.
 
-use assay_judge::{Effect, Explanation, Finding};
+use assay_intervention::{Effect, Explanation, Finding};
 
 use super::layout::wrap;
 use crate::number::percent;

@@ -1,6 +1,6 @@
 //! A search for the best setting, for a terminal.
 
-use assay_judge::{Measured, SettingResult, Tuning};
+use assay_intervention::{Measured, SettingResult, Tuning};
 
 use super::layout::{Align, Column, table, wrap};
 use crate::number::{self, NONE, Unit};

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use assay_facts::{Hierarchy, HostFacts};
-use assay_judge::{Arm, PERMUTE, Verdict, catalogue, cause_entry, excluded};
+use assay_intervention::{Arm, PERMUTE, excluded};
+use assay_judge::{Verdict, catalogue, cause_entry};
 use assay_plan::Trial;
 use assay_study::Intervention;
 

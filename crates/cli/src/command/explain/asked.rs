@@ -1,6 +1,7 @@
 //! What is asked of a run of interventions, as often as there is more of it.
 
-use assay_judge::{Arm, Explanation, Fresh, Judgement, Prediction, Question, Verdict, explain};
+use assay_intervention::{Arm, Explanation, Fresh, Prediction, Question, explain};
+use assay_judge::{Judgement, Verdict};
 
 use super::target::Target;
 

@@ -1,7 +1,7 @@
 //! The repeats of an explanation in their order: as many rounds as it takes, and no more.
 
 use assay_engine::{Course, Failure, Turn};
-use assay_judge::{Explanation, FRESH, Fresh};
+use assay_intervention::{Explanation, FRESH, Fresh};
 use assay_plan::{Plan, Slot};
 use assay_record::{Manifest, Run, RunFolder};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use assay_facts::HostFacts;
-use assay_judge::Budget;
+use assay_intervention::Budget;
 use assay_plan::{Setting, Trial};
 use assay_study::{Bindings, Scalar, Stop, Study, WarmUp, setting_lines};
 

@@ -5,7 +5,8 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use assay_engine::{Course, Failure, Turn};
-use assay_judge::{Field, Move, NotTried, Search, Seen, Tried, Verdict};
+use assay_intervention::{Field, Move, NotTried, Search, Seen, Tried};
+use assay_judge::Verdict;
 use assay_plan::{Scope, Setting, Slot, Trial, candidates};
 use assay_record::{Manifest, Run, RunFolder};
 use assay_study::Bindings;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Arm;
 use super::circumstances::Circumstances;
-use crate::wording::percent;
+use assay_judge::wording::percent;
 
 /// What the error should do.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -1,10 +1,11 @@
 //! Explanations of made-up interventions: what confirms a cause, what contradicts it, and what
 //! says nothing.
 
-use assay_judge::{
-    Arm, Effect, Explanation, FRESH, Finding, Follows, Fresh, Judgement, PERMUTE, Prediction,
-    Question, Verdict, excluded, explain, predict,
+use assay_intervention::{
+    Arm, Effect, Explanation, FRESH, Finding, Follows, Fresh, PERMUTE, Prediction, Question,
+    excluded, explain, predict,
 };
+use assay_judge::{Judgement, Verdict};
 
 use crate::synthetic::{Run, Scenario};
 

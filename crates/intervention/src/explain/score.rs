@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::law::{Expect, Prediction};
 use super::rounds::Rounds;
-use crate::judgement::Interval;
-use crate::wording::percent;
+use assay_judge::Interval;
+use assay_judge::wording::percent;
 
 /// One prediction after the change was tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::law::ABOUT;
 use super::rounds::{Pairs, Rounds, typical};
-use crate::causes::may_follow_from_others;
-use crate::judgement::{PromiseJudgement, Verdict};
+use assay_judge::may_follow_from_others;
+use assay_judge::{PromiseJudgement, Verdict};
 
 /// What became of the error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

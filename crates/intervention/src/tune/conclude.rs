@@ -4,8 +4,8 @@ use assay_record::{AcrossRecord, ComparisonRecord, Levels, Manifest, Table};
 
 use super::seen::frontier;
 use super::{Measured, NotTried, Outcome, SettingResult, Tuning, sentence};
-use crate::judgement::{Interval, Judgement, Verdict};
-use crate::{Samples, judge};
+use assay_judge::{Interval, Judgement, Verdict};
+use assay_judge::{Samples, judge};
 
 /// A setting with the trials of the run that tried it.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
-use super::document::{
+use crate::spread::{Numbers, of_amounts, of_ratios};
+use assay_judge::ComparisonJudgement;
+use assay_judge::{
     FleetComparison, FleetGroup, FleetPromise, FleetTrial, HostVerdict, PromiseOnHost,
 };
-use super::spread::{Numbers, of_amounts, of_ratios};
-use crate::compared::ComparisonJudgement;
-use crate::judgement::{Judgement, PromiseJudgement, TrialJudgement, Verdict};
+use assay_judge::{Judgement, PromiseJudgement, TrialJudgement, Verdict};
 
 /// What hosts have said so far.
 #[derive(Debug, Default)]
-pub struct FleetMerge {
+pub(crate) struct FleetMerge {
     nodes: Vec<String>,
     trials: Vec<Trial>,
     comparisons: Vec<FleetComparison>,
@@ -41,7 +41,7 @@ struct Promise {
 
 impl FleetMerge {
     /// Takes what one host found.
-    pub fn add(&mut self, node: &str, judgement: &Judgement) {
+    pub(crate) fn add(&mut self, node: &str, judgement: &Judgement) {
         let host = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         self.nodes.push(node.to_owned());
         for trial in &judgement.trials {
@@ -106,7 +106,7 @@ impl FleetMerge {
 
     /// What all of them say together.
     #[must_use]
-    pub fn finish(self) -> (Vec<FleetTrial>, Vec<FleetComparison>) {
+    pub(crate) fn finish(self) -> (Vec<FleetTrial>, Vec<FleetComparison>) {
         let nodes = self.nodes;
         let trial = |trial: Trial| FleetTrial {
             factors: trial.factors,
@@ -180,7 +180,7 @@ impl Promise {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judgement::{GroupJudgement, Interval};
+    use assay_judge::{GroupJudgement, Interval};
 
     fn judgement(groups: i64, verdict: Verdict, rate: f64, share: f64) -> Judgement {
         let group = GroupJudgement {

@@ -3,10 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_judge::{
-    Arm, Explanation, FRESH, Finding, Fresh, Interval, Judgement, PromiseJudgement, Question,
-    TrialJudgement, Verdict, explain,
-};
+use assay_intervention::{Arm, Explanation, FRESH, Finding, Fresh, Question, explain};
+use assay_judge::{Interval, Judgement, PromiseJudgement, TrialJudgement, Verdict};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;

@@ -17,9 +17,9 @@ mod sentence;
 use assay_record::TrialRecord;
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::cause_entry;
-use crate::causes::may_follow_from_others;
-use crate::judgement::{Cause, Interval, Judgement, PromiseJudgement, Verdict};
+use assay_judge::cause_entry;
+use assay_judge::may_follow_from_others;
+use assay_judge::{Cause, Interval, Judgement, PromiseJudgement, Verdict};
 use circumstances::Circumstances;
 pub use effect::Effect;
 use effect::{Base, Judged};

@@ -1,43 +1,14 @@
 //! How much a number differs from host to host: one number a host, Student's t over the hosts.
 
 use assay_facts::Available;
-use serde::{Deserialize, Serialize};
 
-use crate::statistics::over_repeats;
-
-/// A number over hosts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Spread {
-    /// How many hosts have it.
-    pub hosts: usize,
-    /// Its mean.
-    pub value: f64,
-    /// Lower end of the interval of the mean; `null` with one host, which says nothing of others.
-    pub low: Option<f64>,
-    /// Upper end.
-    pub high: Option<f64>,
-    /// The highest over the lowest; `null` where the lowest is 0.
-    pub ratio: Option<f64>,
-    /// Where it is lowest.
-    pub lowest: Extreme,
-    /// Where it is highest.
-    pub highest: Extreme,
-}
-
-/// The number of one host.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Extreme {
-    /// Its node.
-    pub node: String,
-    /// Its number.
-    pub value: f64,
-}
+use assay_judge::{Extreme, LogSpread, Spread};
 
 /// One number a host, by the host's place in a list of nodes.
-pub(super) type Numbers = Vec<(u32, f64)>;
+pub(crate) type Numbers = Vec<(u32, f64)>;
 
 /// The geometric mean, for numbers that vary by factors.
-pub(super) fn of_ratios(numbers: &Numbers, nodes: &[String], confidence: f64) -> Available<Spread> {
+pub(crate) fn of_ratios(numbers: &Numbers, nodes: &[String], confidence: f64) -> Available<Spread> {
     if let Some((host, _)) = numbers.iter().find(|(_, value)| *value <= 0.0) {
         let node = &nodes[*host as usize];
         return Available::NotAvailable(format!(
@@ -45,18 +16,18 @@ pub(super) fn of_ratios(numbers: &Numbers, nodes: &[String], confidence: f64) ->
         ));
     }
     let logs: Vec<f64> = numbers.iter().map(|(_, value)| value.ln()).collect();
-    let spread = over_repeats::Spread::of(&logs).map(|spread| spread.interval(confidence));
+    let spread = LogSpread::of(&logs).map(|spread| spread.interval(confidence));
     finish(numbers, nodes, spread)
 }
 
 /// The arithmetic mean, for numbers that may be 0 and never less.
-pub(super) fn of_amounts(
+pub(crate) fn of_amounts(
     numbers: &Numbers,
     nodes: &[String],
     confidence: f64,
 ) -> Available<Spread> {
     let values: Vec<f64> = numbers.iter().map(|(_, value)| *value).collect();
-    let spread = over_repeats::Spread::of(&values).map(|spread| {
+    let spread = LogSpread::of(&values).map(|spread| {
         let half = spread.half(confidence);
         (spread.mean, (spread.mean - half).max(0.0), spread.mean + half)
     });

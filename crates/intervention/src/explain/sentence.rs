@@ -1,9 +1,9 @@
 //! What interventions come to, in words.
 
 use super::{Arm, ArmResult, Effect, Explained, Finding, Follows, Rounds};
-use crate::catalogue::cause_entry;
-use crate::judgement::{PromiseJudgement, Verdict};
-use crate::wording::{margin, percent};
+use assay_judge::cause_entry;
+use assay_judge::wording::{margin, percent};
+use assay_judge::{PromiseJudgement, Verdict};
 
 /// One intervention and its effect.
 pub(super) fn of_arm(arm: &ArmResult) -> String {

@@ -3,16 +3,16 @@
 use assay_record::TrialRecord;
 
 use super::law::Expect;
-use crate::caps::{self, Cap};
-use crate::causes::short_run;
-use crate::judgement::{PromiseJudgement, Verdict};
-use crate::wording::{count, percent};
+use assay_judge::wording::{count, percent};
+use assay_judge::{Cap, caps_of};
+use assay_judge::{PromiseJudgement, Verdict};
+use assay_judge::{TICK_S, TURN_OF_BFQ_S};
 
 /// One turn of the server as a part of what the lightest group is promised in all repeats.
 fn turn(trial: &TrialRecord, judged: &PromiseJudgement) -> f64 {
     let turn_s = match judged.measure.as_str() {
-        "cpu.time" => short_run::TICK_S,
-        _ => short_run::TURN_OF_BFQ_S,
+        "cpu.time" => TICK_S,
+        _ => TURN_OF_BFQ_S,
     };
     let least = judged.groups.iter().map(|group| group.expected_share).fold(1.0, f64::min);
     turn_s / (trial.at_most_s * trial.repeats.len().max(1) as f64 * least)
@@ -52,7 +52,7 @@ impl Circumstances {
             pool,
             wanted,
             groups: judged.groups.len(),
-            caps: pool.map(|pool| caps::of_groups(trial, shares, pool)).unwrap_or_default(),
+            caps: pool.map(|pool| caps_of(trial, shares, pool)).unwrap_or_default(),
             random: workloads().any(|workload| !workload.io.sequential),
             turn: turn(trial, judged),
             within: judged.within,

@@ -12,7 +12,7 @@ mod sentence;
 
 use serde::{Deserialize, Serialize};
 
-use crate::judgement::{Interval, Verdict};
+use assay_judge::{Interval, Verdict};
 
 pub use conclude::{Tried, Tuned, rate_ratio, tuning};
 pub use search::{Budget, Field, Move, Search};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::judgement::PromiseJudgement;
+use assay_judge::PromiseJudgement;
 
 /// What an error follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use assay_judge::{
-    Budget, Field, Move, Outcome, Search, Seen, Tried, Tuned, Tuning, Verdict, judge, tuning,
+use assay_intervention::{
+    Budget, Field, Move, Outcome, Search, Seen, Tried, Tuned, Tuning, tuning,
 };
+use assay_judge::{Verdict, judge};
 use assay_record::{Manifest, Table};
 
 use crate::synthetic::{Scenario, Server};

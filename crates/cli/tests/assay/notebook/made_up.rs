@@ -1,0 +1,296 @@
+//! A run that never was: what recorded ones do not show. Each trial is one case of docs/judging.md.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assay_facts::Available;
+use assay_record::{
+    AcrossRecord, Column, ComparisonRecord, EveryRecord, Fault, GroupRecord, Manifest, PairsRecord,
+    PromiseRecord, Reading, RelationRecord, RepeatRecord, Run, SampleStream, StopRecord, Table,
+    TrialRecord, WarmUpRecord, WorkloadResult, to_parquet,
+};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+const START_NS: u64 = 10_000_000_000;
+const STEP_NS: u64 = 100_000_000;
+
+/// One trial: ten seconds a repeat, and what each group gets in a step, as a multiple of its share.
+struct Case {
+    what: &'static str,
+    verdict: &'static str,
+    weights: Vec<u32>,
+    repeats: usize,
+    noise: f64,
+    times: fn(repeat: usize, group: usize, step: usize) -> f64,
+    promise: PromiseRecord,
+    change: fn(&mut TrialRecord),
+}
+
+fn promise(measure: &str, is: RelationRecord) -> PromiseRecord {
+    PromiseRecord { measure: measure.to_owned(), is, within: 0.1, confidence: 0.95, every: None }
+}
+
+impl Case {
+    fn new(what: &'static str, verdict: &'static str, weights: &[u32]) -> Self {
+        Self {
+            what,
+            verdict,
+            weights: weights.to_vec(),
+            repeats: 3,
+            noise: 0.1,
+            times: |_, _, _| 1.0,
+            promise: promise(
+                "memory.refaults",
+                RelationRecord::Proportional("cpu.weight".to_owned()),
+            ),
+            change: |_| {},
+        }
+    }
+}
+
+/// Groups of equal weight, as many as make two pools.
+const MANY: [u32; 18] = [100; 18];
+const FOUR: [u32; 4] = [100, 200, 400, 800];
+
+fn cases() -> Vec<Case> {
+    let mut cases = of_shares();
+    cases.extend(of_few_repeats());
+    cases.extend(of_others());
+    cases
+}
+
+fn of_shares() -> Vec<Case> {
+    vec![
+        Case::new("shares as promised", "kept", &FOUR),
+        Case {
+            times: |_, group, _| if group == 0 { 2.0 } else { 1.0 },
+            ..Case::new("one group has twice its share", "broken", &FOUR)
+        },
+        Case {
+            times: |repeat, group, _| if (repeat, group) == (1, 3) { 1.6 } else { 1.0 },
+            ..Case::new("one of many jumps in one repeat", "undecided", &MANY)
+        },
+        Case {
+            times: |repeat, group, _| 1.0 + 0.02 * ((repeat * 7 + group * 3) % 5) as f64,
+            ..Case::new("repeats scatter more than they show", "kept", &MANY)
+        },
+        Case {
+            times: |_, group, step| match group {
+                0 => 0.0,
+                1 if step % 40 == 7 => 40.0,
+                1 => 0.0,
+                _ => 1.0,
+            },
+            ..Case::new("one gets nothing and one is served in few turns", "undecided", &[100; 4])
+        },
+        Case {
+            times: |_, group, step| if group == 2 && step < 15 { 1.8 } else { 1.0 },
+            ..Case::new("the warm-up is cut and was broken", "undecided", &FOUR)
+        },
+        Case {
+            promise: PromiseRecord {
+                every: Some(EveryRecord { span_s: 0.5, part: 0.95 }),
+                ..Case::new("", "", &[]).promise
+            },
+            times: |_, group, step| if group == 1 && step % 20 < 10 { 0.6 } else { 1.0 },
+            ..Case::new("half of the spans are short", "broken", &FOUR)
+        },
+    ]
+}
+
+fn of_few_repeats() -> Vec<Case> {
+    vec![
+        Case { repeats: 1, ..Case::new("one repeat as promised", "undecided", &FOUR) },
+        Case {
+            repeats: 1,
+            times: |_, group, _| if group == 0 { 2.0 } else { 1.0 },
+            ..Case::new("one repeat that is broken", "broken", &FOUR)
+        },
+        Case {
+            repeats: 1,
+            times: |_, group, step| if group == 0 && step > 40 { 1.9 } else { 1.0 },
+            ..Case::new("one repeat of two states", "undecided", &FOUR)
+        },
+        Case {
+            change: |trial| {
+                let (kind, message) = ("workload".to_owned(), "it died".to_owned());
+                trial.repeats[1].fault = Some(Fault { kind, message });
+            },
+            ..Case::new("a repeat failed", "undecided", &FOUR)
+        },
+        Case {
+            change: |trial| {
+                (trial.stop, trial.planned_repeats) = (StopRecord::Decided, Some(5));
+            },
+            ..Case::new("over as soon as it is precise", "kept", &FOUR)
+        },
+    ]
+}
+
+fn of_others() -> Vec<Case> {
+    let of = |measure: &str, is| promise(measure, is);
+    vec![
+        Case {
+            promise: of("memory.refaults", RelationRecord::AtMost(160_000.0)),
+            ..Case::new("a limit", "kept", &[100, 100])
+        },
+        Case {
+            promise: of("memory.refaults", RelationRecord::AtMost(120_000.0)),
+            ..Case::new("a limit that is broken", "broken", &[100, 100])
+        },
+        Case {
+            promise: of("memory.current", RelationRecord::AtMost(5_400_000.0)),
+            times: |_, _, step| 1.0 + 0.2 * (step as f64 / 9.0).sin(),
+            ..Case::new("an amount", "kept", &[100, 100])
+        },
+        Case {
+            promise: of("compute.steps_per_s", RelationRecord::AtLeast(900.0)),
+            ..Case::new("what workloads give", "kept", &FOUR)
+        },
+        Case {
+            promise: of("compute.steps_per_s", RelationRecord::Equal),
+            ..Case::new("what workloads give is the same", "kept", &FOUR)
+        },
+    ]
+}
+
+/// Writes the run and says which trial is to come to which verdict.
+pub(super) fn write(folder: &Path) -> Vec<(&'static str, &'static str)> {
+    let recorded =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../testbed/faults/limit-too-high");
+    let base = Run::load(&recorded).unwrap().manifest;
+    let cases = cases();
+    let trials = cases.iter().enumerate();
+    let trials: Vec<TrialRecord> =
+        trials.map(|(number, case)| case.trial(number, &base.trials[0], folder)).collect();
+    let ratio = ComparisonRecord {
+        measure: "memory.refaults".to_owned(),
+        group: Some("task".to_owned()),
+        is: AcrossRecord::Ratio {
+            of: trials[0].factors.clone(),
+            to: trials[12].factors.clone(),
+            at_least: Some(0.9),
+            at_most: None,
+        },
+        confidence: 0.95,
+    };
+    let equal = ComparisonRecord {
+        measure: "compute.steps_per_s".to_owned(),
+        group: None,
+        is: AcrossRecord::Equal { over: "case".to_owned(), pairs: PairsRecord::All, within: 0.1 },
+        confidence: 0.95,
+    };
+    let manifest = Manifest { trials, comparisons: vec![ratio, equal], ..base };
+    fs::write(folder.join("manifest.json"), serde_json::to_string(&manifest).unwrap()).unwrap();
+    cases.iter().map(|case| (case.what, case.verdict)).collect()
+}
+
+impl Case {
+    fn trial(&self, number: usize, base: &TrialRecord, folder: &Path) -> TrialRecord {
+        let mut random = SmallRng::seed_from_u64(number as u64);
+        let repeat = |repeat: usize| {
+            let samples = format!("trial-{number:02}-repeat-{repeat:02}");
+            let place = folder.join("samples").join(&samples);
+            fs::create_dir_all(&place).unwrap();
+            let table = self.table(repeat, &mut random);
+            let columns: Vec<String> = table.columns.iter().map(|one| one.name.clone()).collect();
+            let mut stream = SampleStream::create(&place, &table.source, &columns).unwrap();
+            stream.append(&table).unwrap();
+            stream.finish().unwrap();
+            to_parquet(&place).unwrap();
+            self.repeat(repeat, &samples)
+        };
+        let repeats = (0..self.repeats).map(repeat).collect();
+        let group = |group: usize| GroupRecord {
+            name: name(group),
+            knobs: Vec::new(),
+            workloads: base.groups[0]
+                .workloads
+                .iter()
+                .cloned()
+                .map(|mut one| {
+                    one.name = format!("{}.compute", name(group));
+                    one
+                })
+                .collect(),
+            ..base.groups[0].clone()
+        };
+        let mut trial = TrialRecord {
+            factors: BTreeMap::from([("case".to_owned(), self.what.into())]),
+            groups: (0..self.weights.len()).map(group).collect(),
+            promises: vec![self.promise.clone()],
+            warm_up: WarmUpRecord::Auto,
+            repeats,
+            ..base.clone()
+        };
+        (self.change)(&mut trial);
+        trial
+    }
+
+    fn repeat(&self, repeat: usize, samples: &str) -> RepeatRecord {
+        let reading = |(group, weight): (usize, &u32)| {
+            let text = Available::Value(format!("{weight}\n"));
+            Reading {
+                group: name(group),
+                knob: "cpu.weight".to_owned(),
+                file: "cpu.weight".to_owned(),
+                at_start: text.clone(),
+                at_end: text,
+                also: BTreeMap::new(),
+                drift: BTreeMap::new(),
+            }
+        };
+        let steps = |group: usize| 1000.0 + 5.0 * ((group + 3 * repeat) % 4) as f64;
+        let result = |group: usize| WorkloadResult {
+            workload: format!("{}.compute", name(group)),
+            group: name(group),
+            metrics: BTreeMap::from([("steps_per_s".to_owned(), steps(group))]),
+            ..WorkloadResult::default()
+        };
+        RepeatRecord {
+            released_ns: START_NS,
+            all_released_ns: START_NS + 2_000_000,
+            stopped_ns: START_NS + 100 * STEP_NS,
+            knobs: self.weights.iter().enumerate().map(reading).collect(),
+            workloads: (0..self.weights.len()).map(result).collect(),
+            ..RepeatRecord::without_a_window(samples, "nothing does I/O")
+        }
+    }
+
+    /// Pages that came back and bytes held: 300 000 pages a second and ten million bytes between all.
+    fn table(&self, repeat: usize, random: &mut SmallRng) -> Table {
+        let sum: u32 = self.weights.iter().sum();
+        let mut table = Table {
+            source: "memory".to_owned(),
+            subjects: (0..self.weights.len()).map(name).collect(),
+            ..Table::default()
+        };
+        let names = ["refault_anon_pages", "refault_file_pages", "current_bytes"];
+        let mut columns = names.map(|name| Column { name: name.to_owned(), values: Vec::new() });
+        let mut pages = vec![0.0; self.weights.len()];
+        for step in 0..104_usize {
+            for (group, weight) in self.weights.iter().enumerate() {
+                // The first two readings come before the start.
+                let times = (self.times)(repeat, group, step.saturating_sub(2));
+                let noise = 1.0 + self.noise * (2.0 * random.random::<f64>() - 1.0);
+                let now = f64::from(*weight) / f64::from(sum) * times * noise;
+                pages[group] += 30_000.0 * now;
+                table
+                    .time_ns
+                    .push(START_NS + step as u64 * STEP_NS - 2 * STEP_NS + 20_000 * group as u64);
+                table.subject.push(group as u32);
+                columns[0].values.push(Some(pages[group] as u64 / 3));
+                columns[1].values.push(Some(pages[group] as u64 - pages[group] as u64 / 3));
+                columns[2].values.push(Some((1e7 * now) as u64));
+            }
+        }
+        table.columns = columns.into();
+        table
+    }
+}
+
+fn name(group: usize) -> String {
+    format!("task{}", group + 1)
+}
