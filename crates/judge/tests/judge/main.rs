@@ -17,6 +17,8 @@ mod document;
 #[cfg(test)]
 mod drift;
 #[cfg(test)]
+mod estimator;
+#[cfg(test)]
 mod explained;
 #[cfg(test)]
 mod explained_chance;
