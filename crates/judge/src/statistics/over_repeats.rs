@@ -7,7 +7,7 @@
 use super::student::t_quantile;
 
 /// The part of the error that `broken` may spend: who accuses must be surer than who acquits.
-pub(crate) const ACCUSED: f64 = 0.2;
+const ACCUSED: f64 = 0.2;
 
 /// Logarithms that are closer than this are the same number but for rounding.
 const SAME: f64 = 1e-12;

@@ -14,7 +14,7 @@
 //! test. Where repeats differ by one number that moves all groups by their weight, there is no pool.
 
 use super::batches::{Quantity, Within};
-use super::over_repeats::{ACCUSED, to_accuse};
+use super::over_repeats::to_accuse;
 use super::scatter::{Pool, Scatter, move_together, pools};
 use super::student::t_quantile;
 use super::turns;
@@ -60,8 +60,22 @@ impl Estimate {
 struct Sure {
     error: f64,
     freedom: f64,
-    /// The standard error that the group's own repeats show.
-    own: f64,
+}
+
+impl Sure {
+    fn half(&self, confidence: f64) -> f64 {
+        t_quantile(confidence, self.freedom) * self.error
+    }
+}
+
+/// What the repeats say of one group.
+struct Known {
+    /// By itself, for what is shown.
+    shown: Sure,
+    /// With all that its neighbours lend it.
+    pooled: Sure,
+    /// With nothing borrowed.
+    own: Sure,
 }
 
 /// Combines the repeats of a trial, which must hold the same groups. `expected` orders the groups by
@@ -73,36 +87,34 @@ pub(crate) fn combine(
     confidence: f64,
 ) -> Vec<Estimate> {
     let Some(first) = repeats.first() else { return Vec::new() };
-    let (sure, free) = match repeats {
-        [one] => {
-            let of = |error: &f64| Sure { error: *error, freedom: one.freedom, own: 0.0 };
-            (one.errors.iter().map(of).collect(), first.logs.len())
-        }
+    let (width, wrong) = (first.logs.len(), 1.0 - confidence);
+    let all = to_accuse(confidence, width);
+    let (known, free) = match repeats {
+        [one] => (one.errors.iter().map(|error| within(*error, one.freedom)).collect(), 1),
         _ => between(repeats, quantity, expected),
     };
-    let all = to_accuse(confidence, free);
-    let wrong = 1.0 - confidence;
-    let own_freedom = repeats.len().saturating_sub(1).max(1) as f64;
-    // The test of equivalence at this error (Schuirmann 1987), and what `broken` may spend.
-    let (own_kept, own_broken) = (
-        t_quantile(1.0 - 2.0 * wrong, own_freedom),
-        t_quantile(1.0 - ACCUSED * wrong, own_freedom),
-    );
-    let of_group = |(group, sure): (usize, Sure)| {
+    let of_group = |(group, known): (usize, Known)| {
         let log =
             repeats.iter().map(|repeat| repeat.logs[group]).sum::<f64>() / repeats.len() as f64;
-        let shown = t_quantile(confidence, sure.freedom) * sure.error;
-        let broken = t_quantile(all, sure.freedom) * sure.error;
-        let (kept, broken) = (shown.max(own_kept * sure.own), broken.max(own_broken * sure.own));
+        let shown = known.shown.half(confidence);
+        // A test of equivalence with this error asks for the interval of twice that (Schuirmann 1987).
+        let kept = shown.max(known.own.half(1.0 - 2.0 * wrong));
+        let broken = known.pooled.half(all).max(known.own.half(to_accuse(confidence, free)));
         let estimate = Estimate::of_log(log, shown, kept, broken);
         turns::widened(repeats, group, (confidence, all), estimate)
     };
-    sure.into_iter().enumerate().map(of_group).collect()
+    known.into_iter().enumerate().map(of_group).collect()
 }
 
-/// The standard error of each group's mean over two or more repeats, and how many groups there are that
-/// may break a promise by chance.
-fn between(repeats: &[Within], quantity: Quantity, expected: &[f64]) -> (Vec<Sure>, usize) {
+/// One repeat knows its own noise.
+fn within(error: f64, freedom: f64) -> Known {
+    let within = Sure { error, freedom };
+    Known { shown: within, pooled: within, own: within }
+}
+
+/// What two or more repeats say of each group, and how many groups their own repeats may accuse by
+/// chance.
+fn between(repeats: &[Within], quantity: Quantity, expected: &[f64]) -> (Vec<Known>, usize) {
     let width = repeats[0].logs.len();
     let mut scatters: Vec<Scatter> = (0..width).map(|group| Scatter::of(repeats, group)).collect();
     scatters.sort_by(|a, b| expected[a.group].total_cmp(&expected[b.group]));
@@ -110,29 +122,44 @@ fn between(repeats: &[Within], quantity: Quantity, expected: &[f64]) -> (Vec<Sur
     let batches = repeats.iter().map(|repeat| repeat.freedom).sum::<f64>();
     // Shares add up to one, so that what one group knows the others tell as well. Rates of groups
     // may move together, so that each speaks for itself.
-    let (pool, own, free) = match quantity {
-        Quantity::Share if move_together(&scatters, expected, batches) => (1, 1.0, width.min(2)),
-        Quantity::Share => (POOL, (width as f64 - 1.0) / width as f64, width),
-        Quantity::Rate => (1, 1.0, width),
+    let (least, part, together) = match quantity {
+        Quantity::Share => {
+            (POOL, (width as f64 - 1.0) / width as f64, move_together(&scatters, expected, batches))
+        }
+        Quantity::Rate => (1, 1.0, false),
     };
-    let mut sure = vec![Sure { error: f64::INFINITY, freedom, own: 0.0 }; width];
-    for pool in pools(&scatters, pool) {
-        let stands_out = |one: &&Scatter| {
-            let others = pool.iter().filter(|other| other.group != one.group);
-            Pool::of([*one], 1.0).stands_out(&Pool::of(others, own), width)
-        };
-        let (jumping, calm): (Vec<&Scatter>, Vec<&Scatter>) = pool.iter().partition(stands_out);
-        let alone = jumping.iter().map(|one| (*one, Pool::of([*one], 1.0)));
-        let together = Pool::of(calm.iter().copied(), own);
-        for (one, chosen) in alone.chain(calm.iter().map(|one| (*one, together))) {
-            sure[one.group] = Sure {
-                error: one.within * (chosen.factor.max(1.0) / count).sqrt(),
-                freedom: 1.0 / (1.0 / chosen.freedom + 1.0 / batches),
-                own: one.within * (one.squares / freedom / count).sqrt(),
+    let sure = |one: &Scatter, pool: Pool, least: f64| Sure {
+        error: one.within * (pool.factor.max(least) / count).sqrt(),
+        freedom: 1.0 / (1.0 / pool.freedom + 1.0 / batches),
+    };
+    let mut known: Vec<(usize, Known)> = Vec::with_capacity(width);
+    for pool in pools(&scatters, least) {
+        let (calm, lent) = calm(pool, part, width);
+        for (one, is_calm) in pool.iter().zip(calm) {
+            let alone = Pool::of([one], 1.0);
+            let pooled = sure(one, if is_calm { lent } else { alone }, 1.0);
+            let (shown, own) = match together {
+                true => (sure(one, alone, 1.0), sure(one, alone, 1.0)),
+                false => (pooled, sure(one, alone, 0.0)),
             };
+            known.push((one.group, Known { shown, pooled, own: Sure { freedom, ..own } }));
         }
     }
-    (sure, free)
+    known.sort_by_key(|(group, _)| *group);
+    // Groups that move together do so in two ways, up and down.
+    (known.into_iter().map(|(_, known)| known).collect(), if together { 2 } else { 1 })
+}
+
+/// Which groups of a pool scatter as the others do, and what they lend each other.
+fn calm(pool: &[Scatter], part: f64, width: usize) -> (Vec<bool>, Pool) {
+    let is_calm = |one: &Scatter| {
+        let others = pool.iter().filter(|other| other.group != one.group);
+        !Pool::of([one], 1.0).stands_out(&Pool::of(others, part), width)
+    };
+    let calm: Vec<bool> = pool.iter().map(is_calm).collect();
+    let lending = pool.iter().zip(&calm).filter(|(_, calm)| **calm).map(|(one, _)| one);
+    let lent = Pool::of(lending, part);
+    (calm, lent)
 }
 
 #[cfg(test)]

@@ -30,6 +30,9 @@ pub(crate) enum Truth {
     Fails,
 }
 
+/// What is done to a run by chance, which a seed decides.
+type Draw = Box<dyn Fn(&mut Run, u64)>;
+
 /// One cell of a table.
 pub(crate) struct Cell {
     pub(crate) name: String,
@@ -38,7 +41,7 @@ pub(crate) struct Cell {
     /// What is done to the run before it is judged.
     pub(crate) change: fn(&mut Run),
     /// The same, by chance: what it is given differs from run to run.
-    pub(crate) draw: Box<dyn Fn(&mut Run, u64)>,
+    pub(crate) draw: Draw,
     /// The largest part of false verdicts.
     pub(crate) most: f64,
     /// The smallest part of right ones.
