@@ -8,7 +8,7 @@ use assay_record::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, TrialRec
 
 use crate::compared::{ComparisonJudgement, LevelJudgement, PairJudgement};
 use crate::judgement::Verdict;
-use crate::statistics::over_repeats::{Spread, of_all};
+use crate::statistics::over_repeats::{Spread, to_accuse};
 use crate::wanted::Found;
 
 mod sentence;
@@ -77,7 +77,7 @@ fn judge_one(
     let levels = levels(&promise.is, over, given);
     let which = pairs_of(&promise.is, levels.len());
     let allowed = Allowed::of(&promise.is);
-    let sure = of_all(promise.confidence, which.len());
+    let sure = to_accuse(promise.confidence, which.len());
     let pairs: Vec<Pair> = which
         .iter()
         .map(|(of, to)| Pair::new(&levels[*of], &levels[*to], allowed, promise.confidence, sure))
@@ -204,7 +204,7 @@ impl Pair {
     }
 
     fn document(&self) -> PairJudgement {
-        let bounded = self.interval.filter(|_| self.repeats() > 1);
+        let bounded = self.interval.filter(|(_, _, high)| high.is_finite());
         PairJudgement {
             of: self.of.clone(),
             to: self.to.clone(),
@@ -266,7 +266,7 @@ pub(crate) fn of_level(factors: Levels, found: &Found, confidence: f64) -> Level
     let logs: Vec<f64> = values.iter().map(|(_, value)| value.ln()).collect();
     let spread = Spread::of(&logs).filter(|spread| spread.mean.is_finite());
     let interval = spread.map(|spread| spread.interval(confidence));
-    let bounded = interval.filter(|_| values.len() > 1);
+    let bounded = interval.filter(|(_, _, high)| high.is_finite());
     LevelJudgement {
         factors,
         repeats: values.len(),

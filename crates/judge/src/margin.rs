@@ -27,7 +27,7 @@ pub(crate) struct Offence {
     pub(crate) value: f64,
     /// The least that holds for all groups at once.
     pub(crate) low: f64,
-    /// The most that this group's own interval allows.
+    /// The most that the interval of this group for `kept` allows.
     pub(crate) high: f64,
 }
 
@@ -52,13 +52,13 @@ impl Offence {
         let (too_much, too_little) = (
             Self {
                 value: above(estimate.value),
-                low: above(estimate.low_of_all),
-                high: above(estimate.high),
+                low: above(estimate.broken.low),
+                high: above(estimate.kept.high),
             },
             Self {
                 value: below(estimate.value),
-                low: below(estimate.high_of_all),
-                high: below(estimate.low),
+                low: below(estimate.broken.high),
+                high: below(estimate.kept.low),
             },
         );
         match side {
@@ -124,15 +124,12 @@ pub(crate) fn needs(offences: &[Offence], within: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statistics::pooled::Range;
 
     fn estimate(value: f64, half: f64) -> Estimate {
-        Estimate {
-            value,
-            low: value - half,
-            high: value + half,
-            low_of_all: value - 2.0 * half,
-            high_of_all: value + 2.0 * half,
-        }
+        let kept = Range { low: value - half, high: value + half };
+        let broken = Range { low: value - 2.0 * half, high: value + 2.0 * half };
+        Estimate { value, low: kept.low, high: kept.high, kept, broken }
     }
 
     fn verdict(value: f64, half: f64, side: Side) -> Verdict {

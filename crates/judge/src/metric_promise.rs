@@ -10,9 +10,9 @@ use crate::metric::{Metric, Values};
 use crate::placed;
 use crate::promise::{self, Said, Subject};
 use crate::reason;
-use crate::statistics::over_repeats::{Spread, of_all};
+use crate::statistics::over_repeats::{Spread, to_accuse};
 use crate::statistics::pooled::Estimate;
-use crate::wording::{count, margin as margin_text, number, percent, some_of};
+use crate::wording::{count, few, margin as margin_text, number, percent, some_of};
 
 /// One group under the promise.
 struct Seen {
@@ -111,12 +111,11 @@ fn seen(promise: &PromiseRecord, values: &Values) -> Result<Vec<Seen>, String> {
         Some(bound) => (bound, logs(values)),
         None => relative(values),
     };
-    let sure = of_all(promise.confidence, values.groups.len());
+    let sure = to_accuse(promise.confidence, values.groups.len());
     let each = values.groups.iter().zip(&logs).filter_map(|(name, logs)| {
         let spread = Spread::of(logs)?;
-        let (value, low, high) = spread.interval(promise.confidence);
-        let (_, low_of_all, high_of_all) = spread.interval(sure);
-        let estimate = Estimate { value, low, high, low_of_all, high_of_all };
+        let (shown, broken) = (spread.half(promise.confidence), spread.half(sure));
+        let estimate = Estimate::of_log(spread.mean, shown, shown, broken);
         let offence = Offence::new(&estimate, expected, side);
         let errors = logs.iter().map(|log| side.error(log.exp(), expected)).collect();
         Some(Seen { name: name.clone(), expected, estimate, offence, spread, errors })
@@ -158,20 +157,15 @@ fn decide(promise: &PromiseRecord, seen: &[Seen], values: &Values) -> (Verdict, 
     let Some(decisive) = seen.iter().max_by(|a, b| reach(a).total_cmp(&reach(b))) else {
         return (Verdict::Void, "no group has a number".to_owned());
     };
-    let mut reason = sentence(promise, decisive, seen.len(), values.rows.len(), verdict);
+    let mut reason = sentence(promise, decisive, seen.len(), verdict);
     if !values.left_out.is_empty() {
         reason = format!("{reason}; left out: {}", some_of(&values.left_out, "; "));
     }
     (verdict, reason)
 }
 
-fn sentence(
-    promise: &PromiseRecord,
-    group: &Seen,
-    groups: usize,
-    repeats: usize,
-    verdict: Verdict,
-) -> String {
+fn sentence(promise: &PromiseRecord, group: &Seen, groups: usize, verdict: Verdict) -> String {
+    let repeats = group.spread.count;
     let Estimate { value, low, high, .. } = group.estimate;
     let promised = match promise.is {
         RelationRecord::Equal => format!("the mean of all is {}", number(group.expected)),
@@ -179,10 +173,11 @@ fn sentence(
         _ => format!("at least {} was promised", number(group.expected)),
     };
     let what = format!("`{}` of `{}` is {}", promise.measure, group.name, number(value));
-    if repeats < 2 {
+    if !group.spread.is_known() {
+        let few = few(repeats);
         return format!(
-            "{what}, {promised}: a single repeat says nothing of how far others would be from it; \
-             set `repeats` to 3 or more under [design]"
+            "{what}, {promised}: {few} nothing of how far others would be from it; set `repeats` to \
+             3 or more under [design]"
         );
     }
     let interval = format!(

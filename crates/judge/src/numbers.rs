@@ -6,8 +6,8 @@ use crate::judgement::{Interval, SpansJudgement, Verdict, Was, WorstSpan};
 use crate::margin::{Offence, Side};
 use crate::spans::{self, Spans};
 use crate::statistics::batches::{self, Quantity, Within};
-use crate::statistics::over_repeats::of_all;
-use crate::statistics::pooled::{ACCUSED, Estimate, combine};
+use crate::statistics::over_repeats::to_accuse;
+use crate::statistics::pooled::{Estimate, combine};
 use crate::statistics::proportion;
 use crate::was;
 
@@ -153,7 +153,7 @@ impl Asked<'_> {
         let every = self.every?;
         let error = |times: f64| self.side.error(times, 1.0);
         let groups = self.names.len();
-        let all = of_all(1.0 - ACCUSED * (1.0 - self.confidence), groups);
+        let all = to_accuse(self.confidence, groups);
         let held = |group: usize, sure: f64| {
             let counted: Vec<_> =
                 spans.iter().map(|repeat| repeat[group].held(error, self.within)).collect();

@@ -14,7 +14,7 @@ use crate::gates::{Gate, Scope};
 use crate::judgement::{GroupJudgement, Interval, PromiseJudgement, Verdict};
 use crate::promise::Subject;
 use crate::reason;
-use crate::statistics::over_repeats::of_all;
+use crate::statistics::over_repeats::to_accuse;
 use crate::statistics::proportion::{self, Counted};
 use crate::wording::{count, margin, percent};
 
@@ -56,13 +56,12 @@ pub(crate) struct Seen<'r> {
 }
 
 impl Seen<'_> {
-    /// Kept by its own interval, broken by one that holds for all. One repeat is never kept, and is
-    /// broken where not a look of it, nor a byte, leaves room for anything else.
+    /// Kept by its own interval, broken by one that holds for all. One repeat has neither.
     fn verdict(&self, within: f64) -> Verdict {
         let least = 1.0 - within;
         match () {
             () if self.surely.high < least => Verdict::Broken,
-            () if self.share.low >= least && self.readings.len() > 1 => Verdict::Kept,
+            () if self.share.low >= least => Verdict::Kept,
             () => Verdict::Undecided,
         }
     }
@@ -155,12 +154,12 @@ fn one<'r>(
     }
     let share = |confidence: f64| {
         let share = match what {
-            What::Threads => threads(&readings, confidence),
+            What::Threads => threads(&readings, subject, confidence),
             What::Pages | What::FilePages => pages::share(what, asked, &readings, confidence),
         };
         share.map_err(|why| format!("`{}`: {why}", asked.workload))
     };
-    let all = of_all(promise.confidence, subject.trial.placements.len());
+    let all = to_accuse(promise.confidence, subject.trial.placements.len());
     let (share, surely) = (share(promise.confidence)?, share(all)?);
     Ok(Seen { asked, readings, share, surely })
 }
@@ -181,17 +180,20 @@ fn possible(subject: &Subject<'_>, what: What, asked: &PlacementRecord) -> Resul
 }
 
 /// Looks of one repeat depend on each other, since a thread stays where it is for a while: repeats
-/// tell how much.
+/// tell how much. What lasts less than a second is not told from chance.
 fn threads(
     readings: &[(&PlacementReading, Option<&NodeCounts>)],
+    subject: &Subject<'_>,
     confidence: f64,
 ) -> Result<Interval, String> {
     let counted: Vec<Counted> = readings
         .iter()
-        .map(|(reading, _)| Counted {
+        .zip(subject.repeats)
+        .map(|((reading, _), repeat)| Counted {
             held: reading.on_cpus as f64,
             of: reading.samples as f64,
             looks: reading.looks.min(reading.samples) as f64,
+            grain: 1.0 / repeat.window_s().max(1.0),
         })
         .collect();
     let found = proportion::over_repeats(&counted, confidence);

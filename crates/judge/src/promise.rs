@@ -114,7 +114,7 @@ pub(crate) fn is_precise(subject: &Subject<'_>, promise: &PromiseRecord) -> bool
         .and_then(|measure| numbers(subject, promise, measure).ok());
     numbers.is_some_and(|numbers| {
         let narrow = |seen: &Estimate| {
-            seen.value > 0.0 && (seen.high - seen.low) <= promise.within * seen.value
+            seen.value > 0.0 && (seen.kept.high - seen.kept.low) <= promise.within * seen.value
         };
         numbers.seen.iter().all(narrow) && (numbers.repeats > 1 || numbers.remembers_little())
     })
@@ -133,9 +133,8 @@ pub(crate) fn of_numbers(promise: &PromiseRecord, numbers: &Numbers, failed: Opt
     let was = numbers.was.as_ref();
     // Where shares remember for long beside the window, its own noise is not known, and a window that
     // is outside says that it was, and no more.
-    let by_mean =
+    let in_fact =
         was.is_none_or(|was| was.verdict == Verdict::Broken) && numbers.remembers_little();
-    let in_fact = by_mean || in_spans == Some(found);
     let forbidden = was
         .is_some_and(|was| was.verdict == Verdict::Broken || was.in_warm_up.is_some())
         || failed.is_some();

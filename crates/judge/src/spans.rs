@@ -3,6 +3,7 @@
 use crate::grid::Grid;
 use crate::judgement::WorstSpan;
 use crate::statistics::batches::Quantity;
+use crate::statistics::memory::correlation_time;
 use crate::statistics::proportion::Counted;
 
 /// Seconds of a span where the study names none.
@@ -39,10 +40,13 @@ impl Spans {
 
     /// In how many of them the promise held.
     pub(crate) fn held(&self, error: impl Fn(f64) -> f64, within: f64) -> Counted {
-        let known: Vec<f64> = self.times.iter().flatten().copied().collect();
-        let held = known.iter().filter(|times| error(**times) <= within).count() as f64;
-        let of = known.len() as f64;
-        Counted { held, of, looks: of }
+        let known = self.times.iter().flatten();
+        let holds: Vec<f64> =
+            known.map(|times| f64::from(u8::from(error(*times) <= within))).collect();
+        let (held, of) = (holds.iter().sum::<f64>(), holds.len() as f64);
+        // A span that follows a bad one is likely to be bad as well.
+        let looks = of / correlation_time(&holds);
+        Counted { held, of, looks, grain: 1.0 / of.max(1.0) }
     }
 
     /// The one that is furthest off.
@@ -79,10 +83,23 @@ mod tests {
         let spans = Spans::of(&grid, Quantity::Share, &[0.5, 0.5], 0.5);
         assert_eq!(spans[0].times, [Some(0.0), Some(2.0), Some(1.0), Some(1.0)]);
         let error = |times: f64| (times - 1.0).abs();
-        assert_eq!(spans[0].held(error, 0.1), Counted { held: 2.0, of: 4.0, looks: 4.0 });
+        let held = spans[0].held(error, 0.1);
+        assert_eq!((held.held, held.of, held.grain), (2.0, 4.0, 0.25));
         let worst = spans[0].worst(3, error, 0.5).unwrap();
         assert_eq!((worst.repeat, worst.seconds), (3, 0.5));
         let long = Spans::of(&grid, Quantity::Share, &[0.5, 0.5], 1.0);
         assert_eq!(long[0].times, [Some(1.0), Some(1.0)]);
+    }
+
+    #[test]
+    fn bad_spans_that_come_one_after_the_other_are_few_observations() {
+        let times = |bad: fn(usize) -> bool| -> f64 {
+            let time = |at: usize| Some(if bad(at) { 2.0 } else { 1.0 });
+            let spans = Spans { times: (0..60).map(time).collect(), length_s: 1.0 };
+            spans.held(|times| (times - 1.0).abs(), 0.1).looks
+        };
+        assert!(times(|at| (20..28).contains(&at)) < 20.0);
+        assert_eq!(times(|at| at % 5 == 4), 60.0);
+        assert_eq!(times(|_| false), 60.0);
     }
 }

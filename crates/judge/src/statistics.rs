@@ -6,5 +6,6 @@ pub(crate) mod memory;
 pub(crate) mod over_repeats;
 pub(crate) mod pooled;
 pub(crate) mod proportion;
+mod scatter;
 pub(crate) mod student;
 pub(crate) mod turns;

@@ -5,9 +5,9 @@ use crate::margin::{self, Offence};
 use crate::numbers::{Asked, Observed};
 use crate::spans::Spans;
 use crate::states;
-use crate::statistics::batches::{BATCHES, Within};
+use crate::statistics::batches::Within;
 use crate::statistics::over_repeats::of_all;
-use crate::statistics::pooled::Estimate;
+use crate::statistics::pooled::{Estimate, Range};
 use crate::statistics::student::t_quantile;
 use crate::wording::percent;
 
@@ -45,7 +45,8 @@ pub(crate) fn was(
         .zip(&asked.expected)
         .map(|(fact, expected)| {
             let Interval { value, low, high } = *fact;
-            let exact = Estimate { value, low, high, low_of_all: low, high_of_all: high };
+            let range = Range { low, high };
+            let exact = Estimate { value, low, high, kept: range, broken: range };
             Offence::new(&exact, expected.share, asked.side)
         })
         .collect();
@@ -67,7 +68,6 @@ pub(crate) fn was(
 /// window after it explains.
 fn in_warm_up(asked: &Asked<'_>, within: &[Within]) -> Option<String> {
     let sure = of_all(asked.confidence, asked.names.len() * asked.repeats.len());
-    let quantile = t_quantile(sure, (BATCHES - 1) as f64);
     let mut worst: Option<(f64, String)> = None;
     for (repeat, within) in asked.repeats.iter().zip(within) {
         let steps = repeat.observed.steps - repeat.judged.steps.min(repeat.observed.steps);
@@ -78,6 +78,7 @@ fn in_warm_up(asked: &Asked<'_>, within: &[Within]) -> Option<String> {
         }
         let row = repeat.observed.row(steps);
         let seconds = steps as f64 * repeat.observed.step_s();
+        let quantile = t_quantile(sure, within.freedom);
         let whole = match asked.quantity {
             crate::statistics::batches::Quantity::Share => row.iter().sum(),
             crate::statistics::batches::Quantity::Rate => seconds,

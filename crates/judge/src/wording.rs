@@ -32,6 +32,14 @@ pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
+/// Repeats that say nothing of others, as the subject of a sentence.
+pub(crate) fn few(repeats: usize) -> &'static str {
+    match repeats {
+        2 => "two repeats that gave the very same number say",
+        _ => "a single repeat says",
+    }
+}
+
 /// A rate in the unit of its measure.
 pub(crate) fn rate(measure: Measure, value: f64) -> String {
     match measure {

@@ -4,7 +4,7 @@ use assay_record::{AcrossRecord, ComparisonRecord, Levels};
 
 use super::Pair;
 use crate::judgement::Verdict;
-use crate::wording::{count, margin, number, percent};
+use crate::wording::{count, few, margin, number, percent};
 
 /// `memory = interleave, cpus = 0-1`.
 pub(super) fn factors(levels: &Levels) -> String {
@@ -33,10 +33,11 @@ pub(super) fn reason(promise: &ComparisonRecord, pairs: &[Pair], verdict: Verdic
         number(ratio),
         factors(&decisive.to)
     );
-    if spread.count < 2 {
+    if !spread.is_known() {
+        let few = few(spread.count);
         return format!(
-            "{what}, and a single repeat says nothing of how far others would be from it; set \
-             `repeats` to 3 or more under [design]"
+            "{what}, and {few} nothing of how far others would be from it; set `repeats` to 3 or \
+             more under [design]"
         );
     }
     let interval = format!(

@@ -12,8 +12,8 @@
 use super::{Amounts, Found, Outside, Scatter, expected};
 use crate::margin::{Offence, Side};
 use crate::numbers::Numbers;
-use crate::statistics::over_repeats::of_all;
-use crate::statistics::pooled::Estimate;
+use crate::statistics::over_repeats::to_accuse;
+use crate::statistics::pooled::{Estimate, Range};
 use crate::statistics::student::t_quantile;
 
 /// Readings that count as one observation: 2.5 s of fio's. A server that hands its turns out in
@@ -123,7 +123,8 @@ fn estimate(
     let value = rates[index].value / all;
     let errors: Option<Vec<f64>> = rates.iter().map(|rate| rate.error).collect();
     let Some(errors) = errors.filter(|_| observations > 1.0 && value > 0.0) else {
-        return Estimate { value, low: 0.0, high: 1.0, low_of_all: 0.0, high_of_all: 1.0 };
+        let all = Range { low: 0.0, high: 1.0 };
+        return Estimate { value, low: 0.0, high: 1.0, kept: all, broken: all };
     };
     let others: f64 = (0..rates.len())
         .filter(|other| *other != index)
@@ -133,13 +134,6 @@ fn estimate(
     let freedom = observations - 1.0;
     let half = |sure: f64| if error > 0.0 { t_quantile(sure, freedom) * error } else { 0.0 };
     // Bonferroni: nothing is known of how groups depend on each other.
-    let one = half(confidence);
-    let of_all = half(of_all(confidence, rates.len()));
-    Estimate {
-        value,
-        low: value * (-one).exp(),
-        high: (value * one.exp()).min(1.0),
-        low_of_all: value * (-of_all).exp(),
-        high_of_all: (value * of_all.exp()).min(1.0),
-    }
+    let (one, all) = (half(confidence), half(to_accuse(confidence, rates.len())));
+    Estimate::of_log(value.ln(), one, one, all)
 }

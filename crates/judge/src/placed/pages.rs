@@ -12,6 +12,9 @@ use super::What;
 use crate::judgement::Interval;
 use crate::statistics::proportion::{self, Counted};
 
+/// Bytes that are on one node or another, at least.
+const PAGE: f64 = 4096.0;
+
 /// Bytes by node, at least one; the error says why there are none.
 pub(super) fn by_node(
     what: What,
@@ -45,13 +48,13 @@ pub(super) fn share(
     readings: &[(&PlacementReading, Option<&NodeCounts>)],
     confidence: f64,
 ) -> Result<Interval, String> {
-    let mut shares = Vec::new();
+    let mut counted = Vec::new();
     for (reading, counts) in readings {
         let found = by_node(what, reading)?;
         let total: u64 = found.values().sum();
         let expected = expected(asked, *counts)?;
         let part = |node: &u16| found.get(node).copied().unwrap_or(0) as f64 / total as f64;
-        shares.push(match &asked.memory {
+        let held = match &asked.memory {
             // Any of its nodes is its place.
             Some(MemoryPolicy::Bind(nodes) | MemoryPolicy::PreferredMany(nodes))
                 if expected.is_empty() =>
@@ -59,11 +62,12 @@ pub(super) fn share(
                 nodes.iter().map(|node| part(&node)).sum()
             }
             _ => expected.iter().map(|(node, most)| part(node).min(*most)).sum::<f64>(),
-        });
+        };
+        // All bytes were counted, so that only repeats scatter.
+        let grain = PAGE / total as f64;
+        counted.push(Counted { held, of: 1.0, looks: f64::INFINITY, grain });
     }
-    // All bytes were counted, so that only repeats scatter.
-    let counted = shares.into_iter().map(|held| Counted { held, of: 1.0, looks: f64::INFINITY });
-    let found = proportion::over_repeats(&counted.collect::<Vec<_>>(), confidence);
+    let found = proportion::over_repeats(&counted, confidence);
     found.ok_or_else(|| "its pages were not counted".to_owned())
 }
 

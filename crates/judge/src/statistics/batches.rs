@@ -9,8 +9,8 @@ use super::memory::correlation_time;
 use super::turns;
 use crate::grid::Grid;
 
-/// Batches of a window.
-pub(crate) const BATCHES: usize = 10;
+/// Batches of a window, where it has that many steps.
+const BATCHES: usize = 10;
 
 /// No standard error is taken to be less than this: counters are read by a clock that is not exact.
 const LEAST_ERROR: f64 = 1e-6;
@@ -41,6 +41,8 @@ pub(crate) struct Within {
     pub(crate) logs: Vec<f64>,
     /// Its standard error, as far as the repeat itself shows it.
     pub(crate) errors: Vec<f64>,
+    /// Degrees of freedom of these errors.
+    pub(crate) freedom: f64,
     /// The largest amount that any group got in one step, as a share or rate of the whole.
     pub(crate) quantum: f64,
     /// In how many turns each group was served, 0 for a group that got nothing at all.
@@ -62,15 +64,21 @@ pub(crate) fn of_repeat(grid: &Grid, quantity: Quantity) -> Option<Within> {
     Some(Within {
         logs: grid.totals().iter().map(log).collect(),
         errors: (0..grid.width).map(|group| error(grid, quantity, group)).collect(),
+        freedom: (batches(grid) - 1) as f64,
         quantum,
         turns: (0..grid.width).map(|group| turns::effective(&grid.increments(group))).collect(),
     })
 }
 
+/// A coarse sampler may have fewer steps than batches.
+fn batches(grid: &Grid) -> usize {
+    BATCHES.min(grid.steps)
+}
+
 /// The standard error of one group's logarithm by batch means.
 fn error(grid: &Grid, quantity: Quantity, group: usize) -> f64 {
     let (amount, all) = (grid.totals()[group], grid.totals().iter().sum::<f64>());
-    let batches = BATCHES.min(grid.steps);
+    let batches = batches(grid);
     if amount <= 0.0 || batches < 2 {
         return f64::INFINITY;
     }
@@ -138,6 +146,16 @@ mod tests {
         // Shares of 0.25 and 0.75: a standard deviation of 0.5 of their mean, over the root of 9.
         assert!((found.errors[0] - 0.5 / 3.0).abs() < 1e-12, "{found:?}");
         assert!((found.errors[0] - found.errors[1]).abs() < 1e-12);
+    }
+
+    #[test]
+    fn fewer_steps_than_batches_know_less() {
+        let of = |steps: usize| {
+            let steps: Vec<[f64; 2]> = (0..steps).map(|step| [1.0 + step as f64, 3.0]).collect();
+            of_repeat(&grid(&steps), Quantity::Share).unwrap()
+        };
+        assert_eq!((of(4).freedom, of(10).freedom, of(100).freedom), (3.0, 9.0, 9.0));
+        assert_eq!((of(1).freedom, of(1).errors[0]), (0.0, f64::INFINITY));
     }
 
     #[test]

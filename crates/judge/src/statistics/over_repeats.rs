@@ -6,6 +6,12 @@
 
 use super::student::t_quantile;
 
+/// The part of the error that `broken` may spend: who accuses must be surer than who acquits.
+const ACCUSED: f64 = 0.2;
+
+/// Logarithms that are closer than this are the same number but for rounding.
+const SAME: f64 = 1e-12;
+
 /// More repeats than this nobody makes to decide a promise.
 const MOST_REPEATS: usize = 1000;
 
@@ -34,11 +40,20 @@ impl Spread {
         Some(Self { mean, deviation, count })
     }
 
-    /// Half the width of the interval at this confidence. Infinite for a single repeat, which says
-    /// nothing of the others; 0 where all repeats agree to the last digit.
+    /// Whether the repeats tell how far others may be off: one says nothing of others, and two that
+    /// gave the very same number may have met in it by chance.
+    pub(crate) fn is_known(&self) -> bool {
+        self.count > 2 || self.count == 2 && self.deviation > SAME
+    }
+
+    /// Half the width of the interval at this confidence. Infinite where nothing is known; 0 where
+    /// three repeats or more agree to the last digit.
     #[must_use]
     pub fn half(&self, confidence: f64) -> f64 {
-        half(self.deviation, self.count, confidence)
+        match self.is_known() {
+            true => half(self.deviation, self.count, confidence),
+            false => f64::INFINITY,
+        }
     }
 
     /// The point estimate and its interval, no longer as logarithms.
@@ -51,7 +66,7 @@ impl Spread {
     /// How many repeats would probably bring the half width below `distance`, if they scatter like
     /// these; `None` where no affordable number would, or where nothing is known of the scatter.
     pub(crate) fn needed(&self, distance: f64, confidence: f64) -> Option<usize> {
-        if self.count < 2 || distance <= 0.0 {
+        if !self.is_known() || distance <= 0.0 {
             return None;
         }
         (self.count + 1..=MOST_REPEATS)
@@ -60,10 +75,7 @@ impl Spread {
 }
 
 fn half(deviation: f64, count: usize, confidence: f64) -> f64 {
-    if count < 2 {
-        return f64::INFINITY;
-    }
-    if deviation <= 0.0 {
+    if deviation <= SAME {
         return 0.0;
     }
     t_quantile(confidence, (count - 1) as f64) * deviation / (count as f64).sqrt()
@@ -73,6 +85,12 @@ fn half(deviation: f64, count: usize, confidence: f64) -> f64 {
 /// at `confidence` (Bonferroni).
 pub(crate) fn of_all(confidence: f64, count: usize) -> f64 {
     1.0 - (1.0 - confidence) / count.max(1) as f64
+}
+
+/// The confidence of each of `count` intervals that `broken` rests on: they hold together, with a
+/// part of the error.
+pub(crate) fn to_accuse(confidence: f64, count: usize) -> f64 {
+    of_all(1.0 - ACCUSED * (1.0 - confidence), count)
 }
 
 #[cfg(test)]
@@ -100,6 +118,14 @@ mod tests {
     }
 
     #[test]
+    fn two_repeats_that_gave_the_same_number_know_nothing_of_others() {
+        let of = |logs: &[f64]| Spread::of(logs).unwrap().half(0.95);
+        assert_eq!(of(&[0.3, 0.3]), f64::INFINITY);
+        assert_eq!(of(&[0.3, 0.3, 0.3]), 0.0);
+        assert!((of(&[0.0, 0.02]) - 12.7062 * 0.01).abs() < 1e-5);
+    }
+
+    #[test]
     fn the_repeats_needed_are_the_fewest_that_are_sure() {
         let spread = Spread { mean: 0.0, deviation: 0.1, count: 3 };
         let needed = spread.needed(0.1, 0.95).unwrap();
@@ -112,5 +138,6 @@ mod tests {
     fn many_at_once_need_more_confidence_each() {
         assert!((of_all(0.95, 5) - 0.99).abs() < 1e-12);
         assert!((of_all(0.95, 1) - 0.95).abs() < 1e-12);
+        assert!((to_accuse(0.95, 5) - 0.998).abs() < 1e-12);
     }
 }

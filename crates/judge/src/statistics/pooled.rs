@@ -8,11 +8,14 @@
 //! (the squared Birge ratio). The standard error of a mean is `e sqrt(max(F, 1) / R)`. Both `F` and
 //! `e` are estimates, so that Student's t has `1 / (1 / f + 1 / 9R)` degrees of freedom, `f` those of
 //! the pool and nine those of the batches of each repeat (Satterthwaite).
+//!
+//! A pool takes for granted that its groups scatter alike and by themselves. So no verdict rests on it
+//! alone: the group's own repeats must say so as well, with nothing borrowed, though by a less strict
+//! test. Where repeats differ by one number that moves all groups by their weight, there is no pool.
 
-use statrs::distribution::{ContinuousCDF, FisherSnedecor};
-
-use super::batches::{BATCHES, Quantity, Within};
-use super::over_repeats::of_all;
+use super::batches::{Quantity, Within};
+use super::over_repeats::to_accuse;
+use super::scatter::{Pool, Scatter, move_together, pools};
 use super::student::t_quantile;
 use super::turns;
 
@@ -20,26 +23,36 @@ use super::turns;
 /// pools hold groups of about the same share; smaller pools would know too little.
 const POOL: usize = 8;
 
-/// The part of the error that `broken` may spend.
-pub(crate) const ACCUSED: f64 = 0.2;
+/// Two ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Range {
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
 
-/// A group whose own scatter would be this rare in its pool has a scatter of its own.
-const STANDS_OUT: f64 = 0.01;
-
-/// A share or rate of one group with two intervals.
+/// A share or rate of one group with its intervals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Estimate {
     /// The point estimate.
     pub(crate) value: f64,
-    /// The interval of this group by itself.
+    /// The interval of this group by itself, which is shown.
     pub(crate) low: f64,
     /// Its upper end.
     pub(crate) high: f64,
-    /// The interval that `broken` rests on: it holds for all groups at once (Bonferroni), with a fifth
-    /// of the error. Who accuses must be surer than who acquits.
-    pub(crate) low_of_all: f64,
-    /// Its upper end.
-    pub(crate) high_of_all: f64,
+    /// What `kept` rests on: the same, and as far as the group's own repeats reach.
+    pub(crate) kept: Range,
+    /// What `broken` rests on: it holds for all groups at once (Bonferroni), with a fifth of the
+    /// error, since who accuses must be surer than who acquits.
+    pub(crate) broken: Range,
+}
+
+impl Estimate {
+    /// About a logarithm, with half the width of what is shown, of `kept` and of `broken`.
+    pub(crate) fn of_log(log: f64, shown: f64, kept: f64, broken: f64) -> Self {
+        let range = |half: f64| Range { low: (log - half).exp(), high: (log + half).exp() };
+        let Range { low, high } = range(shown);
+        Self { value: log.exp(), low, high, kept: range(kept), broken: range(broken) }
+    }
 }
 
 /// A standard error and what is known of it.
@@ -47,6 +60,22 @@ pub(crate) struct Estimate {
 struct Sure {
     error: f64,
     freedom: f64,
+}
+
+impl Sure {
+    fn half(&self, confidence: f64) -> f64 {
+        t_quantile(confidence, self.freedom) * self.error
+    }
+}
+
+/// What the repeats say of one group.
+struct Known {
+    /// By itself, for what is shown.
+    shown: Sure,
+    /// With all that its neighbours lend it.
+    pooled: Sure,
+    /// With nothing borrowed.
+    own: Sure,
 }
 
 /// Combines the repeats of a trial, which must hold the same groups. `expected` orders the groups by
@@ -58,126 +87,79 @@ pub(crate) fn combine(
     confidence: f64,
 ) -> Vec<Estimate> {
     let Some(first) = repeats.first() else { return Vec::new() };
-    let width = first.logs.len();
-    let all = of_all(1.0 - ACCUSED * (1.0 - confidence), width);
-    let sure = match repeats {
-        [one] => {
-            let freedom = (BATCHES - 1) as f64;
-            one.errors.iter().map(|error| Sure { error: *error, freedom }).collect()
-        }
+    let (width, wrong) = (first.logs.len(), 1.0 - confidence);
+    let all = to_accuse(confidence, width);
+    let (known, free) = match repeats {
+        [one] => (one.errors.iter().map(|error| within(*error, one.freedom)).collect(), 1),
         _ => between(repeats, quantity, expected),
     };
-    let of_group = |(group, sure): (usize, Sure)| {
+    let of_group = |(group, known): (usize, Known)| {
         let log =
             repeats.iter().map(|repeat| repeat.logs[group]).sum::<f64>() / repeats.len() as f64;
-        let half = t_quantile(confidence, sure.freedom) * sure.error;
-        let half_of_all = t_quantile(all, sure.freedom) * sure.error;
-        let estimate = Estimate {
-            value: log.exp(),
-            low: (log - half).exp(),
-            high: (log + half).exp(),
-            low_of_all: (log - half_of_all).exp(),
-            high_of_all: (log + half_of_all).exp(),
-        };
+        let shown = known.shown.half(confidence);
+        // A test of equivalence with this error asks for the interval of twice that (Schuirmann 1987).
+        let kept = shown.max(known.own.half(1.0 - 2.0 * wrong));
+        let broken = known.pooled.half(all).max(known.own.half(to_accuse(confidence, free)));
+        let estimate = Estimate::of_log(log, shown, kept, broken);
         turns::widened(repeats, group, (confidence, all), estimate)
     };
-    sure.into_iter().enumerate().map(of_group).collect()
+    known.into_iter().enumerate().map(of_group).collect()
 }
 
-/// One group over the repeats.
-struct Scatter {
-    group: usize,
-    /// Its error within one repeat, the root of the mean square over the repeats.
-    within: f64,
-    /// The sum of its squared residuals, in units of that error.
-    squares: f64,
+/// One repeat knows its own noise.
+fn within(error: f64, freedom: f64) -> Known {
+    let within = Sure { error, freedom };
+    Known { shown: within, pooled: within, own: within }
 }
 
-/// The standard error of each group's mean over two or more repeats.
-fn between(repeats: &[Within], quantity: Quantity, expected: &[f64]) -> Vec<Sure> {
+/// What two or more repeats say of each group, and how many groups their own repeats may accuse by
+/// chance.
+fn between(repeats: &[Within], quantity: Quantity, expected: &[f64]) -> (Vec<Known>, usize) {
     let width = repeats[0].logs.len();
     let mut scatters: Vec<Scatter> = (0..width).map(|group| Scatter::of(repeats, group)).collect();
     scatters.sort_by(|a, b| expected[a.group].total_cmp(&expected[b.group]));
-    let freedom = (repeats.len() - 1) as f64;
-    let batches = ((BATCHES - 1) * repeats.len()) as f64;
+    let (count, freedom) = (repeats.len() as f64, (repeats.len() - 1) as f64);
+    let batches = repeats.iter().map(|repeat| repeat.freedom).sum::<f64>();
     // Shares add up to one, so that what one group knows the others tell as well. Rates of groups
     // may move together, so that each speaks for itself.
-    let (pool, own) = match quantity {
-        Quantity::Share => (POOL, (width as f64 - 1.0) / width as f64),
-        Quantity::Rate => (1, 1.0),
+    let (least, part, together) = match quantity {
+        Quantity::Share => {
+            (POOL, (width as f64 - 1.0) / width as f64, move_together(&scatters, expected, batches))
+        }
+        Quantity::Rate => (1, 1.0, false),
     };
-    let mut sure = vec![Sure { error: f64::INFINITY, freedom }; width];
-    for pool in pools(&scatters, pool) {
-        let stands_out = |one: &&Scatter| {
-            let others = pool.iter().filter(|other| other.group != one.group);
-            Pool::of([*one], freedom, 1.0).stands_out(&Pool::of(others, freedom, own), width)
-        };
-        let (jumping, calm): (Vec<&Scatter>, Vec<&Scatter>) = pool.iter().partition(stands_out);
-        let alone = jumping.iter().map(|one| (*one, Pool::of([*one], freedom, 1.0)));
-        let together = Pool::of(calm.iter().copied(), freedom, own);
-        for (one, chosen) in alone.chain(calm.iter().map(|one| (*one, together))) {
-            sure[one.group] = Sure {
-                error: one.within * (chosen.factor().max(1.0) / repeats.len() as f64).sqrt(),
-                freedom: 1.0 / (1.0 / chosen.freedom + 1.0 / batches),
+    let sure = |one: &Scatter, pool: Pool, least: f64| Sure {
+        error: one.within * (pool.factor.max(least) / count).sqrt(),
+        freedom: 1.0 / (1.0 / pool.freedom + 1.0 / batches),
+    };
+    let mut known: Vec<(usize, Known)> = Vec::with_capacity(width);
+    for pool in pools(&scatters, least) {
+        let (calm, lent) = calm(pool, part, width);
+        for (one, is_calm) in pool.iter().zip(calm) {
+            let alone = Pool::of([one], 1.0);
+            let pooled = sure(one, if is_calm { lent } else { alone }, 1.0);
+            let (shown, own) = match together {
+                true => (sure(one, alone, 1.0), sure(one, alone, 1.0)),
+                false => (pooled, sure(one, alone, 0.0)),
             };
+            known.push((one.group, Known { shown, pooled, own: Sure { freedom, ..own } }));
         }
     }
-    sure
+    known.sort_by_key(|(group, _)| *group);
+    // Groups that move together do so in two ways, up and down.
+    (known.into_iter().map(|(_, known)| known).collect(), if together { 2 } else { 1 })
 }
 
-impl Scatter {
-    fn of(repeats: &[Within], group: usize) -> Self {
-        let count = repeats.len() as f64;
-        let errors = repeats.iter().map(|repeat| repeat.errors[group]);
-        let finite: Vec<f64> = errors.filter(|error| error.is_finite()).collect();
-        let squared = finite.iter().map(|error| error * error).sum::<f64>() / finite.len() as f64;
-        // A group that was never served: Poisson limits say how sure that is.
-        let within = if finite.is_empty() { 1.0 } else { squared.sqrt() };
-        let mean = repeats.iter().map(|repeat| repeat.logs[group]).sum::<f64>() / count;
-        let squares = repeats.iter().map(|repeat| ((repeat.logs[group] - mean) / within).powi(2));
-        Self { group, within, squares: squares.sum() }
-    }
-}
-
-/// Neighbours by weight, at least so many together.
-fn pools(scatters: &[Scatter], least: usize) -> impl Iterator<Item = &[Scatter]> {
-    let count = (scatters.len() / least.max(1)).max(1);
-    (0..count).map(move |pool| {
-        &scatters[pool * scatters.len() / count..(pool + 1) * scatters.len() / count]
-    })
-}
-
-/// The scatter of some groups.
-#[derive(Debug, Clone, Copy)]
-struct Pool {
-    squares: f64,
-    /// Squares that a factor of one would give.
-    expected: f64,
-    freedom: f64,
-}
-
-impl Pool {
-    /// `own` is the part of a group's residuals that the others do not tell.
-    fn of<'s>(scatters: impl IntoIterator<Item = &'s Scatter>, each: f64, own: f64) -> Self {
-        let none = Self { squares: 0.0, expected: 0.0, freedom: 0.0 };
-        scatters.into_iter().fold(none, |sum, one| Self {
-            squares: sum.squares + one.squares,
-            expected: sum.expected + each,
-            freedom: sum.freedom + each * own,
-        })
-    }
-
-    fn factor(&self) -> f64 {
-        if self.expected > 0.0 { self.squares / self.expected } else { 0.0 }
-    }
-
-    /// Whether this group's scatter is beyond what chance gives among the others (F test, all
-    /// `groups` of a trial together).
-    fn stands_out(&self, others: &Self, groups: usize) -> bool {
-        let Ok(f) = FisherSnedecor::new(self.freedom, others.freedom) else { return false };
-        let ratio = self.factor() / others.factor().max(1.0);
-        1.0 - f.cdf(ratio) < STANDS_OUT / groups as f64
-    }
+/// Which groups of a pool scatter as the others do, and what they lend each other.
+fn calm(pool: &[Scatter], part: f64, width: usize) -> (Vec<bool>, Pool) {
+    let is_calm = |one: &Scatter| {
+        let others = pool.iter().filter(|other| other.group != one.group);
+        !Pool::of([one], 1.0).stands_out(&Pool::of(others, part), width)
+    };
+    let calm: Vec<bool> = pool.iter().map(is_calm).collect();
+    let lending = pool.iter().zip(&calm).filter(|(_, calm)| **calm).map(|(one, _)| one);
+    let lent = Pool::of(lending, part);
+    (calm, lent)
 }
 
 #[cfg(test)]
@@ -186,7 +168,7 @@ mod tests {
 
     fn repeat(logs: &[f64], error: f64) -> Within {
         let (errors, turns) = (vec![error; logs.len()], vec![200.0; logs.len()]);
-        Within { logs: logs.to_vec(), errors, quantum: 0.01, turns }
+        Within { logs: logs.to_vec(), errors, freedom: 9.0, quantum: 0.01, turns }
     }
 
     fn half(repeats: &[Within], quantity: Quantity) -> f64 {
@@ -254,6 +236,41 @@ mod tests {
         let found = combine(&repeats, Quantity::Share, &[1.0; 16], 0.95);
         assert!(found[0].high / found[0].low > 5.0, "{:?}", found[0]);
         assert!(found[1].high / found[1].low < 1.1, "{:?}", found[1]);
+    }
+
+    #[test]
+    fn a_verdict_needs_the_group_s_own_repeats_as_well() {
+        // Three of 16 groups scatter by four times what the others do, too little to stand out.
+        let row = |sign: f64, jump: f64| {
+            let mut logs: Vec<f64> =
+                (0..16).map(|one| if one % 2 == 0 { sign } else { -sign } * 0.01).collect();
+            logs[0] = jump;
+            repeat(&logs, 0.01)
+        };
+        let repeats = [row(1.0, 0.02), row(-1.0, -0.02), row(0.0, 0.0)];
+        let found = combine(&repeats, Quantity::Share, &[1.0; 16], 0.95);
+        let own = 0.02 / 3.0_f64.sqrt();
+        // t(2) at 90 % is 2.92, at 99 % 9.925.
+        assert!((found[0].kept.high.ln() - 2.92 * own).abs() < 1e-4, "{:?}", found[0]);
+        assert!((found[0].broken.high.ln() - 9.925 * own).abs() < 1e-4, "{:?}", found[0]);
+        assert!(found[0].high < found[0].kept.high && found[0].low > found[0].kept.low);
+    }
+
+    #[test]
+    fn weights_that_are_obeyed_more_one_time_and_less_the_next_move_all_groups_at_once() {
+        let weights = [1.0_f64, 2.0, 4.0, 8.0].repeat(4);
+        let row = |delta: f64| {
+            let all: f64 = weights.iter().map(|one| one.powf(1.0 + delta)).sum();
+            let logs: Vec<f64> =
+                weights.iter().map(|one| (one.powf(1.0 + delta) / all).ln()).collect();
+            repeat(&logs, 0.01)
+        };
+        let repeats = [row(-0.05), row(0.05)];
+        let found = combine(&repeats, Quantity::Share, &weights, 0.95)[0];
+        let own = (repeats[1].logs[0] - repeats[0].logs[0]).abs() / 2.0;
+        // One degree of freedom, and 18 of the batches.
+        let expected = t_quantile(0.95, 18.0 / 19.0) * own;
+        assert!(((found.high / found.value).ln() - expected).abs() < 1e-6, "{found:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Parts of a whole that were counted repeat by repeat: looks at threads in their place, spans of
 //! time in which a promise held, bytes on the right node.
 
+use super::over_repeats::Spread;
 use super::student::{normal_quantile, t_quantile};
 use crate::judgement::Interval;
 
@@ -11,13 +12,17 @@ pub(crate) struct Counted {
     pub(crate) held: f64,
     /// All that was looked at.
     pub(crate) of: f64,
-    /// How many observations that is; infinite where everything was counted.
+    /// How many independent observations that is at most; infinite where everything was counted.
     pub(crate) looks: f64,
+    /// The least part that this repeat could have told from another.
+    pub(crate) grain: f64,
 }
 
-/// The part over all repeats, and the wider of two intervals: Student's t over the repeats, and
-/// Wilson's (1927) over the observations of all of them, which is what agreement by chance cannot
-/// undercut. One repeat has Wilson's alone, and stands for its own window. `None` without any.
+/// The part over all repeats, and the wider of two intervals: Student's t over the repeats, whose
+/// deviation is at least that of rounding to the grain, and Wilson's (1927) over the observations of
+/// all of them, which is what agreement by chance cannot undercut. What is counted within a repeat
+/// depends on what was counted before, for nobody knows how long: so one repeat has no interval.
+/// `None` without any.
 pub(crate) fn over_repeats(counted: &[Counted], confidence: f64) -> Option<Interval> {
     let sum = |part: fn(&Counted) -> f64| counted.iter().map(part).sum::<f64>();
     let of = sum(|one| one.of);
@@ -25,29 +30,22 @@ pub(crate) fn over_repeats(counted: &[Counted], confidence: f64) -> Option<Inter
         return None;
     }
     let value = sum(|one| one.held) / of;
+    let parts: Vec<f64> =
+        counted.iter().filter(|one| one.of > 0.0).map(|one| one.held / one.of).collect();
+    if parts.len() < 2 {
+        return Some(Interval { value, low: 0.0, high: 1.0 });
+    }
+    let count = parts.len() as f64;
+    let grain = sum(|one| one.grain) / counted.len() as f64 / 12.0_f64.sqrt();
+    let deviation = Spread::of(&parts)?.deviation.max(grain);
+    let half = t_quantile(confidence, count - 1.0) * deviation / count.sqrt();
     let (low, high) = wilson(value, sum(|one| one.looks), confidence);
-    let half = student(counted, confidence);
     Some(Interval {
         value,
         low: low.min(value - half).max(0.0),
         // Rounding must not put the whole beyond itself.
         high: high.max(value + half).min(1.0).max(value),
     })
-}
-
-fn student(counted: &[Counted], confidence: f64) -> f64 {
-    let parts = counted.iter().filter(|one| one.of > 0.0).map(|one| one.held / one.of);
-    let parts: Vec<f64> = parts.collect();
-    let n = parts.len() as f64;
-    if parts.len() < 2 {
-        return 0.0;
-    }
-    let mean = parts.iter().sum::<f64>() / n;
-    let squares: f64 = parts.iter().map(|part| (part - mean).powi(2)).sum();
-    if squares <= 0.0 {
-        return 0.0;
-    }
-    t_quantile(confidence, n - 1.0) * (squares / (n - 1.0) / n).sqrt()
 }
 
 fn wilson(value: f64, n: f64, confidence: f64) -> (f64, f64) {
@@ -65,15 +63,21 @@ mod tests {
     use super::*;
 
     fn counted(held: f64) -> Counted {
-        Counted { held, of: 100.0, looks: 100.0 }
+        Counted { held, of: 100.0, looks: 100.0, grain: 0.01 }
     }
 
     #[test]
-    fn one_repeat_has_the_interval_of_its_looks() {
+    fn one_repeat_tells_its_part_and_nothing_of_others() {
         let found = over_repeats(&[counted(95.0)], 0.95).unwrap();
-        // Wilson: 95 of 100 is 0.888 to 0.978.
-        assert!((found.low - 0.8882).abs() < 1e-3 && (found.high - 0.9785).abs() < 1e-3);
+        assert_eq!((found.value, found.low, found.high), (0.95, 0.0, 1.0));
         assert_eq!(over_repeats(&[], 0.95), None);
+    }
+
+    #[test]
+    fn repeats_that_agree_by_chance_are_no_surer_than_their_looks() {
+        let found = over_repeats(&[counted(95.0), counted(95.0), counted(95.0)], 0.95).unwrap();
+        // Wilson: 285 of 300 is 0.919 to 0.969.
+        assert!((found.low - 0.9192).abs() < 1e-3 && (found.high - 0.9693).abs() < 1e-3);
     }
 
     #[test]
@@ -85,9 +89,11 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_whole_and_is_the_same_in_all_repeats_is_exact() {
-        let all = Counted { held: 7.0, of: 7.0, looks: f64::INFINITY };
-        let found = over_repeats(&[all, all], 0.95).unwrap();
-        assert_eq!((found.low, found.high), (1.0, 1.0));
+    fn what_is_the_same_in_all_repeats_is_as_sure_as_its_grain() {
+        let all = Counted { held: 7.0, of: 7.0, looks: f64::INFINITY, grain: 0.04 };
+        let low = |repeats: usize| over_repeats(&vec![all; repeats], 0.95).unwrap().low;
+        // t(1) = 12.7062 and t(4) = 2.7764 of a rounding error of 0.04 / sqrt(12).
+        assert!((1.0 - low(2) - 12.7062 * 0.011547 / 2.0_f64.sqrt()).abs() < 1e-4);
+        assert!((1.0 - low(5) - 2.7764 * 0.011547 / 5.0_f64.sqrt()).abs() < 1e-4);
     }
 }

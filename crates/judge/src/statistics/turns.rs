@@ -5,7 +5,7 @@
 //! number is Poisson, and so are its limits (for none at 95 %: 3.7, the "rule of three").
 
 use super::batches::Within;
-use super::pooled::Estimate;
+use super::pooled::{Estimate, Range};
 use super::student::normal_quantile;
 
 /// Fewer turns than this are too few for a mean over them to be near normal.
@@ -40,22 +40,21 @@ pub(crate) fn widened(
     let worth = value * count / quantum;
     let limits = |sure: f64| {
         let quantile = normal_quantile(sure);
-        (
-            poisson_low(worth, quantile) * quantum / count,
-            poisson_high(worth, quantile) * quantum / count,
-        )
+        Range {
+            low: poisson_low(worth, quantile) * quantum / count,
+            high: poisson_high(worth, quantile) * quantum / count,
+        }
     };
-    let ((low, high), (low_of_all, high_of_all)) = (limits(confidence), limits(all));
-    if turns <= 0.0 {
-        return Estimate { value, low, high, low_of_all, high_of_all };
-    }
-    Estimate {
-        value,
-        low: low.min(seen.low),
-        high: high.max(seen.high),
-        low_of_all: low_of_all.min(seen.low_of_all),
-        high_of_all: high_of_all.max(seen.high_of_all),
-    }
+    let (one, all) = (limits(confidence), limits(all));
+    let shown = Range { low: seen.low, high: seen.high };
+    // What was never served has no scatter beside which these limits could be wide.
+    let wider = |range: Range, limits: Range| match turns > 0.0 {
+        true => Range { low: limits.low.min(range.low), high: limits.high.max(range.high) },
+        false => limits,
+    };
+    let Range { low, high } = wider(shown, one);
+    let (kept, broken) = (wider(seen.kept, one), wider(seen.broken, all));
+    Estimate { value, low, high, kept, broken }
 }
 
 /// Limits of a Poisson mean by the cube root of Wilson and Hilferty (1931), within 1 % of the
@@ -78,10 +77,9 @@ mod tests {
     use super::*;
 
     fn limits(turns: f64, log: f64) -> Estimate {
-        let repeat =
-            Within { logs: vec![log], errors: vec![0.001], quantum: 0.01, turns: vec![turns] };
-        let one = log.exp();
-        let seen = Estimate { value: one, low: one, high: one, low_of_all: one, high_of_all: one };
+        let (logs, errors, turns) = (vec![log], vec![0.001], vec![turns]);
+        let repeat = Within { logs, errors, freedom: 9.0, quantum: 0.01, turns };
+        let seen = Estimate::of_log(log, 0.0, 0.0, 0.0);
         widened(&[repeat], 0, (0.95, 0.975), seen)
     }
 
@@ -90,7 +88,7 @@ mod tests {
         let group = limits(0.0, -3.0);
         assert_eq!((group.value, group.low), (0.0, 0.0));
         assert!((group.high / 0.01 - 3.689).abs() < 0.03, "{group:?}");
-        assert!(group.high_of_all > group.high);
+        assert!(group.broken.high > group.high);
     }
 
     #[test]

@@ -309,6 +309,22 @@ fn intervals_of_ratios_cover_the_truth_as_often_as_they_say() {
 }
 
 #[test]
+fn a_ratio_on_the_edge_is_hardly_ever_called_broken() {
+    let mut random = ChaCha8Rng::seed_from_u64(13);
+    for repeats in [2, 3, 5] {
+        let ones = vec![1.0; repeats];
+        let mut world = two(&ones, &ones).promise(ratio(Some(1.3), None));
+        let mut broken = 0;
+        for _ in 0..1000 {
+            world.set(&drifting(&mut random, 1.3, repeats));
+            broken += usize::from(world.comparison().verdict == Verdict::Broken);
+        }
+        // One side of a fifth of the error: five of 1000.
+        assert!(broken <= 10, "{repeats} repeats: {broken} of 1000");
+    }
+}
+
+#[test]
 fn levels_at_the_edge_of_the_margin_are_hardly_ever_called_equal_nor_different() {
     let mut random = ChaCha8Rng::seed_from_u64(12);
     let mut tally = BTreeMap::new();

@@ -17,6 +17,8 @@ mod document;
 #[cfg(test)]
 mod drift;
 #[cfg(test)]
+mod estimator;
+#[cfg(test)]
 mod gates;
 #[cfg(test)]
 mod memory;

@@ -40,7 +40,9 @@ fn a_floor_is_held_against_the_interval_over_the_repeats() {
     assert!((group.share / 999.97 - 1.0).abs() < 1e-4, "{group:?}");
     // t(2) = 4.303, s = 1 %, three repeats: 2.5 %.
     assert!((group.high / group.share - 1.0252).abs() < 2e-4, "{group:?}");
-    let broken = promise(RelationRecord::AtLeast(1200.0), &values);
+    // Broken needs t(2) at 99.5 % = 14.1, for both groups at once and with a fifth of the error: 8.5 %.
+    assert_eq!(promise(RelationRecord::AtLeast(1200.0), &values).verdict, Verdict::Undecided);
+    let broken = promise(RelationRecord::AtLeast(1250.0), &values);
     assert_eq!(broken.verdict, Verdict::Broken, "{}", broken.reason);
     assert!(broken.reason.contains("`task1`"), "{}", broken.reason);
     assert_eq!(promise(RelationRecord::AtMost(1250.0), &values).verdict, Verdict::Kept);
@@ -63,6 +65,14 @@ fn one_repeat_decides_nothing_and_has_no_upper_end() {
     let text = serde_json::to_string(&found).unwrap();
     assert!(text.contains("\"high\":null"), "{text}");
     assert_eq!(serde_json::from_str::<PromiseJudgement>(&text).unwrap(), found);
+}
+
+#[test]
+fn two_repeats_with_the_same_number_may_have_met_by_chance() {
+    let found = promise(RelationRecord::AtLeast(1000.0), &[vec![5000.0; 2]]);
+    assert_eq!(found.verdict, Verdict::Undecided);
+    assert!(found.reason.contains("two repeats that gave the very same"), "{}", found.reason);
+    assert_eq!(promise(RelationRecord::AtLeast(1000.0), &[vec![5000.0; 3]]).verdict, Verdict::Kept);
 }
 
 #[test]

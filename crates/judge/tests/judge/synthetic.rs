@@ -59,6 +59,11 @@ pub(crate) struct Scenario {
     pub(crate) alone: bool,
     /// Standard deviation of ln(share) from one repeat to the next.
     pub(crate) between: f64,
+    /// So many times that for the first group.
+    pub(crate) jump: f64,
+    /// Standard deviation of `d` from one repeat to the next, where shares are in proportion to
+    /// `share^(1 + d)`: weights that are obeyed more one time and less the next.
+    pub(crate) together: f64,
     pub(crate) promise: PromiseRecord,
     pub(crate) warm_up: WarmUpRecord,
     pub(crate) outstanding: Option<u32>,
@@ -87,6 +92,8 @@ impl Scenario {
             repeats: 1,
             alone: false,
             between: 0.0,
+            jump: 1.0,
+            together: 0.0,
             promise: PromiseRecord {
                 measure: "io.bytes".to_owned(),
                 is: RelationRecord::Proportional("io.weight".to_owned()),
@@ -148,8 +155,15 @@ impl Scenario {
     /// The same with the shares of one repeat.
     fn moved(&self, random: &mut ChaCha8Rng) -> Self {
         let mut one = self.clone();
-        if self.between > 0.0 {
-            one.shares.iter_mut().for_each(|share| *share *= (self.between * normal(random)).exp());
+        if self.between > 0.0 || self.together > 0.0 {
+            let power = match self.together > 0.0 {
+                true => 1.0 + self.together * normal(random),
+                false => 1.0,
+            };
+            for (group, share) in one.shares.iter_mut().enumerate() {
+                let deviation = if group == 0 { self.jump * self.between } else { self.between };
+                *share = share.powf(power) * (deviation * normal(random)).exp();
+            }
             let sum: f64 = one.shares.iter().sum();
             one.shares.iter_mut().for_each(|share| *share /= sum);
         }
@@ -553,7 +567,7 @@ fn name(group: usize) -> String {
 }
 
 /// Nearly normal: the sum of twelve uniform numbers.
-fn normal(random: &mut ChaCha8Rng) -> f64 {
+pub(crate) fn normal(random: &mut ChaCha8Rng) -> f64 {
     (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0
 }
 

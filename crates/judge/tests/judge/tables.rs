@@ -7,12 +7,13 @@
 use assay_judge::{PromiseJudgement, Verdict};
 use assay_record::{Fault, WarmUpRecord};
 
+use crate::estimator;
 use crate::synthetic::{Run, Scenario, Server};
 
 const LADDER: [u32; 4] = [100, 200, 400, 800];
 
 /// A ladder of so many groups.
-fn ladder(groups: usize) -> Vec<u32> {
+pub(crate) fn ladder(groups: usize) -> Vec<u32> {
     LADDER.into_iter().cycle().take(groups).collect()
 }
 
@@ -22,32 +23,38 @@ fn white(deviation: f64) -> Server {
 
 /// What may be wrong.
 #[derive(Clone, Copy, PartialEq)]
-enum Truth {
+pub(crate) enum Truth {
     /// The promise holds: broken is false.
     Holds,
     /// It does not: kept is false.
     Fails,
 }
 
+/// What is done to a run by chance, which a seed decides.
+type Draw = Box<dyn Fn(&mut Run, u64)>;
+
 /// One cell of a table.
-struct Cell {
-    name: String,
-    scenario: Scenario,
-    truth: Truth,
+pub(crate) struct Cell {
+    pub(crate) name: String,
+    pub(crate) scenario: Scenario,
+    pub(crate) truth: Truth,
     /// What is done to the run before it is judged.
-    change: fn(&mut Run),
+    pub(crate) change: fn(&mut Run),
+    /// The same, by chance: what it is given differs from run to run.
+    pub(crate) draw: Draw,
     /// The largest part of false verdicts.
-    most: f64,
+    pub(crate) most: f64,
     /// The smallest part of right ones.
-    least: f64,
+    pub(crate) least: f64,
     /// Whether intervals are to hold the shares put in.
-    covers: bool,
+    pub(crate) covers: bool,
 }
 
 impl Cell {
-    fn new(name: impl Into<String>, truth: Truth, scenario: Scenario) -> Self {
+    pub(crate) fn new(name: impl Into<String>, truth: Truth, scenario: Scenario) -> Self {
         let (name, change, covers) = (name.into(), (|_| ()) as fn(&mut Run), false);
-        Self { name, scenario, truth, change, most: 0.01, least: 0.0, covers }
+        let draw = Box::new(|_: &mut Run, _| ());
+        Self { name, scenario, truth, change, draw, most: 0.01, least: 0.0, covers }
     }
 }
 
@@ -98,13 +105,14 @@ fn count(cell: &Cell, runs: u64) -> Count {
     for seed in 0..runs {
         let mut run = Scenario { seed: 70_000 + seed, alone: true, ..cell.scenario.clone() }.run();
         (cell.change)(&mut run);
+        (cell.draw)(&mut run, seed);
         count.add(&run.promise(), &cell.scenario.shares);
     }
     count
 }
 
 /// Judges `runs` runs of each cell, prints the table, and says which cells are not as they must be.
-fn table(cells: Vec<Cell>, runs: u64) {
+pub(crate) fn table(cells: Vec<Cell>, runs: u64) {
     let mut wrong = Vec::new();
     for cell in cells {
         let mut found = count(&cell, runs);
@@ -139,7 +147,7 @@ fn table(cells: Vec<Cell>, runs: u64) {
 }
 
 /// The shares of a ladder with the first group so many times its own.
-fn shifted(groups: usize, times: f64) -> Vec<f64> {
+pub(crate) fn shifted(groups: usize, times: f64) -> Vec<f64> {
     let exact = Scenario::new(&ladder(groups)).shares;
     let rest = (1.0 - exact[0] * times) / (1.0 - exact[0]);
     let other =
@@ -147,7 +155,7 @@ fn shifted(groups: usize, times: f64) -> Vec<f64> {
     exact.iter().enumerate().map(other).collect()
 }
 
-fn exact(groups: usize, repeats: usize, between: f64) -> Scenario {
+pub(crate) fn exact(groups: usize, repeats: usize, between: f64) -> Scenario {
     let server = white(0.1);
     Scenario { repeats, between, server, seconds: 10.0, ..Scenario::new(&ladder(groups)) }
 }
@@ -173,7 +181,7 @@ fn scatter(most_groups: usize) -> Vec<Cell> {
 /// Finding 4: what one repeat cannot show, near the margin.
 fn near() -> Vec<Cell> {
     let mut cells = Vec::new();
-    for repeats in [1, 2, 3, 5] {
+    for repeats in [1, 2, 3, 4, 5] {
         for (times, truth) in [
             (0.85, Truth::Fails),
             (0.88, Truth::Fails),
@@ -184,7 +192,9 @@ fn near() -> Vec<Cell> {
         ] {
             let name = format!("16 groups, {repeats} repeats, sd 0.03 between them, {times} x");
             let scenario = exact(16, repeats, 0.03).shares(&shifted(16, times));
-            let least = if times == 1.0 { [0.0, 0.0, 0.1, 0.8, 0.9, 0.95][repeats] } else { 0.0 };
+            // A group that scatters four times as much would be kept at 1.12 x in 4 to 8 % of the
+            // runs, were three repeats to keep more.
+            let least = if times == 1.0 { [0.0, 0.0, 0.0, 0.1, 0.8, 0.95][repeats] } else { 0.0 };
             cells.push(Cell { least, covers: repeats > 1, ..Cell::new(name, truth, scenario) });
         }
     }
@@ -197,8 +207,13 @@ fn quiet() -> Vec<Cell> {
     for groups in [2, 4, 16] {
         for repeats in [2, 3, 5] {
             let name = format!("{groups} groups, {repeats} repeats, nothing scatters between them");
-            // Two repeats of two groups have one degree of freedom.
-            let least = if groups == 2 && repeats == 2 { 0.2 } else { 0.95 };
+            // Two repeats of a group have one degree of freedom.
+            let least = match (groups, repeats) {
+                (2, 2) => 0.2,
+                (4, 2) => 0.7,
+                (16, 2) => 0.3,
+                _ => 0.95,
+            };
             let scenario = exact(groups, repeats, 0.0);
             cells.push(Cell { least, covers: true, ..Cell::new(name, Truth::Holds, scenario) });
         }
@@ -402,7 +417,7 @@ fn a_repeat_that_failed_is_not_left_out_in_silence() {
     table(failed(), 10);
 }
 
-/// All cells with 1000 runs each.
+/// All cells with 1000 runs each, or those with `ASSAY_CELLS` in their names with `ASSAY_SIMULATE`.
 #[test]
 #[ignore = "minutes of one core; docs/judging.md has its tables"]
 fn full_tables() {
@@ -410,5 +425,7 @@ fn full_tables() {
     let runs = runs.unwrap_or(1000);
     let cells =
         [scatter(256), near(), quiet(), bad_first(), ramps(), states(), memory(), gaps(), failed()];
-    table(cells.into_iter().flatten().collect(), runs);
+    let only = std::env::var("ASSAY_CELLS").unwrap_or_default();
+    let cells = cells.into_iter().flatten().chain(estimator::all());
+    table(cells.filter(|cell| cell.name.contains(&only)).collect(), runs);
 }

@@ -43,7 +43,7 @@ part misplaced place numa-misplaced --repeats 2 --at-most 4s
 part placement place numa-placement --set program=streamcluster,matrix --set balancing=0 \
     --set "memory=first touch,interleave:0-1,bind:1" --repeats 2 --at-most 4s
 part flags place numa-local-remote --set program=copy --set "memory=first touch" --set size=256 \
-    --repeats 2 --at-most 4s
+    --repeats 3 --at-most 4s
 part mix place numa-mix --set first=streamcluster --set second=streamcluster --set beside=node:1 \
     --repeats 2 --at-most 4s
 part bfq shares bfq 2000
