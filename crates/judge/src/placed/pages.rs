@@ -9,8 +9,7 @@ use assay_record::{NodeCounts, PlacementReading, PlacementRecord};
 use assay_units::MemoryPolicy;
 
 use super::What;
-use crate::judgement::Interval;
-use crate::statistics::proportion::{self, Counted};
+use crate::statistics::proportion::Counted;
 
 /// Bytes by node, at least one; the error says why there are none.
 pub(super) fn by_node(
@@ -38,13 +37,13 @@ pub(super) fn by_node(
     }
 }
 
-/// The part of all bytes that lies where the policy has it: of each node no more than its part.
-pub(super) fn share(
+/// In each repeat the part of all bytes that lies where the policy has it: of each node no more than
+/// its part.
+pub(super) fn counted(
     what: What,
     asked: &PlacementRecord,
     readings: &[(&PlacementReading, Option<&NodeCounts>)],
-    confidence: f64,
-) -> Result<Interval, String> {
+) -> Result<Vec<Counted>, String> {
     let mut shares = Vec::new();
     for (reading, counts) in readings {
         let found = by_node(what, reading)?;
@@ -63,8 +62,7 @@ pub(super) fn share(
     }
     // All bytes were counted, so that only repeats scatter.
     let counted = shares.into_iter().map(|held| Counted { held, of: 1.0, looks: f64::INFINITY });
-    let found = proportion::over_repeats(&counted.collect::<Vec<_>>(), confidence);
-    found.ok_or_else(|| "its pages were not counted".to_owned())
+    Ok(counted.collect())
 }
 
 /// The part of each node; empty where any of several nodes will do.

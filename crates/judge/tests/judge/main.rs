@@ -23,6 +23,8 @@ mod explained_chance;
 #[cfg(test)]
 mod gates;
 #[cfg(test)]
+mod left_out;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod metrics;
