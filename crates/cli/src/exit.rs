@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use assay_judge::Verdict;
+use assay_judge::{Judgement, Verdict};
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,6 +31,14 @@ impl Code {
             Verdict::Kept => Self::Kept,
             Verdict::Broken => Self::Broken,
             Verdict::Undecided | Verdict::Void => Self::Undecided,
+        }
+    }
+
+    /// Of a run without a promise, that it did what was asked.
+    pub(crate) fn of_judgement(judgement: &Judgement) -> Self {
+        match judgement.promises_nothing() {
+            true => Self::Kept,
+            false => Self::of_verdict(judgement.verdict),
         }
     }
 

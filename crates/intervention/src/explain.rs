@@ -438,12 +438,12 @@ mod tests {
         };
         let mut found = [
             one("C-INJECTION", Finding::Open),
-            one("C-NO-STEADY-STATE", Finding::Proven),
+            one("C-NOT-BACKLOGGED", Finding::Proven),
             one("C-TAG-CAP", Finding::Confirmed),
             one("C-SCHEDULER", Finding::Proven),
         ];
         found.sort_by_key(rank);
         let codes: Vec<&str> = found.iter().map(|cause| cause.code.as_str()).collect();
-        assert_eq!(codes, ["C-SCHEDULER", "C-TAG-CAP", "C-NO-STEADY-STATE", "C-INJECTION"]);
+        assert_eq!(codes, ["C-SCHEDULER", "C-TAG-CAP", "C-NOT-BACKLOGGED", "C-INJECTION"]);
     }
 }

@@ -14,6 +14,7 @@ use crate::judgement::{Cause, Verdict};
 use crate::measure::Measure;
 use crate::promise::{Numbers, Subject};
 use crate::queue::Queue;
+use crate::repeat::Repeat;
 
 mod ceiling;
 mod cfq;
@@ -100,17 +101,15 @@ fn consequence(code: &str) -> u8 {
         // Who has no CPU cannot ask for a disk.
         "C-DEMAND" => 5,
         "C-NOT-BACKLOGGED" => 6,
-        "C-NO-STEADY-STATE" => 7,
-        "C-LATE-START" => 8,
+        "C-LATE-START" => 7,
         _ => 1,
     }
 }
 
-/// Whether a cause that a gate proves is often what another one does: to the queue, or to how steady
-/// shares are.
+/// Whether a cause that a gate proves is often what another one does to the queue.
 #[must_use]
 pub fn may_follow_from_others(code: &str) -> bool {
-    matches!(code, "C-NOT-BACKLOGGED" | "C-NO-STEADY-STATE")
+    code == "C-NOT-BACKLOGGED"
 }
 
 /// Causes of a broken promise on what workloads say of themselves: what the whole host went
@@ -212,20 +211,44 @@ fn suspicions(
         match queue {
             Err(why) => found.push(Suspicion::NotSeen(format!("the queue: {why}"))),
             Ok(queue) => {
-                found.extend(waker::suspect(subject, &queue, repeat, numbers));
-                found.push(request_pool::suspect(subject, &queue, numbers));
-                let grid = repeat.grid(measure).ok();
-                found.extend(settings::suspect(subject, &queue, repeat, numbers, grid));
-                found.push(injection::suspect(&queue, repeat, numbers, promise.within));
-                found.extend(tag_cap::suspect(subject, &queue, repeat, numbers, promise.within));
-                found.push(device_queue::suspect(subject, &queue, repeat, numbers));
-                found.extend(seeky::suspect(subject, &queue, repeat, numbers));
-                found.extend(ceiling::suspect(subject, &queue, repeat, numbers));
-                found.extend(cfq::suspect(subject, &queue, numbers, promise.within));
-                found.extend(iocost::suspect(subject, &queue, repeat, numbers));
+                found.extend(of_queue(subject, (&queue, repeat), measure, numbers, promise))
             }
         }
     }
     found.append(&mut of_memory);
+    found
+}
+
+/// What the scheduler of a disk may have done, and the disk itself.
+fn of_queue(
+    subject: &Subject<'_>,
+    (queue, repeat): (&Queue, &Repeat<'_>),
+    measure: Measure,
+    numbers: &Numbers,
+    promise: &PromiseRecord,
+) -> Vec<Suspicion> {
+    let (scheduler, within) = (queue.scheduler.as_deref(), promise.within);
+    let is_bfq = scheduler == Some("bfq");
+    let mut found = Vec::new();
+    if is_bfq {
+        found.push(waker::suspect(subject, queue, repeat, numbers, measure));
+    }
+    found.push(request_pool::suspect(subject, queue, numbers));
+    if is_bfq {
+        let grid = repeat.grid(measure).ok();
+        found.extend(settings::suspect(subject, queue, repeat, numbers, grid));
+        found.push(injection::suspect(queue, repeat, numbers, within));
+        found.extend(tag_cap::suspect(subject, queue, repeat, numbers, within));
+    }
+    found.push(device_queue::suspect(subject, queue, repeat, numbers));
+    match scheduler {
+        Some("bfq") => {
+            found.push(seeky::suspect(subject, queue, repeat, numbers));
+            found.push(ceiling::suspect(subject, repeat, numbers));
+        }
+        Some("cfq") => found.extend(cfq::suspect(subject, queue, numbers, within)),
+        _ => {}
+    }
+    found.extend(iocost::suspect(subject, queue, repeat, numbers));
     found
 }

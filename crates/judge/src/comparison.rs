@@ -9,7 +9,8 @@ use assay_record::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, TrialRec
 use crate::compared::{ComparisonJudgement, LevelJudgement, PairJudgement};
 use crate::judgement::Verdict;
 use crate::statistics::over_repeats::{Spread, to_accuse};
-use crate::wanted::Found;
+use crate::wanted::{Found, Numbers};
+use crate::wording::{number, some_of};
 
 mod sentence;
 
@@ -115,7 +116,7 @@ fn levels(is: &AcrossRecord, over: &[String], given: &[Given<'_>]) -> Vec<Level>
     let find = |wanted: &Levels| -> Level {
         let found = given.iter().find(|one| only(&one.trial.factors, over) == *wanted);
         let found = found.map_or_else(
-            || Err(format!("no trial of this run has {}", sentence::factors(wanted))),
+            || Found::nothing(format!("no trial of this run has {}", sentence::factors(wanted))),
             |one| one.found.clone(),
         );
         Level { factors: wanted.clone(), found }
@@ -177,6 +178,8 @@ struct Pair {
     /// Point estimate, low and high; `None` where there is no spread.
     interval: Option<(f64, f64, f64)>,
     verdict: Verdict,
+    /// Why it is not kept although its interval lies within.
+    objection: Option<String>,
 }
 
 impl Pair {
@@ -192,11 +195,16 @@ impl Pair {
             })
         });
         let interval = spread.as_ref().ok().map(|spread| spread.interval(confidence));
-        let verdict = match &spread {
-            Err(_) => Verdict::Void,
-            Ok(spread) => decide(spread, allowed, confidence, sure),
+        let found = spread.as_ref().map(|spread| decide(spread, allowed, confidence, sure));
+        let (verdict, objection) = match found.unwrap_or(Verdict::Void) {
+            Verdict::Kept => match objection(of, to, allowed) {
+                Some(why) => (Verdict::Undecided, Some(why)),
+                None => (Verdict::Kept, None),
+            },
+            other => (other, None),
         };
-        Self { of: of.factors.clone(), to: to.factors.clone(), spread, interval, verdict }
+        let (of, to) = (of.factors.clone(), to.factors.clone());
+        Self { of, to, spread, interval, verdict, objection }
     }
 
     fn repeats(&self) -> usize {
@@ -231,11 +239,35 @@ fn decide(spread: &Spread, allowed: Allowed, confidence: f64, sure: f64) -> Verd
     }
 }
 
+/// Why nothing is kept however well all that counts was: repeats of either side that nobody has seen,
+/// and those that were left out on one and whose ratio was not what is promised.
+fn objection(of: &Level, to: &Level, allowed: Allowed) -> Option<String> {
+    let unseen = [of, to].into_iter().filter_map(|level| {
+        let (why, name) = (level.found.unseen.as_ref()?, sentence::factors(&level.factors));
+        Some(format!("what is missing under {name} may have been another: {why}"))
+    });
+    let all = |level: &Level| {
+        let counted = level.found.numbers.iter().flatten().map(|one| (*one, false));
+        let left_out = level.found.left_out.iter().map(|one| (*one, true));
+        counted.chain(left_out).collect::<Vec<_>>()
+    };
+    let others = all(to);
+    let left_out = all(of).into_iter().filter_map(|((repeat, value), left_out)| {
+        let found = others.iter().find(|((other, _), _)| *other == repeat);
+        let ((_, other), other_left_out) = found?;
+        let ratio = value / other;
+        let tells = (left_out || *other_left_out) && allowed.room(ratio.ln()) < 0.0;
+        tells.then(|| format!("repeat {repeat}, which is left out, has {} times", number(ratio)))
+    });
+    let all: Vec<String> = unseen.chain(left_out).collect();
+    (!all.is_empty()).then(|| some_of(&all, "; "))
+}
+
 /// Logarithms of the ratios, repeat by repeat.
 fn logs(of: &Level, to: &Level) -> Result<Vec<f64>, String> {
     let side = |level: &Level| -> Result<Vec<(usize, f64)>, String> {
         let name = sentence::factors(&level.factors);
-        let found = level.found.as_ref().map_err(|why| format!("under {name}: {why}"))?;
+        let found = level.found.numbers.as_ref().map_err(|why| format!("under {name}: {why}"))?;
         match found.iter().find(|(_, value)| !value.is_finite() || *value <= 0.0) {
             Some((number, value)) => Err(format!(
                 "under {name}: the measure is {value} in repeat {number}, and nothing can be \
@@ -254,11 +286,11 @@ fn logs(of: &Level, to: &Level) -> Result<Vec<f64>, String> {
 
 /// The measure under one level.
 fn document(level: &Level, confidence: f64) -> LevelJudgement {
-    of_level(level.factors.clone(), &level.found, confidence)
+    of_level(level.factors.clone(), &level.found.numbers, confidence)
 }
 
 /// The measure of one trial over its repeats.
-pub(crate) fn of_level(factors: Levels, found: &Found, confidence: f64) -> LevelJudgement {
+pub(crate) fn of_level(factors: Levels, found: &Numbers, confidence: f64) -> LevelJudgement {
     let (values, not_available) = match found {
         Ok(values) => (values.as_slice(), None),
         Err(why) => (&[][..], Some(why.clone())),

@@ -43,7 +43,7 @@ use crate::measure::Measure;
 use crate::repeat::Repeat;
 use crate::wording::count;
 
-pub(crate) use repeats::Selection;
+pub(crate) use repeats::{Entry, Selection, unseen};
 
 /// Which promises a failed gate makes void.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -247,13 +247,15 @@ pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Gat
         gates.push(page_cache::gate(evidence));
     }
     gates.extend(exogenous(evidence));
+    gates.extend(swap::gate(evidence));
     gates.push(start::gate(evidence));
     gates.push(of_time(evidence));
     gates
 }
 
 /// What came over the machine from outside, whatever the groups did: nothing that a repeat shows
-/// of the groups decides whether it happened.
+/// of the groups decides whether it happened. Swapping is not of these: it may be the groups' own
+/// memory that is swapped.
 fn exogenous(evidence: &Evidence<'_>) -> Vec<Gate> {
     let mut gates = Vec::new();
     if evidence.any_promise(Scope::IoShares) {
@@ -263,14 +265,13 @@ fn exogenous(evidence: &Evidence<'_>) -> Vec<Gate> {
     if evidence.any_promise(Scope::CpuShares) {
         gates.push(others::gate(evidence));
     }
-    gates.extend(swap::gate(evidence));
     gates.extend(clock::gate(evidence));
     gates
 }
 
 /// Repeats that something from outside has spoilt, by number with what it was, where most repeats
-/// of the trial were spared: those can do without them. Leaving them out favours no verdict, since
-/// the groups had no part in it.
+/// of the trial were spared: those can do without them. The groups had no part in it; what such a
+/// repeat shows against a promise is held against it nevertheless.
 pub(crate) fn spoilt(evidence: &Evidence<'_>) -> Vec<(usize, String)> {
     let found: Vec<(usize, String)> = evidence
         .repeats

@@ -25,9 +25,9 @@ pub(crate) struct Grid {
     pub(crate) width: usize,
     /// `(steps + 1) * width` cumulative values, in units of the measure, 0 in row 0.
     pub(crate) sums: Vec<f64>,
-    /// The longest time between two readings of one group within the grid, seconds.
+    /// The longest time without a reading of some group between the two times asked for, seconds.
     pub(crate) longest_gap_s: f64,
-    /// Seconds of the grid in which some group was not read as often as planned.
+    /// Seconds between them in which some group was not read as often as planned.
     pub(crate) missing_s: f64,
 }
 
@@ -55,7 +55,7 @@ impl Grid {
     }
 
     /// Puts cumulative series of two readings or more onto one grid, as far as all of them reach
-    /// between two times; a value is multiplied by `scale`.
+    /// between two times; a value is multiplied by `scale`. Where they do not reach is a gap.
     pub(crate) fn of_series(
         all: &[Series],
         scale: f64,
@@ -68,7 +68,10 @@ impl Grid {
             return Err("no group is measured".to_owned());
         };
         let (start_ns, end_ns) = (from_ns.max(first), to_ns.min(last));
-        let step_ns = STEP_NS.max(all.iter().map(typical_interval_ns).max().unwrap_or(0));
+        // What came after the end must not decide how finely it is seen.
+        let seen =
+            all.iter().map(|series| &series[..series.partition_point(|one| one.0 <= end_ns)]);
+        let step_ns = STEP_NS.max(seen.map(typical_interval_ns).max().unwrap_or(0));
         let steps = (end_ns.saturating_sub(start_ns) / step_ns) as usize;
         if steps == 0 {
             return Err("the samples do not cover the common window".to_owned());
@@ -82,8 +85,8 @@ impl Grid {
             sums: vec![0.0; (steps + 1) * width],
             ..Self::default()
         };
-        let gaps = all.iter().map(|series| gaps(series, step_ns, (start_ns, grid.end_ns())));
-        for (longest_s, missing_s) in gaps.collect::<Vec<_>>() {
+        for series in all {
+            let (longest_s, missing_s) = gaps(series, step_ns, (from_ns, to_ns));
             grid.longest_gap_s = grid.longest_gap_s.max(longest_s);
             grid.missing_s = grid.missing_s.max(missing_s);
         }
@@ -181,7 +184,7 @@ impl Grid {
 
 /// The median distance of two readings, less a twentieth: a planned 100 ms that is really
 /// 100.01 ms must not coarsen the grid.
-fn typical_interval_ns(series: &Series) -> u64 {
+fn typical_interval_ns(series: &[(u64, f64)]) -> u64 {
     let mut gaps: Vec<u64> = series.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
     let middle = gaps.len() / 2;
     if gaps.is_empty() {
@@ -191,10 +194,12 @@ fn typical_interval_ns(series: &Series) -> u64 {
     *median - *median / 20
 }
 
-/// The longest time between two readings between two times, and the sum of those that are gaps.
+/// The longest silence between two times, before the first reading and after the last as well, and
+/// the sum of those that are gaps.
 fn gaps(series: &Series, step_ns: u64, (from_ns, to_ns): (u64, u64)) -> (f64, f64) {
-    let within = |pair: &[(u64, f64)]| pair[1].0.min(to_ns).saturating_sub(pair[0].0.max(from_ns));
-    let lengths = series.windows(2).map(|pair| within(pair) as f64 * 1e-9);
+    let times = std::iter::once(from_ns).chain(series.iter().map(|one| one.0)).chain([to_ns]);
+    let times: Vec<u64> = times.map(|time| time.clamp(from_ns, to_ns)).collect();
+    let lengths = times.windows(2).map(|pair| (pair[1] - pair[0]) as f64 * 1e-9);
     lengths.fold((0.0, 0.0), |(longest, missing), one| {
         let gap = if one > GAP * step_ns as f64 * 1e-9 { one } else { 0.0 };
         (f64::max(longest, one), missing + gap)

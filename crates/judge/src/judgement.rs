@@ -24,8 +24,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The worst of many: broken, void, undecided, kept, in that order. A run that promises
-    /// nothing keeps every promise.
+    /// The worst of many: broken, void, undecided, kept, in that order. Where nothing is promised
+    /// nothing can be shown.
     #[must_use]
     pub fn worst(verdicts: impl IntoIterator<Item = Self>) -> Self {
         let rank = |verdict: &Self| match verdict {
@@ -34,7 +34,7 @@ impl Verdict {
             Self::Void => 2,
             Self::Broken => 3,
         };
-        verdicts.into_iter().max_by_key(rank).unwrap_or(Self::Kept)
+        verdicts.into_iter().max_by_key(rank).unwrap_or(Self::Void)
     }
 
     /// Its word, the one that verdict.json has.
@@ -76,8 +76,8 @@ pub struct Judgement {
     pub schema: u32,
     /// The study's name.
     pub study: String,
-    /// The worst verdict of its trials and comparisons: broken, void, undecided, kept, in that
-    /// order.
+    /// The worst verdict of its promises, of trials and across them: broken, void, undecided, kept,
+    /// in that order; void where nothing is promised.
     pub verdict: Verdict,
     /// One entry for each combination of factors.
     pub trials: Vec<TrialJudgement>,
@@ -101,12 +101,20 @@ pub struct Judgement {
     pub caveat: Option<String>,
 }
 
+impl Judgement {
+    /// Whether nothing was to be shown: no trial has a promise, and there is none across them.
+    #[must_use]
+    pub fn promises_nothing(&self) -> bool {
+        self.comparisons.is_empty() && self.trials.iter().all(|trial| trial.promises.is_empty())
+    }
+}
+
 /// One combination of factors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialJudgement {
     /// The value of each factor.
     pub factors: BTreeMap<String, Value>,
-    /// The worst verdict of its promises.
+    /// The worst verdict of its promises; void where it has none, which counts in no other verdict.
     pub verdict: Verdict,
     /// Repeats that took place and count.
     pub repeats: usize,
@@ -274,6 +282,9 @@ pub struct States {
     pub times: [f64; 2],
     /// Seconds in each.
     pub seconds: [f64; 2],
+    /// Repeats that were in both of them. Records before this field have 0.
+    #[serde(default)]
+    pub repeats: usize,
 }
 
 /// One span of time.

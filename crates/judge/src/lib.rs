@@ -96,10 +96,22 @@ pub fn judge_one(
     samples: &[Vec<Table>],
 ) -> Option<TrialJudgement> {
     let trial = manifest.trials.get(number)?;
-    Some(trial::judge_trial(manifest, trial, samples, &wanted::of_run(manifest)).0)
+    let so_far = so_far(manifest);
+    Some(trial::judge_trial(&so_far, trial, samples, &wanted::of_run(manifest)).0)
 }
 
-/// Judges a run.
+/// Judges a run that still goes on by what there is of it: repeats to come are none that it lacks.
+#[must_use]
+pub fn judge_so_far(manifest: &Manifest, samples: &Samples) -> Judgement {
+    judge(&so_far(manifest), samples)
+}
+
+/// A record that does not say that its run is over is taken for one that was cut off.
+fn so_far(manifest: &Manifest) -> Manifest {
+    Manifest { restored: Some(true), ..manifest.clone() }
+}
+
+/// Judges a run that is over, whether it was ended or ended by itself.
 #[must_use]
 pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
     let wanted = wanted::of_run(manifest);
@@ -124,7 +136,9 @@ pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
         .collect();
     let first = manifest.comparisons.len();
     let references = manifest.references.iter().enumerate();
-    let verdicts = trials.iter().map(|trial| trial.verdict);
+    // A trial without a promise of its own says nothing by itself.
+    let promising = trials.iter().filter(|trial| !trial.promises.is_empty());
+    let verdicts = promising.map(|trial| trial.verdict);
     let promises = trials.iter().flat_map(|trial| &trial.promises);
     let decided = promises.map(|one| (one.verdict, one.confidence));
     let decided = decided.chain(comparisons.iter().map(|one| (one.verdict, one.confidence)));

@@ -15,13 +15,14 @@ use assay_record::{
     LooksRecord, Manifest, RelationRecord, RepeatRecord, StopRecord, Table, TrialRecord,
 };
 
-use crate::gates::{self, Evidence, Selection};
+use crate::gates::{self, Evidence};
 use crate::judgement::PromiseJudgement;
 use crate::measure::Measure;
 use crate::promise::{self, Subject};
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
-use crate::trial;
+use crate::trial::{self, Prepared};
+use crate::wanted;
 
 /// Each look is at so much more time than the one before.
 const GROWTH: f64 = 1.35;
@@ -100,35 +101,55 @@ pub fn look(manifest: &Manifest, number: usize, repeat: &RepeatRecord, tables: &
     let looks = LooksRecord { judged_until_ns: Some(until_ns), ..LooksRecord::default() };
     let repeat = RepeatRecord { looks: Some(looks), ..repeat.clone() };
     let one = TrialRecord { repeats: vec![repeat], ..trial.clone() };
-    let samples = [tables.to_vec()];
-    let found = with_subject(manifest, &one, &samples, |subject, long_enough| {
-        let promises: Vec<PromiseJudgement> =
-            one.promises.iter().map(|promise| promise::looked(subject, promise)).collect();
-        let precise = long_enough
-            && !one.promises.is_empty()
-            && one.promises.iter().all(|promise| promise::is_precise(subject, promise));
-        (precise, promises)
-    });
-    let precise = found.0 && manifest.comparisons.is_empty();
-    Look { precise, until_ns, promises: found.1 }
+    let (groups, promises) = (groups(&one), promises(&one));
+    let repeats = trial::prepare(&one, &[(1, &one.repeats[0], tables)], &groups, &promises);
+    let evidence = Evidence {
+        host: &manifest.host,
+        trial: &one,
+        told_iops: None,
+        groups: &groups,
+        promises: &promises,
+        repeats: &repeats,
+    };
+    let long_enough = gates::of_time(&evidence).check.ok;
+    let subject = Subject {
+        told_iops: None,
+        host: &manifest.host,
+        trial: &one,
+        groups: &groups,
+        repeats: &repeats,
+        left_out: &[],
+        gates: &[],
+        part: part_of(&one),
+        unseen: None,
+    };
+    Look {
+        precise: long_enough && manifest.comparisons.is_empty() && is_precise(&subject),
+        until_ns,
+        promises: one.promises.iter().map(|promise| promise::looked(&subject, promise)).collect(),
+    }
 }
 
 /// Whether a trial with these repeats is over before all that are planned: it is to stop once it is
-/// precise, enough repeats are there, and every promise is known well enough.
+/// precise, enough repeats are there that count, and every promise is known well enough by them. They
+/// are sorted out as for the verdict, which must not rest on fewer than what was looked at.
 #[must_use]
 pub fn is_enough(manifest: &Manifest, number: usize, samples: &[Vec<Table>]) -> bool {
     let Some(trial) = manifest.trials.get(number) else { return false };
-    if trial.stop != StopRecord::Decided
-        || trial.repeats.len() < FIRST_REPEATS
-        || trial.promises.is_empty()
-        || !manifest.comparisons.is_empty()
-    {
+    if trial.stop != StopRecord::Decided || !manifest.comparisons.is_empty() {
         return false;
     }
-    with_subject(manifest, trial, samples, |subject, long_enough| {
-        let precise = |promise| promise::is_precise(subject, promise);
-        long_enough && trial.promises.iter().all(precise)
-    })
+    let prepared = Prepared::new(manifest, trial, samples, &wanted::of_run(manifest));
+    let subject = prepared.subject();
+    prepared.counted >= FIRST_REPEATS
+        && subject.gates.iter().all(|gate| gate.check.ok)
+        && is_precise(&subject)
+}
+
+/// Whether every promise is known well enough.
+fn is_precise(subject: &Subject<'_>) -> bool {
+    let promises = &subject.trial.promises;
+    !promises.is_empty() && promises.iter().all(|promise| promise::is_precise(subject, promise))
 }
 
 fn promises(trial: &TrialRecord) -> Vec<(Measure, &RelationRecord)> {
@@ -149,44 +170,6 @@ fn end_of(trial: &TrialRecord, repeat: &RepeatRecord, tables: &[Table]) -> Optio
     let ends =
         measures.iter().filter_map(|(measure, _)| Some(repeat.grid(*measure).ok()?.end_ns()));
     Some(ends.min().unwrap_or(repeat.end_ns))
-}
-
-fn with_subject<T>(
-    manifest: &Manifest,
-    trial: &TrialRecord,
-    samples: &[Vec<Table>],
-    ask: impl FnOnce(&Subject<'_>, bool) -> T,
-) -> T {
-    let (groups, promises) = (groups(trial), promises(trial));
-    let measures = trial::measures(&promises);
-    let selection = Selection::new(trial, samples);
-    let repeats: Vec<Repeat<'_>> = selection
-        .judged
-        .iter()
-        .map(|(number, record, tables)| {
-            Repeat::new(*number, trial, record, tables, &groups, &measures)
-        })
-        .collect();
-    let evidence = Evidence {
-        host: &manifest.host,
-        trial,
-        told_iops: None,
-        groups: &groups,
-        promises: &promises,
-        repeats: &repeats,
-    };
-    let long_enough = gates::of_time(&evidence).check.ok;
-    let subject = Subject {
-        told_iops: None,
-        host: &manifest.host,
-        trial,
-        groups: &groups,
-        repeats: &repeats,
-        gates: &[],
-        part: part_of(trial),
-        failed: None,
-    };
-    ask(&subject, long_enough)
 }
 
 /// The part of a promise's error that the analysis of a trial may spend. Runs of before ended a repeat

@@ -10,6 +10,7 @@ use crate::metric::{Metric, Values};
 use crate::placed;
 use crate::promise::{self, Said, Subject};
 use crate::reason;
+use crate::repeat::Repeat;
 use crate::statistics::over_repeats::{Spread, to_accuse};
 use crate::statistics::pooled::Estimate;
 use crate::wording::{count, few, margin as margin_text, number, percent, some_of};
@@ -41,12 +42,11 @@ pub(crate) fn judge(
         (Ok(seen), Ok(values)) => decide(promise, seen, values),
         (Ok(_), Err(why)) => (Verdict::Void, why.clone()),
     };
-    // What failed may have been worse than all that is left.
-    let (will_be, verdict, reason) = match (verdict, subject.failed) {
+    let objection = subject.objection(|repeat| broken(subject, promise, metric, repeat));
+    let (will_be, verdict, reason) = match (verdict, objection) {
         (Verdict::Void, _) => (None, verdict, reason),
         (Verdict::Kept, Some(why)) => {
-            let reason = format!("{reason}; what failed may have been broken: {why}");
-            (Some(verdict), Verdict::Undecided, reason)
+            (Some(verdict), Verdict::Undecided, format!("{reason}; {why}"))
         }
         _ => (Some(verdict), verdict, reason),
     };
@@ -62,6 +62,20 @@ pub(crate) fn judge(
         causes: causes_of(subject, promise, &failed, verdict),
         ..promise::document(promise, None, Said { verdict, will_be, reason })
     }
+}
+
+/// How far outside of the promise one repeat was, if it was.
+fn broken(
+    subject: &Subject<'_>,
+    promise: &PromiseRecord,
+    metric: Metric<'_>,
+    repeat: &Repeat<'_>,
+) -> Option<String> {
+    let values = metric.values(subject.trial, std::slice::from_ref(repeat), |_| true).ok()?;
+    let seen = seen(promise, &values).ok()?;
+    let worst = seen.iter().max_by(|a, b| a.offence.value.total_cmp(&b.offence.value))?;
+    let off = worst.offence.value;
+    (off > promise.within).then(|| format!("`{}` was off by {}", worst.name, percent(off)))
 }
 
 /// The largest error of any group in each repeat.

@@ -5,6 +5,7 @@ use crate::grid::Grid;
 use crate::judgement::{Interval, SpansJudgement, Verdict, Was, WorstSpan};
 use crate::margin::{Offence, Side};
 use crate::spans::{self, Spans};
+use crate::states;
 use crate::statistics::batches::{self, Quantity, Within};
 use crate::statistics::over_repeats::to_accuse;
 use crate::statistics::pooled::{Estimate, combine};
@@ -65,6 +66,8 @@ pub(crate) struct Numbers {
     pub(crate) worst_spans: Vec<Option<WorstSpan>>,
     /// What is promised of spans.
     pub(crate) spans: Option<SpansJudgement>,
+    /// Why the states that the run moved between leave open what runs like these give.
+    pub(crate) unsettled: Option<String>,
     /// Seconds that the group with the longest memory remembers, in the repeat where that is longest.
     pub(crate) memory_s: f64,
 }
@@ -103,12 +106,15 @@ impl Asked<'_> {
             .map(|repeat| Spans::of(repeat.observed, self.quantity, &shares, every))
             .collect();
         let facts = was::facts(&self);
+        let was = was::was(&self, &within, &facts, &spans);
+        let states = was.as_ref().and_then(|was| was.states.as_ref());
         Ok(Numbers {
+            unsettled: states.and_then(|states| states::unsettled(&self, states)),
             errors: self.repeats.iter().map(|repeat| self.error(repeat.judged)).collect(),
             rates: self.rates(),
             window_s: self.repeats.iter().map(|repeat| repeat.judged.seconds()).sum(),
             repeats: self.repeats.len(),
-            was: was::was(&self, &within, &facts, &spans),
+            was,
             worst_spans: self.worst_spans(&spans),
             spans: self.judge_spans(&spans),
             facts,
@@ -118,6 +124,11 @@ impl Asked<'_> {
             offences,
             memory_s,
         })
+    }
+
+    /// How far outside of the promise these repeats were as a fact, if they were.
+    pub(crate) fn broken(&self) -> Option<String> {
+        was::broken(self)
     }
 
     /// The largest error of any group over one grid, of its totals alone.

@@ -11,9 +11,10 @@ mod pages;
 use assay_record::{NodeCounts, PlacementReading, PlacementRecord, PromiseRecord};
 
 use crate::gates::{Gate, Scope};
-use crate::judgement::{GroupJudgement, Interval, PromiseJudgement, Verdict};
+use crate::judgement::{GroupJudgement, Interval, PromiseJudgement, Verdict, Was};
 use crate::promise::Subject;
 use crate::reason;
+use crate::repeat::Repeat;
 use crate::statistics::over_repeats::to_accuse;
 use crate::statistics::proportion::{self, Counted};
 use crate::wording::{count, margin, percent};
@@ -49,6 +50,8 @@ pub(crate) struct Seen<'r> {
     pub(crate) asked: &'r PlacementRecord,
     /// What was seen, one entry a repeat, with what the host counted meanwhile.
     pub(crate) readings: Vec<(&'r PlacementReading, Option<&'r NodeCounts>)>,
+    /// What each repeat counted.
+    counted: Vec<Counted>,
     /// The share in its place.
     pub(crate) share: Interval,
     /// The same by an interval that holds for all workloads at once.
@@ -84,7 +87,7 @@ pub(crate) fn judge(
         let causes = failed.iter().filter_map(|gate| gate.cause()).collect();
         return PromiseJudgement { causes, ..void(reason::of_gates(&failed)) };
     }
-    let seen = match look(subject, promise, what) {
+    let seen = match look(subject, promise, what, subject.repeats) {
         Ok(seen) => seen,
         Err(why) => return void(why),
     };
@@ -97,13 +100,22 @@ pub(crate) fn judge(
             "; one repeat shows its own window and no other: three or more tell what others give",
         );
     }
-    // What failed may have been worse than all that is left.
-    let failed = subject.failed.filter(|_| worst == Verdict::Kept);
-    if let Some(why) = failed {
-        reason = format!("{reason}; what failed may have been broken: {why}");
+    let was = was(subject.repeats, &seen, promise.within);
+    if let Some(was) = &was {
+        reason = format!("{reason}; {}", reason::of_fact(was, promise.within));
+    }
+    let objection = subject.objection(|repeat| {
+        let seen = look(subject, promise, what, std::slice::from_ref(repeat)).ok()?;
+        let out = seen.iter().find(|one| one.share.value < 1.0 - promise.within)?;
+        Some(format!("{} of `{}` were in place", percent(out.share.value), out.asked.workload))
+    });
+    let objection = objection.filter(|_| worst == Verdict::Kept);
+    if let Some(why) = &objection {
+        reason = format!("{reason}; {why}");
     }
     let mut judged = PromiseJudgement {
-        verdict: if failed.is_some() { Verdict::Undecided } else { worst },
+        verdict: if objection.is_some() { Verdict::Undecided } else { worst },
+        was,
         will_be: Some(if one_repeat { Verdict::Undecided } else { worst }),
         reason,
         worst_error: worst_error(&seen),
@@ -117,19 +129,46 @@ pub(crate) fn judge(
     judged
 }
 
-/// Every placed workload of a measured group; the error says why nothing can be shown.
+/// What was, of the workload that was furthest from its place: all looks, and all bytes, were counted.
+fn was(repeats: &[Repeat<'_>], seen: &[Seen<'_>], within: f64) -> Option<Was> {
+    let worst = seen.iter().min_by(|a, b| a.share.value.total_cmp(&b.share.value))?;
+    let least = 1.0 - within;
+    let kept = |repeat: &usize| {
+        let mut counted = seen.iter().map(|one| one.counted[*repeat]);
+        counted.all(|one| one.held >= least * one.of)
+    };
+    Some(Was {
+        verdict: if worst.share.value >= least { Verdict::Kept } else { Verdict::Broken },
+        seconds: repeats.iter().map(Repeat::window_s).sum(),
+        group: worst.asked.workload.clone(),
+        error: exactly(1.0 - worst.share.value),
+        repeats_kept: (0..repeats.len()).filter(kept).count(),
+        repeats: repeats.len(),
+        states: None,
+        in_warm_up: None,
+    })
+}
+
+fn exactly(value: f64) -> Interval {
+    Interval { value, low: value, high: value }
+}
+
+/// Every placed workload of a measured group in these repeats; the error says why nothing can be
+/// shown.
 fn look<'r>(
     subject: &Subject<'r>,
     promise: &PromiseRecord,
     what: What,
+    repeats: &[Repeat<'r>],
 ) -> Result<Vec<Seen<'r>>, String> {
-    if subject.repeats.is_empty() {
+    if repeats.is_empty() {
         return Err("no repeat can be judged".to_owned());
     }
     let placed = subject.trial.placements.iter();
     let measured = placed.filter(|record| subject.groups.contains(&record.group.as_str()));
-    let seen: Vec<Seen<'r>> =
-        measured.map(|asked| one(subject, promise, what, asked)).collect::<Result<_, _>>()?;
+    let seen: Vec<Seen<'r>> = measured
+        .map(|asked| one(subject, promise, (what, asked), repeats))
+        .collect::<Result<_, _>>()?;
     match seen.is_empty() {
         true => Err("no workload of a measured group has a place".to_owned()),
         false => Ok(seen),
@@ -139,12 +178,12 @@ fn look<'r>(
 fn one<'r>(
     subject: &Subject<'r>,
     promise: &PromiseRecord,
-    what: What,
-    asked: &'r PlacementRecord,
+    (what, asked): (What, &'r PlacementRecord),
+    repeats: &[Repeat<'r>],
 ) -> Result<Seen<'r>, String> {
     possible(subject, what, asked)?;
     let mut readings = Vec::new();
-    for repeat in subject.repeats {
+    for repeat in repeats {
         let record = repeat.record;
         let reading = record.placements.iter().find(|one| one.workload == asked.workload);
         let reading = reading.ok_or_else(|| {
@@ -152,16 +191,21 @@ fn one<'r>(
         })?;
         readings.push((reading, record.nodes.as_ref()));
     }
+    let why = |why: String| format!("`{}`: {why}", asked.workload);
+    let counted = match what {
+        What::Threads => {
+            let each = readings.iter().zip(subject.repeats);
+            each.map(|((reading, _), repeat)| threads(reading, repeat)).collect()
+        }
+        What::Pages | What::FilePages => pages::counted(what, asked, &readings).map_err(why)?,
+    };
     let share = |confidence: f64| {
-        let share = match what {
-            What::Threads => threads(&readings, subject, confidence),
-            What::Pages | What::FilePages => pages::share(what, asked, &readings, confidence),
-        };
-        share.map_err(|why| format!("`{}`: {why}", asked.workload))
+        let share = proportion::over_repeats(&counted, confidence);
+        share.ok_or_else(|| why("none of its threads was seen".to_owned()))
     };
     let all = to_accuse(promise.confidence, subject.trial.placements.len());
     let (share, surely) = (share(promise.confidence)?, share(all)?);
-    Ok(Seen { asked, readings, share, surely })
+    Ok(Seen { asked, readings, counted, share, surely })
 }
 
 /// A place that is the whole machine proves nothing.
@@ -181,23 +225,13 @@ fn possible(subject: &Subject<'_>, what: What, asked: &PlacementRecord) -> Resul
 
 /// Looks of one repeat depend on each other, since a thread stays where it is for a while: repeats
 /// tell how much. What lasts less than a second is not told from chance.
-fn threads(
-    readings: &[(&PlacementReading, Option<&NodeCounts>)],
-    subject: &Subject<'_>,
-    confidence: f64,
-) -> Result<Interval, String> {
-    let counted: Vec<Counted> = readings
-        .iter()
-        .zip(subject.repeats)
-        .map(|((reading, _), repeat)| Counted {
-            held: reading.on_cpus as f64,
-            of: reading.samples as f64,
-            looks: reading.looks.min(reading.samples) as f64,
-            grain: 1.0 / repeat.window_s().max(1.0),
-        })
-        .collect();
-    let found = proportion::over_repeats(&counted, confidence);
-    found.ok_or_else(|| "none of its threads was seen".to_owned())
+fn threads(reading: &PlacementReading, repeat: &Repeat<'_>) -> Counted {
+    Counted {
+        held: reading.on_cpus as f64,
+        of: reading.samples as f64,
+        looks: reading.looks.min(reading.samples) as f64,
+        grain: 1.0 / repeat.window_s().max(1.0),
+    }
 }
 
 fn worst_error(seen: &[Seen<'_>]) -> Option<Interval> {
@@ -216,7 +250,7 @@ fn row(seen: &Seen<'_>, within: f64) -> GroupJudgement {
         high: seen.share.high,
         rate: seen.share.value,
         verdict: seen.verdict(within),
-        was: None,
+        was: Some(exactly(seen.share.value)),
         worst_span: None,
     }
 }

@@ -6,7 +6,7 @@ use assay_record::{PromiseRecord, RelationRecord, TrialRecord};
 use crate::causes;
 use crate::cpus::Shared;
 use crate::expected::{self, Expected};
-use crate::gates::Gate;
+use crate::gates::{Gate, window};
 use crate::judgement::{GroupJudgement, Interval, PromiseJudgement, Verdict};
 use crate::margin::{self, Side};
 use crate::measure::Measure;
@@ -22,6 +22,7 @@ use crate::statistics::batches::Quantity;
 use crate::statistics::jain;
 use crate::statistics::pooled::Estimate;
 use crate::throttle;
+use crate::wording::some_of;
 
 /// What all promises of a trial are judged from.
 pub(crate) struct Subject<'r> {
@@ -35,14 +36,33 @@ pub(crate) struct Subject<'r> {
     pub(crate) groups: &'r [&'r str],
     /// The repeats that are judged.
     pub(crate) repeats: &'r [Repeat<'r>],
+    /// Those that do not count, as far as they were seen.
+    pub(crate) left_out: &'r [Repeat<'r>],
     /// What was checked.
     pub(crate) gates: &'r [Gate],
     /// The part of a promise's error that its intervals may spend: 1 unless the data chose when to
     /// stop.
     pub(crate) part: f64,
-    /// Why repeats were left out whose fault may be what is judged: a workload that failed because it
-    /// starved takes the evidence with it.
-    pub(crate) failed: Option<&'r str>,
+    /// Which repeats nobody has seen, and why.
+    pub(crate) unseen: Option<&'r str>,
+}
+
+impl Subject<'_> {
+    /// Why nothing is kept however well all that counts was: what nobody has seen may have been worse,
+    /// and a repeat that was left out is no less a fact. `broken` says how one was, if it was.
+    pub(crate) fn objection(
+        &self,
+        broken: impl Fn(&Repeat<'_>) -> Option<String>,
+    ) -> Option<String> {
+        let unseen = self.unseen.map(|why| format!("what is missing may have been broken: {why}"));
+        let left_out = self.left_out.iter().filter(|one| one.window_s() >= window::LEAST_S);
+        let left_out = left_out.filter_map(|repeat| {
+            let number = repeat.number;
+            Some(format!("repeat {number}, which is left out, was broken: {}", broken(repeat)?))
+        });
+        let all: Vec<String> = unseen.into_iter().chain(left_out).collect();
+        (!all.is_empty()).then(|| some_of(&all, "; "))
+    }
 }
 
 /// Judges one promise. Numbers are shown wherever there are any, also under a void verdict.
@@ -107,17 +127,19 @@ pub(crate) fn looked(subject: &Subject<'_>, promise: &PromiseRecord) -> PromiseJ
     }
 }
 
-/// Whether a repeat is known as well as it needs to be: the interval of every group is at most as
-/// wide as the margin. Which verdict it gives is not asked.
+/// Whether a promise is known as well as it needs to be: the interval of every group is at most as
+/// wide as the margin. Which verdict it gives is not asked. Spans are not known before all of them
+/// were seen.
 pub(crate) fn is_precise(subject: &Subject<'_>, promise: &PromiseRecord) -> bool {
     let numbers = Measure::parse(&promise.measure)
         .and_then(|measure| numbers(subject, promise, measure).ok());
-    numbers.is_some_and(|numbers| {
-        let narrow = |seen: &Estimate| {
-            seen.value > 0.0 && (seen.kept.high - seen.kept.low) <= promise.within * seen.value
-        };
-        numbers.seen.iter().all(narrow) && (numbers.repeats > 1 || numbers.remembers_little())
-    })
+    promise.every.is_none()
+        && numbers.is_some_and(|numbers| {
+            let narrow = |seen: &Estimate| {
+                seen.value > 0.0 && (seen.kept.high - seen.kept.low) <= promise.within * seen.value
+            };
+            numbers.seen.iter().all(narrow) && (numbers.repeats > 1 || numbers.remembers_little())
+        })
 }
 
 /// The verdict that numbers alone give.
@@ -126,7 +148,11 @@ pub(crate) fn is_precise(subject: &Subject<'_>, promise: &PromiseRecord) -> bool
 /// be broken is never kept. One repeat is a fact about its own window: broken where its mean is
 /// outside of the margin by more than the counters' grain and more than its own noise, else
 /// undecided.
-pub(crate) fn of_numbers(promise: &PromiseRecord, numbers: &Numbers, failed: Option<&str>) -> Said {
+pub(crate) fn of_numbers(
+    promise: &PromiseRecord,
+    numbers: &Numbers,
+    objection: Option<&str>,
+) -> Said {
     let on_average = Verdict::worst(numbers.offences.iter().map(|one| one.verdict(promise.within)));
     let in_spans = numbers.spans.as_ref().map(|spans| spans.verdict);
     let found = Verdict::worst([on_average].into_iter().chain(in_spans));
@@ -137,16 +163,21 @@ pub(crate) fn of_numbers(promise: &PromiseRecord, numbers: &Numbers, failed: Opt
         was.is_none_or(|was| was.verdict == Verdict::Broken) && numbers.remembers_little();
     let forbidden = was
         .is_some_and(|was| was.verdict == Verdict::Broken || was.in_warm_up.is_some())
-        || failed.is_some();
-    let will_be = if numbers.repeats > 1 { found } else { Verdict::Undecided };
+        || objection.is_some();
+    let will_be = match found {
+        _ if numbers.repeats < 2 => Verdict::Undecided,
+        // How long runs stay in a state is not known of runs that hardly met it.
+        Verdict::Kept if numbers.unsettled.is_some() => Verdict::Undecided,
+        found => found,
+    };
     let verdict = match (numbers.repeats, found) {
         (0 | 1, Verdict::Broken) if in_fact => Verdict::Broken,
         (0 | 1, _) => Verdict::Undecided,
         (_, Verdict::Kept) if forbidden => Verdict::Undecided,
-        _ => found,
+        _ => will_be,
     };
     let measure = Measure::parse(&promise.measure).unwrap_or(Measure::IoBytes);
-    let reason = reason::of_numbers(promise, measure, numbers, on_average, verdict, failed);
+    let reason = reason::of_numbers(promise, measure, numbers, on_average, verdict, objection);
     Said { verdict, will_be: Some(will_be), reason }
 }
 
@@ -176,7 +207,13 @@ fn decide(
     });
     match idle {
         Some(why) => Said::void(why),
-        None => of_numbers(promise, numbers, subject.failed),
+        None => {
+            let objection = subject.objection(|repeat| {
+                let alone = std::slice::from_ref(repeat);
+                asked(subject, promise, measure, alone).ok()?.broken()
+            });
+            of_numbers(promise, numbers, objection.as_deref())
+        }
     }
 }
 
@@ -185,7 +222,17 @@ fn numbers(
     promise: &PromiseRecord,
     measure: Measure,
 ) -> Result<Numbers, String> {
-    let first = subject.repeats.first().ok_or("no repeat can be judged")?;
+    asked(subject, promise, measure, subject.repeats)?.numbers()
+}
+
+/// What is asked of some of the repeats.
+fn asked<'s>(
+    subject: &Subject<'_>,
+    promise: &PromiseRecord,
+    measure: Measure,
+    repeats: &'s [Repeat<'_>],
+) -> Result<Asked<'s>, String> {
+    let first = repeats.first().ok_or("no repeat can be judged")?;
     let (quantity, side, expected) = match &promise.is {
         RelationRecord::Proportional(knob) => {
             one_disk(subject, measure)?;
@@ -209,7 +256,7 @@ fn numbers(
             (Quantity::Rate, Side::Below, bounds(subject.groups.len(), *bound)?)
         }
         RelationRecord::AtMostKnob(knob) if expected::is_dirty_setting(knob) => {
-            let expected = expected::threshold(subject.repeats, subject.groups.len(), knob)?;
+            let expected = expected::threshold(repeats, subject.groups.len(), knob)?;
             (Quantity::Rate, Side::Above, expected)
         }
         RelationRecord::AtMostKnob(knob) => {
@@ -222,11 +269,11 @@ fn numbers(
     if let Some(zero) = expected.iter().position(|expected| expected.share <= 0.0) {
         return Err(format!("nothing was promised to `{}`", subject.groups[zero]));
     }
-    let observed = subject.repeats.iter().map(|repeat| {
+    let observed = repeats.iter().map(|repeat| {
         let (observed, judged) = (repeat.observed(measure)?, repeat.grid(measure)?);
         Ok(Observed { number: repeat.number, observed, judged })
     });
-    let asked = Asked {
+    Ok(Asked {
         names: subject.groups.iter().map(|name| (*name).to_owned()).collect(),
         expected,
         quantity,
@@ -235,8 +282,7 @@ fn numbers(
         confidence: 1.0 - (1.0 - promise.confidence) * subject.part,
         every: promise.every,
         repeats: observed.collect::<Result<_, String>>()?,
-    };
-    asked.numbers()
+    })
 }
 
 /// Shares of different disks cannot be compared: each is divided by itself.

@@ -3,7 +3,7 @@
 use assay_record::{PromiseRecord, RelationRecord};
 
 use crate::gates::Gate;
-use crate::judgement::{Interval, SpansJudgement, Verdict};
+use crate::judgement::{Interval, SpansJudgement, Verdict, Was};
 use crate::measure::Measure;
 use crate::numbers::Numbers;
 use crate::wording::{count, margin, percent, rate};
@@ -60,7 +60,7 @@ pub(crate) fn of_numbers(
     numbers: &Numbers,
     found: Verdict,
     verdict: Verdict,
-    failed: Option<&str>,
+    objection: Option<&str>,
 ) -> String {
     let Some(decisive) = decisive(numbers, promise.within, found) else {
         return "no group is measured".to_owned();
@@ -83,7 +83,8 @@ pub(crate) fn of_numbers(
     }
     parts.extend(was(promise, numbers));
     if found == Verdict::Kept {
-        parts.extend(failed.map(|why| format!("what failed may have been broken: {why}")));
+        parts.extend(numbers.unsettled.clone());
+        parts.extend(objection.map(str::to_owned));
     }
     parts.join("; ")
 }
@@ -143,31 +144,25 @@ fn of_spans(spans: &SpansJudgement) -> String {
     )
 }
 
+/// What was seen in all seconds together.
+pub(crate) fn of_fact(was: &Was, within: f64) -> String {
+    let off = format!("`{}` was off by {}", was.group, percent(was.error.value));
+    let said = match was.verdict {
+        Verdict::Kept => "was kept".to_owned(),
+        Verdict::Broken => format!("was broken: {off}"),
+        _ => format!("was too close to {} to tell: {off}", margin(within)),
+    };
+    let of = match was.repeats {
+        0 | 1 => String::new(),
+        repeats => format!(" ({} of {} kept)", was.repeats_kept, count(repeats, "repeat")),
+    };
+    format!("{said} over all {:.1} s observed{of}", was.seconds)
+}
+
 /// What was seen: the fact, and what a mean hides.
 fn was(promise: &PromiseRecord, numbers: &Numbers) -> Vec<String> {
     let Some(was) = &numbers.was else { return Vec::new() };
-    let mut said = match was.verdict {
-        Verdict::Kept => format!("was kept over all {:.1} s observed", was.seconds),
-        _ => format!(
-            "was off by {} over all {:.1} s observed",
-            percent(was.error.value),
-            was.seconds
-        ),
-    };
-    if was.verdict != Verdict::Kept {
-        said = match was.verdict {
-            Verdict::Broken => format!("was broken: `{}` {said}", was.group),
-            _ => format!(
-                "was too close to {} to tell: `{}` {said}",
-                margin(promise.within),
-                was.group
-            ),
-        };
-    }
-    if was.repeats > 1 {
-        said = format!("{said} ({} of {} kept)", was.repeats_kept, count(was.repeats, "repeat"));
-    }
-    let mut parts = vec![said];
+    let mut parts = vec![of_fact(was, promise.within)];
     parts.extend(was.in_warm_up.clone());
     if let Some(states) = &was.states {
         parts.push(format!(

@@ -5,7 +5,7 @@ use assay_record::{Levels, Manifest, ReferenceRecord, TrialRecord};
 use crate::compared::{ExpectedGain, ReferenceJudgement};
 use crate::comparison::{Given, of_level};
 use crate::expected_gain::{self, Gain};
-use crate::wanted::Found;
+use crate::wanted::Numbers;
 
 /// Confidence of the intervals of ours.
 const CONFIDENCE: f64 = 0.95;
@@ -24,11 +24,12 @@ pub(crate) fn beside(
     for one in given.iter().filter(|_| reference.measure.is_some()).filter(belongs) {
         let factors = one.trial.factors.clone();
         if reference.to.is_empty() {
-            ours.push(of_level(factors, one.found, CONFIDENCE));
+            ours.push(of_level(factors, &one.found.numbers, CONFIDENCE));
             continue;
         }
         let other = other_side(one.trial, &reference.to, given);
-        let level = of_level(factors, &ratios(one.found, other, &reference.to), CONFIDENCE);
+        let level =
+            of_level(factors, &ratios(&one.found.numbers, other, &reference.to), CONFIDENCE);
         let measure = reference.measure.as_deref().unwrap_or_default();
         expected.extend(other.and_then(|other| {
             let (of, to) = (one.trial, other.trial);
@@ -66,14 +67,14 @@ fn other_side<'g, 'r>(
 }
 
 /// Ratios repeat by repeat, as promises across trials compare.
-fn ratios(of: &Found, to: Option<&Given<'_>>, levels: &Levels) -> Found {
+fn ratios(of: &Numbers, to: Option<&Given<'_>>, levels: &Levels) -> Numbers {
     let named = || {
         let texts = levels.iter().map(|(name, level)| format!("{name} = {level}"));
         texts.collect::<Vec<_>>().join(" and ")
     };
     let to = to.ok_or_else(|| format!("no trial of this run has {}", named()))?;
     let of = of.as_ref().map_err(Clone::clone)?;
-    let to = to.found.as_ref().map_err(|why| format!("under {}: {why}", named()))?;
+    let to = to.found.numbers.as_ref().map_err(|why| format!("under {}: {why}", named()))?;
     let ratio = |(number, value): &(usize, f64)| {
         let (_, other) = to.iter().find(|(other, _)| other == number)?;
         Some((*number, value / other))

@@ -1,7 +1,9 @@
 //! A run that moves between two states has a mean that no second of it ever had.
 
 use crate::judgement::States;
+use crate::numbers::Asked;
 use crate::spans::Spans;
+use crate::wording::count;
 
 /// A span in which a group got next to nothing counts as this much of its share.
 const LEAST: f64 = 0.05;
@@ -18,16 +20,43 @@ const APART: f64 = 4.0;
 /// Changes from one state to the other, as a part of what independent spans would have, at most.
 const FEW_CHANGES: f64 = 0.5;
 
-/// The clearest two states of any group over all its repeats, further apart than the margin; the
-/// spans are `[repeat][group]`.
-pub(crate) fn find(spans: &[Vec<Spans>], names: &[String], within: f64) -> Option<States> {
+/// Repeats that were in both states and say how long runs stay in each, at least.
+const FEWEST_REPEATS: usize = 3;
+
+/// The clearest two states of any group over all its repeats, further apart than the margin, those
+/// of which one is outside of the promise first; the spans are `[repeat][group]`.
+pub(crate) fn find(asked: &Asked<'_>, spans: &[Vec<Spans>]) -> Option<States> {
     let of_group = |(group, name): (usize, &String)| {
         let repeats: Vec<&Spans> = spans.iter().filter_map(|repeat| repeat.get(group)).collect();
-        of_group(&repeats, name, within)
+        of_group(&repeats, name, asked.within)
     };
-    let found = names.iter().enumerate().filter_map(of_group);
+    let found = asked.names.iter().enumerate().filter_map(of_group);
     let apart = |one: &States| (one.times[1] / one.times[0]).ln();
-    found.max_by(|a, b| apart(a).total_cmp(&apart(b)))
+    let rank = |one: &States| (has_one_outside(asked, one), apart(one));
+    found.max_by(|a, b| {
+        let (a, b) = (rank(a), rank(b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    })
+}
+
+fn has_one_outside(asked: &Asked<'_>, states: &States) -> bool {
+    states.times.iter().any(|times| asked.side.error(*times, 1.0) > asked.within)
+}
+
+/// Why states leave open what runs like these give: one of them breaks the promise, and how much of
+/// it a run has is known of too few repeats. A repeat that was in one state alone says nothing of it:
+/// the next may be in the other from its beginning to its end.
+pub(crate) fn unsettled(asked: &Asked<'_>, states: &States) -> Option<String> {
+    let repeats = asked.repeats.len();
+    let settled = states.repeats == repeats && repeats >= FEWEST_REPEATS;
+    (has_one_outside(asked, states) && !settled).then(|| {
+        format!(
+            "one of the two states is outside of the promise, and {} of {} were in both, where all of \
+             {FEWEST_REPEATS} or more tell how much of it a run has",
+            states.repeats,
+            count(repeats, "repeat")
+        )
+    })
 }
 
 fn of_group(repeats: &[&Spans], name: &str, within: f64) -> Option<States> {
@@ -54,10 +83,14 @@ fn of_group(repeats: &[&Spans], name: &str, within: f64) -> Option<States> {
         && (split.means[1] - split.means[0]) >= APART * split.deviation
         && (changes as f64) <= FEW_CHANGES * by_chance;
     let length_s = repeats.first()?.length_s;
+    let moved = |one: &&Vec<f64>| {
+        one.iter().any(|span| *span < split.edge) && one.iter().any(|span| *span >= split.edge)
+    };
     is_state.then(|| States {
         group: name.to_owned(),
         times: [low, high],
         seconds: [split.below, sorted.len() - split.below].map(|spans| spans as f64 * length_s),
+        repeats: series.iter().filter(moved).count(),
     })
 }
 
@@ -95,7 +128,7 @@ mod tests {
 
     fn find_in(times: impl Iterator<Item = f64>) -> Option<States> {
         let spans = Spans { times: times.map(Some).collect(), length_s: 1.0 };
-        find(&[vec![spans]], &["task1".to_owned()], 0.1)
+        of_group(&[&spans], "task1", 0.1)
     }
 
     fn ripple(second: usize) -> f64 {

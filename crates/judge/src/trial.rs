@@ -4,7 +4,7 @@ use assay_record::{Manifest, RelationRecord, RepeatRecord, Table, TrialRecord};
 
 use crate::facts;
 use crate::figures;
-use crate::gates::{self, Evidence, Gate, Selection};
+use crate::gates::{self, Entry, Evidence, Gate, Selection};
 use crate::judgement::{Fact, TrialJudgement, Verdict};
 use crate::looks;
 use crate::measure::Measure;
@@ -32,11 +32,13 @@ pub(crate) struct Prepared<'r> {
     manifest: &'r Manifest,
     trial: &'r TrialRecord,
     groups: Vec<&'r str>,
-    counted: usize,
+    /// Repeats that count.
+    pub(crate) counted: usize,
     repeats: Vec<Repeat<'r>>,
+    left_out: Vec<Repeat<'r>>,
     gates: Vec<Gate>,
     facts: Vec<Fact>,
-    failed: Option<String>,
+    unseen: Option<String>,
 }
 
 impl<'r> Prepared<'r> {
@@ -57,7 +59,8 @@ impl<'r> Prepared<'r> {
             .collect();
         promises.extend(wanted.iter().filter_map(|wanted| Some((wanted.sampled()?, &PLAIN))));
         let mut selection = Selection::new(trial, samples);
-        let mut repeats = prepare(trial, &selection, &groups, &promises);
+        let prepare = |entries: &[Entry<'r>]| prepare(trial, entries, &groups, &promises);
+        let repeats = prepare(&selection.judged);
         let base = Evidence {
             host: &manifest.host,
             trial,
@@ -67,13 +70,16 @@ impl<'r> Prepared<'r> {
             repeats: &[],
         };
         let spoilt = gates::spoilt(&Evidence { repeats: &repeats, ..base });
-        repeats.retain(|repeat| !spoilt.iter().any(|(number, _)| *number == repeat.number));
         selection.leave_out(&spoilt);
+        let is_spoilt =
+            |repeat: &Repeat<'_>| spoilt.iter().any(|(other, _)| *other == repeat.number);
+        let (mut left_out, repeats): (Vec<_>, Vec<_>) = repeats.into_iter().partition(is_spoilt);
+        left_out.extend(prepare(&selection.cut_short));
         let evidence = Evidence { repeats: &repeats, ..base };
         let gates = gates::all(&evidence, &selection);
         let facts = facts::all(&evidence);
-        let (counted, failed) = (selection.counted, selection.failed());
-        Self { manifest, trial, groups, counted, repeats, gates, facts, failed }
+        let (counted, unseen) = (selection.counted, gates::unseen(manifest, trial));
+        Self { manifest, trial, groups, counted, repeats, left_out, gates, facts, unseen }
     }
 
     /// What all promises of the trial are judged from.
@@ -84,9 +90,10 @@ impl<'r> Prepared<'r> {
             trial: self.trial,
             groups: &self.groups,
             repeats: &self.repeats,
+            left_out: &self.left_out,
             gates: &self.gates,
             part: looks::part_of(self.trial),
-            failed: self.failed.as_deref(),
+            unseen: self.unseen.as_deref(),
         }
     }
 }
@@ -121,16 +128,16 @@ pub(crate) fn judge_trial(
     (judgement, found)
 }
 
-fn prepare<'r>(
+/// These repeats on their windows.
+pub(crate) fn prepare<'r>(
     trial: &TrialRecord,
-    selection: &Selection<'r>,
+    entries: &[Entry<'r>],
     groups: &[&str],
     promises: &[(Measure, &RelationRecord)],
 ) -> Vec<Repeat<'r>> {
     let measures = measures(promises);
-    selection
-        .judged
-        .iter()
+    let entries = entries.iter();
+    entries
         .map(|&(number, record, tables)| {
             Repeat::new(number, trial, record, tables, groups, &measures)
         })

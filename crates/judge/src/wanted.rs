@@ -21,7 +21,25 @@ pub(crate) struct Wanted<'m> {
 }
 
 /// Numbers by repeat, counted from 1; or why there are none.
-pub(crate) type Found = Result<Vec<(usize, f64)>, String>;
+pub(crate) type Numbers = Result<Vec<(usize, f64)>, String>;
+
+/// What a trial gives.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    /// Of the repeats that count.
+    pub(crate) numbers: Numbers,
+    /// Of those that do not, as far as they have one.
+    pub(crate) left_out: Vec<(usize, f64)>,
+    /// Which repeats nobody has seen, and why.
+    pub(crate) unseen: Option<String>,
+}
+
+impl Found {
+    /// Nothing, for this reason.
+    pub(crate) fn nothing(why: String) -> Self {
+        Self { numbers: Err(why), left_out: Vec::new(), unseen: None }
+    }
+}
 
 /// Everything that comparisons and references of a run want, in their order: first all of the
 /// comparisons, then all of the references.
@@ -46,6 +64,16 @@ impl Wanted<'_> {
 
     /// Its numbers in one trial.
     pub(crate) fn find(&self, subject: &Subject<'_>) -> Found {
+        let of = |repeat| self.of_repeats(subject, std::slice::from_ref(repeat)).ok();
+        Found {
+            numbers: self.passed(subject).and_then(|()| self.of_repeats(subject, subject.repeats)),
+            left_out: subject.left_out.iter().filter_map(of).flatten().collect(),
+            unseen: subject.unseen.map(str::to_owned),
+        }
+    }
+
+    /// Whether every gate that concerns it is passed.
+    fn passed(&self, subject: &Subject<'_>) -> Result<(), String> {
         let failed = |concerns: &dyn Fn(Scope) -> bool| -> Result<(), String> {
             let failed: Vec<&Gate> = subject
                 .gates
@@ -55,20 +83,27 @@ impl Wanted<'_> {
             if failed.is_empty() { Ok(()) } else { Err(reason::of_gates(&failed)) }
         };
         match (self.sampled(), Metric::parse(self.measure)) {
-            (Some(measure), _) => {
-                failed(&|scope| scope.concerns(measure, &PLAIN))?;
-                self.of_samples(subject, measure)
-            }
-            (None, Some(metric)) => {
-                failed(&|scope| scope == Scope::All)?;
-                self.of_workloads(subject, metric)
-            }
+            (Some(measure), _) => failed(&|scope| scope.concerns(measure, &PLAIN)),
+            (None, Some(_)) => failed(&|scope| scope == Scope::All),
+            (None, None) => Err(format!("nothing gives the measure `{}`", self.measure)),
+        }
+    }
+
+    fn of_repeats(&self, subject: &Subject<'_>, repeats: &[Repeat<'_>]) -> Numbers {
+        match (self.sampled(), Metric::parse(self.measure)) {
+            (Some(measure), _) => self.of_samples(subject, repeats, measure),
+            (None, Some(metric)) => self.of_workloads(subject, repeats, metric),
             (None, None) => Err(format!("nothing gives the measure `{}`", self.measure)),
         }
     }
 
     /// What the measured groups got together per second, or held on average.
-    fn of_samples(&self, subject: &Subject<'_>, measure: Measure) -> Found {
+    fn of_samples(
+        &self,
+        subject: &Subject<'_>,
+        repeats: &[Repeat<'_>],
+        measure: Measure,
+    ) -> Numbers {
         let columns: Vec<usize> =
             (0..subject.groups.len()).filter(|index| self.counts(subject.groups[*index])).collect();
         if columns.is_empty() {
@@ -80,12 +115,17 @@ impl Wanted<'_> {
             let sum: f64 = columns.iter().map(|column| totals[*column]).sum();
             Ok((repeat.number, sum / grid.seconds()))
         };
-        subject.repeats.iter().map(rate).collect()
+        repeats.iter().map(rate).collect()
     }
 
     /// The geometric mean over the instances: of a metric nobody knows whether it can be added.
-    fn of_workloads(&self, subject: &Subject<'_>, metric: Metric<'_>) -> Found {
-        let values = metric.values(subject.trial, subject.repeats, |group| self.counts(group))?;
+    fn of_workloads(
+        &self,
+        subject: &Subject<'_>,
+        repeats: &[Repeat<'_>],
+        metric: Metric<'_>,
+    ) -> Numbers {
+        let values = metric.values(subject.trial, repeats, |group| self.counts(group))?;
         let mean = |row: &[f64]| {
             (row.iter().map(|value| value.ln()).sum::<f64>() / row.len().max(1) as f64).exp()
         };

@@ -40,17 +40,8 @@ pub(crate) fn was(
     facts: &[Interval],
     spans: &[Vec<Spans>],
 ) -> Option<Was> {
-    let offences: Vec<Offence> = facts
-        .iter()
-        .zip(&asked.expected)
-        .map(|(fact, expected)| {
-            let Interval { value, low, high } = *fact;
-            let range = Range { low, high };
-            let exact = Estimate { value, low, high, kept: range, broken: range };
-            Offence::new(&exact, expected.share, asked.side)
-        })
-        .collect();
-    let furthest = offences.iter().enumerate().max_by(|a, b| a.1.value.total_cmp(&b.1.value))?.0;
+    let offences = offences(asked, facts);
+    let furthest = furthest(&offences)?;
     let kept = |repeat: &&Observed<'_>| asked.error(repeat.observed) <= asked.within;
     Some(Was {
         verdict: Verdict::worst(offences.iter().map(|one| one.verdict(asked.within))),
@@ -59,9 +50,34 @@ pub(crate) fn was(
         error: margin::worst(&offences[furthest..=furthest])?,
         repeats_kept: asked.repeats.iter().filter(kept).count(),
         repeats: asked.repeats.len(),
-        states: states::find(spans, &asked.names, asked.within),
+        states: states::find(asked, spans),
         in_warm_up: in_warm_up(asked, within),
     })
+}
+
+fn offences(asked: &Asked<'_>, facts: &[Interval]) -> Vec<Offence> {
+    let each = facts.iter().zip(&asked.expected);
+    each.map(|(fact, expected)| {
+        let Interval { value, low, high } = *fact;
+        let range = Range { low, high };
+        let exact = Estimate { value, low, high, kept: range, broken: range };
+        Offence::new(&exact, expected.share, asked.side)
+    })
+    .collect()
+}
+
+fn furthest(offences: &[Offence]) -> Option<usize> {
+    let each = offences.iter().enumerate();
+    each.max_by(|a, b| a.1.value.total_cmp(&b.1.value)).map(|(group, _)| group)
+}
+
+/// The group that was furthest outside of the promise by more than the counters' grain, and how far;
+/// `None` where none was.
+pub(crate) fn broken(asked: &Asked<'_>) -> Option<String> {
+    let offences = offences(asked, &facts(asked));
+    let outside = |offence: &Offence| offence.verdict(asked.within) == Verdict::Broken;
+    let group = furthest(&offences).filter(|group| outside(&offences[*group]))?;
+    Some(format!("`{}` was off by {}", asked.names[group], percent(offences[group].value)))
 }
 
 /// A group that was outside of the margin in what was cut as warm-up, by more than the noise of the

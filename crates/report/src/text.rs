@@ -38,15 +38,10 @@ pub(crate) fn render(
     lines.extend(wrap(&manifest.title, width, "").iter().map(|line| paint.bold(line)));
     let trials = trials_of_run::trials(manifest, judgement, &[]);
     let word = wording::verdict(judgement.verdict);
-    let in_part = trials.iter().any(|trial| trial.judgement.is_none());
     lines.push(format!(
         "{}  {}",
         paint.verdict(judgement.verdict, &format!("{} {}", wording::mark(judgement.verdict), word)),
-        if in_part {
-            wording::meaning_in_part(judgement.verdict)
-        } else {
-            wording::meaning(judgement.verdict)
-        }
+        wording::meaning(judgement, &trials)
     ));
     if let Some(wrong) = judgement.wrong_by_chance {
         let text = format!(

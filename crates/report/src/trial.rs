@@ -4,6 +4,7 @@ use assay_judge::{Judgement, PromiseJudgement, TrialJudgement, Verdict};
 use assay_record::{Manifest, RepeatRecord, Table, TrialRecord};
 
 use crate::Samples;
+use crate::number::NONE;
 use crate::subjects::Subjects;
 use crate::wording;
 
@@ -69,9 +70,24 @@ impl<'a> Trial<'a> {
         self.judgement?.promises.iter().find(|promise| promise.measure == measure)
     }
 
+    /// Its verdict, if it has one: a trial without a promise of its own has none.
+    pub(crate) fn verdict(&self) -> Option<Verdict> {
+        let judged = self.judgement.filter(|judged| !judged.promises.is_empty());
+        judged.map(|judged| judged.verdict)
+    }
+
+    /// The verdict as a word and as a sign, or what stands in its place.
+    pub(crate) fn word(&self) -> (&'static str, &'static str) {
+        match (self.verdict(), self.judgement) {
+            (Some(verdict), _) => (wording::verdict(verdict), wording::mark(verdict)),
+            (None, Some(_)) => ("no promise", NONE),
+            (None, None) => ("not judged", NONE),
+        }
+    }
+
     /// Whether its numbers are shown but prove nothing.
     pub(crate) fn is_void(&self) -> bool {
-        self.judgement.is_some_and(|trial| trial.verdict == Verdict::Void)
+        self.verdict() == Some(Verdict::Void)
     }
 
     /// The table of one source, for each repeat that took place and has it. Repeats count from 1.

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use assay_judge::{
-    FleetPromise, GroupJudgement, Interval, PromiseJudgement, TrialJudgement, Verdict,
+    FleetPromise, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement, Verdict,
 };
 use serde_json::Value;
 
 use crate::number::{self, Unit};
+use crate::trial::Trial;
 
 /// Why some groups were promised something else than their weights alone would give.
 pub(crate) fn feasible<'j>(
@@ -46,21 +47,17 @@ pub(crate) const fn mark(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What a verdict means, for the headline.
-pub(crate) const fn meaning(verdict: Verdict) -> &'static str {
-    match verdict {
+/// What the verdict of a run means, for the headline; `trials` are those that it has or lacks.
+pub(crate) fn meaning(judgement: &Judgement, trials: &[Trial<'_>]) -> &'static str {
+    match judgement.verdict {
+        _ if judgement.promises_nothing() => "Nothing was promised, and nothing was to be shown.",
+        Verdict::Kept if trials.iter().any(|trial| trial.judgement.is_none()) => {
+            "In the trials that took place, the machine was divided as promised."
+        }
         Verdict::Kept => "The machine was divided as promised.",
         Verdict::Broken => "The machine was not divided as promised.",
         Verdict::Undecided => "More time or more repeats are needed to tell.",
         Verdict::Void => "This run could not have shown whether the promise holds.",
-    }
-}
-
-/// The same where some trials did not take place.
-pub(crate) const fn meaning_in_part(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Kept => "In the trials that took place, the machine was divided as promised.",
-        other => meaning(other),
     }
 }
 

@@ -32,8 +32,8 @@ const FILES: [(&str, &str); 10] = [
 ];
 
 /// Causes that a busy host has before any fault.
-const OF_A_BUSY_HOST: [&str; 6] =
-    ["C-CPU", "C-CPU-OTHERS", "C-STEAL", "C-NO-STEADY-STATE", "C-LATE-START", "C-NOT-BACKLOGGED"];
+const OF_A_BUSY_HOST: [&str; 5] =
+    ["C-CPU", "C-CPU-OTHERS", "C-STEAL", "C-LATE-START", "C-NOT-BACKLOGGED"];
 
 /// One fault.
 #[derive(Debug, Clone)]

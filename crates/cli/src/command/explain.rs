@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_intervention::{Explanation, Finding, predict};
-use assay_judge::Verdict;
 use assay_plan::{Trial, take_turns};
 use clap::Args;
 
@@ -97,7 +96,7 @@ fn carry_out(arguments: &ExplainArguments) -> Result<Code, Code> {
     };
     request.folder.write_json("explain.json", &found).map_err(|error| refuse(&error))?;
     show(&found, &request.folder.file("explain.json"), arguments.json);
-    Ok(match code(&finished, Some(Verdict::Kept)) {
+    Ok(match code(&finished, Some(Code::Kept)) {
         Code::Kept if !names_a_cause(&found) => Code::Undecided,
         other => other,
     })

@@ -269,8 +269,11 @@ fn code(judgement: &FleetJudgement) -> Code {
     if none && !judgement.hosts.iter().any(|host| in_progress(host.state)) {
         return Code::Host;
     }
+    // Where nothing is promised, hosts did what was asked.
+    let all_did = judgement.hosts.iter().all(|host| host.code == Some(Code::Kept as i32));
     match judgement.verdict {
         Verdict::Void if none => Code::Undecided,
+        Verdict::Void if all_did => Code::Kept,
         verdict => Code::of_verdict(verdict),
     }
 }

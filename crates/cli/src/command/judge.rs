@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &JudgeArguments) -> Code {
         Ok(judgement) => {
             index::update_beside(&folder);
             show(&folder, &run.manifest, &judgement, arguments.json);
-            Code::of_verdict(judgement.verdict)
+            Code::of_judgement(&judgement)
         }
         Err(error) => {
             talk::error(&error);

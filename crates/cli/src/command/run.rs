@@ -6,7 +6,7 @@ use assay_engine::{Course, Failure, Finished, Request};
 use assay_facts::HostFacts;
 use assay_files::Trust;
 use assay_host::{gather, look_for, state_dir, unfinished};
-use assay_judge::{Judgement, Verdict};
+use assay_judge::Judgement;
 use assay_kernel::{Root, signal};
 use assay_plan::{Plan, Predictions, plan_with, programs, to_predict};
 use assay_record::{Guest, Manifest, Run, RunFolder};
@@ -160,9 +160,9 @@ fn carry_out(request: &Request, arguments: &RunArguments) -> Code {
         Ok(finished) => finished,
         Err(code) => return code,
     };
-    let verdict = conclude(request, &finished, arguments.json);
+    let said = conclude(request, &finished, arguments.json);
     index::update_beside(&request.folder);
-    let code = code(&finished, verdict);
+    let code = code(&finished, said);
     match (&arguments.baseline, code) {
         (Some(baseline), Code::Kept | Code::Broken | Code::Undecided) => {
             compare::after_run(baseline, request.folder.path(), code)
@@ -175,10 +175,9 @@ fn carry_out(request: &Request, arguments: &RunArguments) -> Code {
 /// would end with.
 pub(crate) fn execute_study(request: &Request) -> Result<Code, Code> {
     let finished = execute(request)?;
-    let judged = judge_finished(request, &finished);
-    let verdict = judged.map(|judgement| judgement.verdict).map_err(|error| talk::error(&error));
+    let judged = judge_finished(request, &finished).map_err(|error| talk::error(&error)).ok();
     index::update_beside(&request.folder);
-    Ok(code(&finished, verdict.ok()))
+    Ok(code(&finished, judged.as_ref().map(Code::of_judgement)))
 }
 
 /// Runs a request with progress on stderr, looking at the data where trials stop once decided.
@@ -203,13 +202,13 @@ fn watched(
     finished.map_err(|failure| refuse(&failure))
 }
 
-/// Judges and shows what there is, also of a run that ended early. `None` when nothing can be
-/// judged or written.
-fn conclude(request: &Request, finished: &Finished, as_json: bool) -> Option<Verdict> {
+/// Judges and shows what there is, also of a run that ended early, and says what its verdict is as a
+/// code. `None` when nothing can be judged or written.
+fn conclude(request: &Request, finished: &Finished, as_json: bool) -> Option<Code> {
     match judge_finished(request, finished) {
         Ok(judgement) => {
             show(&request.folder, &finished.manifest, &judgement, as_json);
-            Some(judgement.verdict)
+            Some(Code::of_judgement(&judgement))
         }
         Err(error) => {
             talk::error(&error);
@@ -245,8 +244,8 @@ fn tell_faults(manifest: &Manifest) {
     }
 }
 
-/// How a run ends the program, before its verdict is looked at.
-pub(crate) fn code(finished: &Finished, verdict: Option<Verdict>) -> Code {
+/// How a run ends the program: `said` is the code of its verdict, where there is one, and comes last.
+pub(crate) fn code(finished: &Finished, said: Option<Code>) -> Code {
     if !finished.not_restored.is_empty() {
         return Code::RestoreIncomplete;
     }
@@ -262,9 +261,8 @@ pub(crate) fn code(finished: &Finished, verdict: Option<Verdict>) -> Code {
         .iter()
         .flat_map(|trial| &trial.repeats)
         .any(|repeat| repeat.fault.as_ref().is_some_and(|fault| fault.kind == "workload"));
-    match verdict {
+    match said {
         _ if workload_failed => Code::Workload,
-        Some(verdict) => Code::of_verdict(verdict),
-        None => Code::Host,
+        said => said.unwrap_or(Code::Host),
     }
 }

@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_intervention::{Budget, Outcome, Tuned, Tuning, tuning};
-use assay_judge::Verdict;
 use assay_kernel::signal;
 use assay_plan::{Scope, Setting, take_turns};
 use assay_record::Run;
@@ -115,7 +114,7 @@ fn carry_out(arguments: &TuneArguments) -> Result<Code, Code> {
     request.folder.write_json("tune.json", &found).map_err(|error| refuse(&error))?;
     write_report(&request.folder, &run, &judgement).map_err(|error| refuse(&error))?;
     show(&found, &request.folder.file("report.html"), arguments.json);
-    let ended = end(&found, code(&finished, Some(Verdict::Kept)));
+    let ended = end(&found, code(&finished, Some(Code::Kept)));
     match (&arguments.write, tour.setting(found.chosen.as_deref())) {
         (Some(file), Some(setting)) => {
             write::study(file, &arguments.study, &request.study, &text, setting, tour.factors())?;

@@ -34,6 +34,7 @@ mod named_disk;
 mod not_able;
 mod notebook;
 mod outside;
+mod overridden;
 mod own_device;
 mod place;
 mod predict;

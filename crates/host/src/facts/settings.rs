@@ -7,10 +7,27 @@ use assay_kernel::Root;
 use assay_knob::{HostSetting, host_settings};
 use rustix::io::Errno;
 
-/// Every setting of the table, as its file reads.
+/// What decides how fast CPUs run (Documentation/admin-guide/pm/cpufreq.rst): no study varies it, and
+/// runs of differently clocked CPUs differ by that.
+const FREQUENCY: [&str; 4] = [
+    "cpu0/cpufreq/scaling_driver",
+    "cpu0/cpufreq/scaling_governor",
+    "cpufreq/boost",
+    "intel_pstate/no_turbo",
+];
+
+/// Every setting of the table, as its file reads, and how CPUs are clocked.
 pub(super) fn settings(root: &Root) -> BTreeMap<String, Available<String>> {
     let read = |setting: &HostSetting| (setting.name.to_owned(), reading(root, setting));
-    host_settings().iter().map(read).collect()
+    let clocked = FREQUENCY.iter().map(|name| ((*name).to_owned(), frequency(root, name)));
+    host_settings().iter().map(read).chain(clocked).collect()
+}
+
+fn frequency(root: &Root, name: &str) -> Available<String> {
+    match root.read_trimmed(format!("/sys/devices/system/cpu/{name}")) {
+        Ok(text) => Available::Value(text),
+        Err(error) => Available::NotAvailable(error.to_string()),
+    }
 }
 
 fn reading(root: &Root, setting: &HostSetting) -> Available<String> {
@@ -24,5 +41,22 @@ fn reading(root: &Root, setting: &HostSetting) -> Available<String> {
             ))
         }
         Err(error) => Available::NotAvailable(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_cpus_are_clocked_is_a_fact_where_the_kernel_says_so() {
+        let tree = tempfile::tempdir().unwrap();
+        let folder = tree.path().join("sys/devices/system/cpu/cpu0/cpufreq");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("scaling_governor"), "powersave\n").unwrap();
+        let found = settings(&Root::at(tree.path()));
+        let governor = &found["cpu0/cpufreq/scaling_governor"];
+        assert_eq!(governor.value().map(String::as_str), Some("powersave"));
+        assert!(found["cpufreq/boost"].value().is_none());
     }
 }

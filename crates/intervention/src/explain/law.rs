@@ -122,7 +122,6 @@ fn of(circumstances: &Circumstances, code: &str, arm: &Arm) -> Option<(Expect, S
             // Whether turns add up by chance or a single one is cut off: between root and all.
             Some((E::Times { low: 0.0, high: 1.2 / times.sqrt() }, law))
         }
-        ("C-NO-STEADY-STATE", "longer") => said(E::FALLS, "what changes at first weighs less"),
         ("C-CPU" | "C-SCHEDULER-CEILING", "slower") => {
             said(E::Vanishes, "the disk is the bottleneck once each request takes it longer")
         }

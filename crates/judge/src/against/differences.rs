@@ -1,6 +1,7 @@
 //! What two runs do not agree on, apart from what was measured: with it a reader knows what a
 //! difference between them may come from.
 
+use assay_facts::Available;
 use assay_record::{Manifest, TrialRecord, WarmUpRecord};
 
 use super::document::RunDifference;
@@ -32,6 +33,14 @@ pub(super) fn of_runs(a: &Manifest, b: &Manifest) -> Vec<RunDifference> {
     add("NUMA nodes", &|run| run.host.nodes.len().to_string());
     add("memory", &|run| run.host.memory.to_string());
     add("layout of control groups", &|run| format!("{:?}", run.host.cgroup.layout).to_lowercase());
+    // What an older record lacks is no difference of the hosts.
+    let of_both = a.host.settings.keys().filter(|name| b.host.settings.contains_key(*name));
+    for name in of_both {
+        add(&format!("host's {name}"), &|run| match &run.host.settings[name] {
+            Available::Value(value) => value.clone(),
+            Available::NotAvailable(_) => "none".to_owned(),
+        });
+    }
     if a.study == b.study && a.study_text != b.study_text {
         let (of_a, of_b) = changed_lines(&a.study_text, &b.study_text);
         push(&mut found, "study text", of_a, of_b);

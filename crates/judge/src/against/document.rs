@@ -121,8 +121,8 @@ pub struct PromiseChange {
     pub a: PromiseState,
     /// In B.
     pub b: PromiseState,
-    /// `equal` where both have the same verdict, `better` and `worse` between kept and broken,
-    /// `undecided` where one side does not know.
+    /// `equal` where both are kept or both broken, `better` and `worse` between kept and broken,
+    /// `undecided` where a side does not know, or knows it of its only repeat alone.
     pub change: Likeness,
 }
 

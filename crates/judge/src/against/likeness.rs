@@ -4,7 +4,6 @@ use super::direction::Direction;
 use super::document::{Estimated, Likeness, MeasureComparison, PromiseChange};
 use super::numbers::Quantity;
 use super::ratio::{Log, Number};
-use crate::judgement::Verdict;
 
 /// By what is decided.
 pub(super) struct Rule {
@@ -141,9 +140,11 @@ pub(super) fn of_trial(
         Likeness::NotComparable => true,
         _ => false,
     });
-    let open = open || promises.iter().any(|promise| promise.change == Likeness::Undecided);
-    let known = |verdict| matches!(verdict, Verdict::Kept | Verdict::Broken);
-    let told = promises.iter().any(|one| known(one.a.verdict) && known(one.b.verdict));
+    // A promise that is open in both alike leaves nothing open that the measures do not.
+    let on_one_side =
+        |one: &PromiseChange| one.change == Likeness::Undecided && one.a.verdict != one.b.verdict;
+    let open = open || promises.iter().any(on_one_side);
+    let told = promises.iter().any(|one| one.change != Likeness::Undecided);
     let nothing = measures.iter().all(|one| one.ratio.is_none()) && !told;
     if baseline {
         return match () {

@@ -19,7 +19,7 @@ pub(super) fn changes(a: &TrialJudgement, b: &TrialJudgement) -> Vec<PromiseChan
             to: of_a.to.clone(),
             a: state(of_a),
             b: state(of_b),
-            change: change(of_a.verdict, of_b.verdict),
+            change: change(decided(of_a), decided(of_b)),
         });
     }
     found
@@ -29,12 +29,19 @@ fn state(promise: &PromiseJudgement) -> PromiseState {
     PromiseState { verdict: promise.verdict, worst_error: promise.worst_error }
 }
 
-/// Kept and broken are known; between them and what is not known nothing can be said.
-fn change(a: Verdict, b: Verdict) -> Likeness {
+/// Kept or broken, where that is said of runs like these: one repeat that was broken is a fact about
+/// its own window, and of two such windows nothing tells what is due to the difference of the runs.
+fn decided(promise: &PromiseJudgement) -> Option<Verdict> {
+    let known = |verdict: &Verdict| matches!(verdict, Verdict::Kept | Verdict::Broken);
+    promise.will_be.filter(known).map(|_| promise.verdict).filter(known)
+}
+
+/// Between what is decided and what is not nothing can be said, nor between two that are not.
+fn change(a: Option<Verdict>, b: Option<Verdict>) -> Likeness {
     match (a, b) {
-        (Verdict::Kept, Verdict::Broken) => Likeness::Worse,
-        (Verdict::Broken, Verdict::Kept) => Likeness::Better,
-        _ if a == b => Likeness::Equal,
+        (Some(Verdict::Kept), Some(Verdict::Broken)) => Likeness::Worse,
+        (Some(Verdict::Broken), Some(Verdict::Kept)) => Likeness::Better,
+        (Some(_), Some(_)) => Likeness::Equal,
         _ => Likeness::Undecided,
     }
 }

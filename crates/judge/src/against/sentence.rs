@@ -1,7 +1,7 @@
 //! The verdict of a comparison and the one sentence that says why.
 
 use super::L;
-use super::document::{Likeness, MeasureComparison, RunComparison, TrialComparison};
+use super::document::{Likeness, MeasureComparison, PromiseChange, RunComparison, TrialComparison};
 use crate::wording::{count, margin, number, percent};
 
 /// Nothing is compared.
@@ -125,7 +125,9 @@ fn undecided(document: &RunComparison, trial: &TrialComparison) -> Option<String
     let open = |one: &&MeasureComparison| one.decides && one.verdict == L::Undecided;
     let one = trial.measures.iter().filter(open).max_by(|a, b| distance(a).total_cmp(&distance(b)));
     let of_promise = || {
-        let promise = trial.promises.iter().find(|promise| promise.change == L::Undecided)?;
+        let differs = |one: &&PromiseChange| one.a.verdict != one.b.verdict;
+        let promise =
+            trial.promises.iter().filter(differs).find(|one| one.change == L::Undecided)?;
         Some(format!(
             "{}the promise on `{}` is {} in A and {} in B",
             under(trial),
@@ -229,8 +231,8 @@ fn notes(document: &RunComparison) -> Vec<String> {
         .any(|one| one.ratio.is_some() && one.a.repeats.min(one.b.repeats) < 2);
     if single {
         notes.push(
-            "Of a single repeat, intervals come from its samples alone: they say nothing of how far \
-             another repeat would be from it. Three repeats or more say that too."
+            "A single repeat says nothing of how far another would be from it: it has no interval and \
+             decides nothing. Two or more have one."
                 .to_owned(),
         );
     }

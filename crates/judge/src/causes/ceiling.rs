@@ -4,7 +4,6 @@ use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
 use crate::judgement::Cause;
 use crate::promise::{Numbers, Subject};
-use crate::queue::Queue;
 use crate::repeat::Repeat;
 use crate::series::growth;
 
@@ -13,18 +12,9 @@ const CODE: &str = "C-SCHEDULER-CEILING";
 /// Half of what BFQ's document gives for the fastest CPU it was measured on.
 const MANY: f64 = 200_000.0;
 
-/// Looks at all requests a second; nothing under another scheduler.
-pub(super) fn suspect(
-    subject: &Subject<'_>,
-    queue: &Queue,
-    repeat: &Repeat<'_>,
-    numbers: &Numbers,
-) -> Option<Suspicion> {
-    if queue.scheduler.as_deref() != Some("bfq") {
-        return None;
-    }
-    let rate = requests(subject, repeat);
-    Some(match rate {
+/// Looks at all requests a second under BFQ.
+pub(super) fn suspect(subject: &Subject<'_>, repeat: &Repeat<'_>, numbers: &Numbers) -> Suspicion {
+    match requests(subject, repeat) {
         Err(why) => Suspicion::NotSeen(format!("{CODE}: {why}")),
         Ok(rate) if rate < MANY => {
             Suspicion::RuledOut(format!("{CODE}: {rate:.0} requests a second, in all"))
@@ -32,10 +22,10 @@ pub(super) fn suspect(
         Ok(rate) => {
             let fit = Fit::of(numbers, &first_come_first_served(subject, numbers));
             let Some(strength) = fit.and_then(Fit::strength) else {
-                return Some(Suspicion::Open(format!(
+                return Suspicion::Open(format!(
                     "{CODE}: {rate:.0} requests a second, in all, but the groups did not get what \
                      their requests outstanding bring"
-                )));
+                ));
             };
             Suspicion::Fits(
                 Cause {
@@ -47,7 +37,7 @@ pub(super) fn suspect(
                 strength.min(Strength::Fair),
             )
         }
-    })
+    }
 }
 
 fn requests(subject: &Subject<'_>, repeat: &Repeat<'_>) -> Result<f64, String> {

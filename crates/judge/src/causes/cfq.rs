@@ -19,16 +19,13 @@ const FLOOR_S: f64 = 0.016;
 /// Bits of the fraction of the whole that a group's weight becomes (`vfraction`).
 const PARTS: f64 = 4096.0;
 
-/// All that CFQ may have done; nothing under another scheduler.
+/// All that CFQ may have done.
 pub(super) fn suspect(
     subject: &Subject<'_>,
     queue: &Queue,
     numbers: &Numbers,
     within: f64,
 ) -> Vec<Suspicion> {
-    if queue.scheduler.as_deref() != Some("cfq") {
-        return Vec::new();
-    }
     let shares: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
     let mut found = vec![fits(
         "C-CFQ-REENTRY",

@@ -26,9 +26,6 @@ pub(super) fn suspect(
     numbers: &Numbers,
     within: f64,
 ) -> Suspicion {
-    if queue.scheduler.as_deref() != Some("bfq") {
-        return Suspicion::RuledOut(format!("{CODE}: bfq does not schedule {}", queue.device));
-    }
     let read = queue::reading(repeat, &queue.disk)
         .and_then(|reading| reading.at_start.get("iosched/strict_guarantees"));
     match read.map(|value| value.trim()) {

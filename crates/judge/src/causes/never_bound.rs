@@ -1,5 +1,4 @@
-//! C-NEVER-BOUND: no group came near its limit, so that the limit was not tested. What the record
-//! shows of why.
+//! C-NEVER-BOUND: a limit that a group stayed clear of was not tested. What the record shows of why.
 
 use assay_record::{PromiseRecord, RelationRecord};
 

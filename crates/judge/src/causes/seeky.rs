@@ -16,16 +16,13 @@ const LONG_RUN: f64 = 1_048_576.0;
 /// Groups that gained and lost as predicted, weighed by how much they did.
 const AGREES: f64 = 0.8;
 
-/// Looks at `rotational` and at the kind of I/O; nothing under another scheduler.
+/// Looks at `rotational` and at the kind of I/O under BFQ.
 pub(super) fn suspect(
     subject: &Subject<'_>,
     queue: &Queue,
     repeat: &Repeat<'_>,
     numbers: &Numbers,
-) -> Option<Suspicion> {
-    if queue.scheduler.as_deref() != Some("bfq") {
-        return None;
-    }
+) -> Suspicion {
     let reading = queue::reading(repeat, &queue.disk);
     let rotational = reading.and_then(|reading| reading.at_start.get("rotational"));
     let costs: Option<Vec<f64>> =
@@ -36,7 +33,7 @@ pub(super) fn suspect(
     });
     let fit = predicted.and_then(|predicted| Fit::of(numbers, &predicted));
     let agrees = fit.is_some_and(|fit| fit.agreeing() >= AGREES);
-    Some(match rotational.map(|text| text.trim()) {
+    match rotational.map(|text| text.trim()) {
         None => Suspicion::NotSeen(format!("{CODE}: `rotational` was not recorded")),
         Some("0") => Suspicion::RuledOut(format!("{CODE}: `rotational` reads 0")),
         Some(value) if !agrees => Suspicion::RuledOut(format!(
@@ -58,7 +55,7 @@ pub(super) fn suspect(
             },
             Strength::Weak,
         ),
-    })
+    }
 }
 
 /// The bytes that a disk with heads moves for a group in the same time, as far as its workloads

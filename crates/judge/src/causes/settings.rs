@@ -12,18 +12,15 @@ use crate::wording::percent;
 /// Errors fall where those of the first half are so many times those of the second.
 const FALLS: f64 = 2.0;
 
-/// Looks at BFQ's attributes; no suspicion under another scheduler.
+/// Looks at BFQ's attributes.
 pub(super) fn suspect(
     subject: &Subject<'_>,
     queue: &Queue,
     repeat: &Repeat<'_>,
     numbers: &Numbers,
     grid: Option<&Grid>,
-) -> Vec<Suspicion> {
-    if queue.scheduler.as_deref() != Some("bfq") {
-        return Vec::new();
-    }
-    vec![low_latency(queue, repeat, numbers, grid), slice_idle(subject, queue, repeat, numbers)]
+) -> [Suspicion; 2] {
+    [low_latency(queue, repeat, numbers, grid), slice_idle(subject, queue, repeat, numbers)]
 }
 
 /// The value of the first of these attributes that was read.

@@ -26,8 +26,7 @@ const IN_THE_QUEUE: f64 = 0.8;
 /// Less than this part of the errors has the sign that first come, first served predicts.
 const HALF: f64 = 0.5;
 
-/// Looks for groups that want more than their cap, then at what rounding predicts; nothing under
-/// another scheduler.
+/// Looks for groups that want more than their cap, then at what rounding predicts, under BFQ.
 pub(super) fn suspect(
     subject: &Subject<'_>,
     queue: &Queue,
@@ -35,9 +34,6 @@ pub(super) fn suspect(
     numbers: &Numbers,
     within: f64,
 ) -> Option<Suspicion> {
-    if queue.scheduler.as_deref() != Some("bfq") {
-        return None;
-    }
     let Some(pool) = queue.nr_requests.filter(|pool| *pool > 0.0) else {
         return Some(Suspicion::NotSeen(format!("{CODE}: `nr_requests` was not recorded")));
     };

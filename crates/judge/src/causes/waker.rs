@@ -7,12 +7,15 @@
 //! its weight and however much it has had. So a partner `P` of `B` gets as many times what `B` gets
 //! as it keeps requests outstanding: `x_P = max(own share, d_P / d_B x_B)`, and all others keep their
 //! proportions. That is a prediction for every group, and the bonds that fit it best are looked for.
+//! A single group that is lifted by any other cause has some partner that fits by chance in about
+//! every tenth case: one bond alone is a weak sign, unless each of several repeats shows the same.
 //! Only a look into the scheduler or an intervention proves one.
 
 use super::fit::{Fit, depth};
 use super::{Strength, Suspicion};
 use crate::judgement::Cause;
 use crate::kernel_version;
+use crate::measure::Measure;
 use crate::promise::{Numbers, Subject};
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
@@ -29,37 +32,42 @@ const CLOSE: f64 = 0.08;
 /// A bond must lift a group by more than this, or it explains nothing.
 const LIFTS: f64 = 1.15;
 
-/// Looks for bonds that give what was seen; nothing under another scheduler.
+/// Looks for bonds that give what was seen under BFQ.
 pub(super) fn suspect(
     subject: &Subject<'_>,
     queue: &Queue,
     repeat: &Repeat<'_>,
     numbers: &Numbers,
-) -> Option<Suspicion> {
-    if queue.scheduler.as_deref() != Some("bfq") {
-        return None;
-    }
+    measure: Measure,
+) -> Suspicion {
     if let Some(why) = cannot_be(subject, queue, repeat) {
-        return Some(Suspicion::RuledOut(format!("{CODE}: {why}")));
+        return Suspicion::RuledOut(format!("{CODE}: {why}"));
     }
     let depths: Option<Vec<f64>> = numbers.names.iter().map(|name| depth(subject, name)).collect();
     let Some(depths) = depths else {
-        return Some(Suspicion::NotSeen(format!(
+        return Suspicion::NotSeen(format!(
             "{CODE}: not all workloads say how many requests they keep outstanding"
-        )));
+        ));
     };
     let weights: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
     let seen: Vec<f64> = numbers.seen.iter().map(|seen| seen.value).collect();
-    let bonds = bonds(&weights, &depths, &seen);
-    let predicted = law(&weights, &depths, &bonds);
-    let fit = Fit::of(numbers, &predicted).filter(|_| !bonds.is_empty());
-    let strength = fit.and_then(Fit::strength).filter(|found| *found > Strength::Weak);
+    let found = bonds(&weights, &depths, &seen);
+    let predicted = law(&weights, &depths, &found);
+    let fit = Fit::of(numbers, &predicted).filter(|_| !found.is_empty());
+    let strength = fit.and_then(Fit::strength).filter(|strength| *strength > Strength::Weak);
     let (Some(fit), Some(strength)) = (fit, strength) else {
-        return Some(Suspicion::RuledOut(format!(
-            "{CODE}: no bonds between groups give what was seen"
-        )));
+        return Suspicion::RuledOut(format!("{CODE}: no bonds between groups give what was seen"));
     };
-    Some(Suspicion::Fits(cause(numbers, &bonds, &predicted, fit), strength))
+    let again = |repeat: &Repeat<'_>| {
+        repeat.grid(measure).is_ok_and(|grid| {
+            let all: f64 = grid.totals().iter().sum();
+            let shares: Vec<f64> = grid.totals().iter().map(|total| total / all).collect();
+            bonds(&weights, &depths, &shares) == found
+        })
+    };
+    let sure = found.len() > 1 || subject.repeats.len() > 1 && subject.repeats.iter().all(again);
+    let strength = if sure { strength } else { Strength::Weak };
+    Suspicion::Fits(cause(numbers, &found, &predicted, fit), strength)
 }
 
 /// What of kernel and settings leaves no room for it.

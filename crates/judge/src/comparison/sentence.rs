@@ -47,9 +47,10 @@ pub(super) fn reason(promise: &ComparisonRecord, pairs: &[Pair], verdict: Verdic
         percent(promise.confidence),
         count(spread.count, "repeat")
     );
-    let open = match verdict {
-        Verdict::Undecided => ", which leaves it open",
-        _ => "",
+    let open = match (verdict, &decisive.objection) {
+        (_, Some(why)) => format!("; {why}"),
+        (Verdict::Undecided, None) => ", which leaves it open".to_owned(),
+        _ => String::new(),
     };
     let of_all = match pairs.len() {
         0 | 1 => String::new(),

@@ -1,31 +1,31 @@
-//! `looks`: how often the data was looked at before a repeat ended, and what that cost.
+//! `looks`: how often the data was looked at before a repeat ended, and what all looks at the trial
+//! leave of the error that its intervals may spend.
 
 use assay_record::StopRecord;
 
 use super::{Evidence, Finding, of_each_repeat};
 use crate::judgement::Fact;
+use crate::looks::part_of;
 use crate::wording::{count, percent};
 
-/// what the intervals of a repeat that ends once it is decided had to pay. Listed
-/// where the trial was to stop so.
+/// Listed where the trial was to stop so.
 pub(super) fn fact(evidence: &Evidence<'_>) -> Option<Fact> {
     if evidence.trial.stop != StopRecord::Decided {
         return None;
     }
+    let part = percent(part_of(evidence.trial));
     Some(of_each_repeat("looks", evidence, |repeat| {
-        let Some(looks) = repeat.record.looks else {
-            return Finding::spared("the repeat ended before it could be looked at");
+        let looks = match repeat.record.looks {
+            None => "not looked at while it ran".to_owned(),
+            Some(looks) => {
+                let end = match looks.decided {
+                    true => "the last of which ended it",
+                    false => "and then ran to its end",
+                };
+                format!("{} while it ran, {end}", count(looks.taken as usize, "look"))
+            }
         };
-        let end =
-            if looks.decided { "the last of which ended it" } else { "and then ran to its end" };
-        Finding::new(
-            true,
-            format!(
-                "{} while it ran, {end}; intervals may spend {} of the error that the promise \
-                 allows",
-                count(looks.taken as usize, "look"),
-                percent(looks.part)
-            ),
-        )
+        let spends = format!("intervals may spend {part} of the error that the promise allows");
+        Finding::new(true, format!("{looks}; {spends}"))
     }))
 }

@@ -1,25 +1,56 @@
 //! `repeats`: which repeats count.
 
-use assay_record::{RepeatRecord, Table, TrialRecord};
+use assay_record::{Manifest, RepeatRecord, Table, TrialRecord};
 
 use super::{Gate, Scope};
 use crate::judgement::Check;
 use crate::wording::{count, some_of};
 
+/// A repeat: its number from 1, its record, its samples.
+pub(crate) type Entry<'r> = (usize, &'r RepeatRecord, &'r [Table]);
+
 /// The repeats of a trial, sorted out.
 pub(crate) struct Selection<'r> {
-    /// Repeats to take numbers from: number from 1, record, samples.
-    pub(crate) judged: Vec<(usize, &'r RepeatRecord, &'r [Table])>,
+    /// Repeats to take numbers from.
+    pub(crate) judged: Vec<Entry<'r>>,
     /// How many of them count. None do when every repeat was cut short; the numbers of those
     /// that have any are then shown under a void verdict.
     pub(crate) counted: usize,
+    /// Repeats that were cut short and do not count, as far as their window was seen.
+    pub(crate) cut_short: Vec<Entry<'r>>,
     started: usize,
     left_out: Vec<String>,
-    failed: Vec<String>,
 }
 
 /// The fault of a repeat that the user ended.
 const INTERRUPTED: &str = "interrupted";
+
+/// What nobody has seen of a trial and what may be the worst of it: repeats that something else than
+/// the user ended, since a workload may have failed because it starved, and those that a run which
+/// ended early did not come to, since it may have been ended for what it showed.
+pub(crate) fn unseen(manifest: &Manifest, trial: &TrialRecord) -> Option<String> {
+    let faults = trial.repeats.iter().enumerate();
+    let faults = faults.filter_map(|(index, repeat)| Some((index + 1, repeat.fault.as_ref()?)));
+    let failed = faults.filter(|(_, fault)| fault.kind != INTERRUPTED);
+    let mut all: Vec<String> =
+        failed.map(|(number, fault)| format!("repeat {number}: {}", fault.message)).collect();
+    all.extend(not_begun(manifest, trial));
+    (!all.is_empty()).then(|| some_of(&all, "; "))
+}
+
+/// The repeats that were planned and that a run which ended early lacks. One that ended by itself
+/// had all that it needed.
+fn not_begun(manifest: &Manifest, trial: &TrialRecord) -> Option<String> {
+    let why = match (&manifest.ended_early, manifest.restored) {
+        (Some(why), _) => why.as_str(),
+        (None, None) => "the run never said that it is over",
+        (None, Some(_)) => return None,
+    };
+    let planned = trial.planned_repeats?;
+    let whole = trial.repeats.iter().filter(|repeat| repeat.fault.is_none()).count();
+    (whole < planned)
+        .then(|| format!("{whole} of {} took place ({why})", count(planned, "planned repeat")))
+}
 
 impl<'r> Selection<'r> {
     /// Leaves out repeats with a fault.
@@ -27,16 +58,12 @@ impl<'r> Selection<'r> {
         let mut whole = Vec::new();
         let mut cut_short = Vec::new();
         let mut left_out = Vec::new();
-        let mut failed = Vec::new();
         for (index, record) in trial.repeats.iter().enumerate() {
             let tables = samples.get(index).map_or(&[][..], Vec::as_slice);
             let entry = (index + 1, record, tables);
             match &record.fault {
                 None => whole.push(entry),
                 Some(fault) => {
-                    if fault.kind != INTERRUPTED {
-                        failed.push(format!("repeat {}: {}", index + 1, fault.message));
-                    }
                     left_out.push(format!(
                         "repeat {} left out ({}: {})",
                         index + 1,
@@ -50,14 +77,9 @@ impl<'r> Selection<'r> {
             }
         }
         let counted = whole.len();
-        let judged = if counted == 0 { cut_short } else { whole };
-        Self { judged, counted, started: trial.repeats.len(), left_out, failed }
-    }
-
-    /// Repeats that something else than the user ended. A workload may have failed because it starved,
-    /// so that without them nothing is kept.
-    pub(crate) fn failed(&self) -> Option<String> {
-        (!self.failed.is_empty()).then(|| some_of(&self.failed, "; "))
+        let (judged, cut_short) =
+            if counted == 0 { (cut_short, Vec::new()) } else { (whole, cut_short) };
+        Self { judged, counted, cut_short, started: trial.repeats.len(), left_out }
     }
 
     /// Leaves out repeats that something from outside has spoilt, by number with what it was.

@@ -1,6 +1,7 @@
 //! `window`: there is enough time common to all groups to say anything.
 
 use super::{Evidence, Finding, Gate, Scope, of_each_repeat};
+use crate::grid::Grid;
 use crate::repeat::Repeat;
 
 /// Less than this is not judged at all, seconds.
@@ -27,18 +28,19 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
         "{seconds:.1} s common to all groups after {:.1} s of warm-up (at least {LEAST_S:.0} s needed)",
         repeat.warm_up_s
     );
-    let mut seen = true;
-    for (measure, _) in evidence.promises {
-        let Ok(grid) = repeat.grid(*measure) else { continue };
-        let most = LONGEST_GAP_S.max(READINGS * grid.step_s());
-        if grid.longest_gap_s > most || grid.missing_s > MOST_MISSING * grid.seconds() {
-            seen = false;
-            text = format!(
-                "{text}; the sampler was silent for up to {:.1} s, {:.1} s in all",
-                grid.longest_gap_s, grid.missing_s
-            );
-            break;
-        }
+    let grids = evidence.promises.iter().filter_map(|(measure, _)| repeat.grid(*measure).ok());
+    let silent = grids.filter_map(silence).next();
+    if let Some(silent) = &silent {
+        text = format!("{text}; the sampler {silent}");
     }
-    Finding::new(seen && seconds >= LEAST_S, text)
+    Finding::new(silent.is_none() && seconds >= LEAST_S, text)
+}
+
+/// For how long nobody looked, where that is more than a straight line may bridge.
+pub(crate) fn silence(grid: &Grid) -> Option<String> {
+    let most = LONGEST_GAP_S.max(READINGS * grid.step_s());
+    let silent = grid.longest_gap_s > most || grid.missing_s > MOST_MISSING * grid.seconds();
+    silent.then(|| {
+        format!("was silent for up to {:.1} s, {:.1} s in all", grid.longest_gap_s, grid.missing_s)
+    })
 }

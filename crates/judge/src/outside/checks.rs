@@ -35,7 +35,6 @@ pub(super) fn cause(check: &Check) -> Option<Cause> {
         "backlogged" => ("C-DEMAND", "a group did not ask for all that it could have had"),
         "disk" => ("C-OTHER-DISK", "the groups used different disks"),
         "page-cache" => ("C-PAGE-CACHE", "the page cache may have been measured"),
-        "steady" => ("C-NO-STEADY-STATE", "shares crossed the margin within the window"),
         _ => return None,
     };
     (!check.ok).then(|| Cause {

@@ -20,7 +20,10 @@ pub(super) fn numbers(outside: &Outside) -> Result<Found, String> {
         }
         all.push(monotone(&group.name, series.clone())?);
     }
-    let whole = Grid::of_series(&all, 1.0, 0, u64::MAX)
+    // How much of its time a group had in common with the others is asked by `together`.
+    let from_ns = all.iter().map(|series| series[0].0).max().unwrap_or(0);
+    let to_ns = all.iter().map(|series| series[series.len() - 1].0).min().unwrap_or(0);
+    let whole = Grid::of_series(&all, 1.0, from_ns, to_ns)
         .map_err(|_| "the groups have no time in common that holds two readings".to_owned())?;
     let steps = warm_up::find(&whole, Quantity::Share);
     let judged = whole.cut(steps);
@@ -36,14 +39,16 @@ pub(super) fn numbers(outside: &Outside) -> Result<Found, String> {
     };
     let numbers = asked.numbers().map_err(|_| "no group got anything")?;
     let seconds = judged.seconds();
-    let window = Check {
-        check: "window".to_owned(),
-        ok: seconds >= window::LEAST_S,
-        evidence: format!(
-            "{seconds:.1} s common to all groups after warm-up (at least {:.0} s needed)",
-            window::LEAST_S
-        ),
-    };
+    let mut evidence = format!(
+        "{seconds:.1} s common to all groups after warm-up (at least {:.0} s needed)",
+        window::LEAST_S
+    );
+    let silent = window::silence(&whole);
+    if let Some(silent) = &silent {
+        evidence = format!("{evidence}; the log of some group {silent}");
+    }
+    let ok = silent.is_none() && seconds >= window::LEAST_S;
+    let window = Check { check: "window".to_owned(), ok, evidence };
     Ok(Found {
         checks: vec![window],
         numbers,

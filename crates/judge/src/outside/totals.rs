@@ -63,6 +63,7 @@ pub(super) fn numbers(outside: &Outside) -> Result<Found, String> {
         facts: Vec::new(),
         worst_spans: Vec::new(),
         spans: None,
+        unsettled: None,
         memory_s: 0.0,
     };
     Ok(Found {

@@ -9,8 +9,7 @@ use assay_record::{NodeCounts, PlacementReading, PlacementRecord};
 use assay_units::MemoryPolicy;
 
 use super::What;
-use crate::judgement::Interval;
-use crate::statistics::proportion::{self, Counted};
+use crate::statistics::proportion::Counted;
 
 /// Bytes that are on one node or another, at least.
 const PAGE: f64 = 4096.0;
@@ -41,13 +40,13 @@ pub(super) fn by_node(
     }
 }
 
-/// The part of all bytes that lies where the policy has it: of each node no more than its part.
-pub(super) fn share(
+/// In each repeat the part of all bytes that lies where the policy has it: of each node no more than
+/// its part.
+pub(super) fn counted(
     what: What,
     asked: &PlacementRecord,
     readings: &[(&PlacementReading, Option<&NodeCounts>)],
-    confidence: f64,
-) -> Result<Interval, String> {
+) -> Result<Vec<Counted>, String> {
     let mut counted = Vec::new();
     for (reading, counts) in readings {
         let found = by_node(what, reading)?;
@@ -67,8 +66,7 @@ pub(super) fn share(
         let grain = PAGE / total as f64;
         counted.push(Counted { held, of: 1.0, looks: f64::INFINITY, grain });
     }
-    let found = proportion::over_repeats(&counted, confidence);
-    found.ok_or_else(|| "its pages were not counted".to_owned())
+    Ok(counted)
 }
 
 /// The part of each node; empty where any of several nodes will do.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_facts::Available;
 use assay_judge::{
     Likeness, MeasureComparison, RunComparison, Side, Terms, compare_levels, compare_runs,
 };
@@ -125,6 +126,24 @@ fn a_kept_promise_that_breaks_is_worse() {
     assert_eq!(found.verdict, Likeness::Worse, "{}", found.reason);
     assert!(found.reason.contains("kept in A and broken in B"), "{}", found.reason);
     assert_eq!(found.trials[0].promises[0].change, Likeness::Worse);
+}
+
+#[test]
+fn cpus_that_were_clocked_differently_are_a_named_difference() {
+    let with = |governor: &str, seed| {
+        let mut run = run(&WEIGHTS, seed, 3);
+        let settings = &mut run.manifest.host.settings;
+        for (name, value) in [("cpu0/cpufreq/scaling_governor", governor), ("cpufreq/boost", "1")] {
+            settings.insert(name.to_owned(), Available::Value(value.to_owned()));
+        }
+        run
+    };
+    let found = compare(&with("powersave", 1), &with("performance", 2), &Terms::default());
+    let named: Vec<_> = found.differences.iter().map(|one| one.what.as_str()).collect();
+    assert_eq!(named, ["host's cpu0/cpufreq/scaling_governor"]);
+    // A record of before says nothing of it.
+    let before = compare(&run(&WEIGHTS, 1, 3), &with("performance", 2), &Terms::default());
+    assert!(before.differences.is_empty(), "{:?}", before.differences);
 }
 
 #[test]

@@ -214,6 +214,29 @@ fn bonds_that_give_every_groups_share_are_suspected_first() {
     assert_ne!(causes(&run)[0].code, "C-WAKER", "wakers are served since 5.12");
 }
 
+/// A single group that has what its bond with the heaviest would bring it.
+#[test]
+fn one_bond_alone_is_a_weak_sign_unless_every_repeat_shows_it() {
+    let waker = |run: &Run| {
+        let found = causes(run);
+        found
+            .iter()
+            .find(|cause| cause.code == "C-WAKER")
+            .unwrap_or_else(|| panic!("{found:?}"))
+            .clone()
+    };
+    let scenario = Scenario::new(&LADDER).shares(&[0.048, 0.381, 0.19, 0.381]);
+    let one = Scenario { alone: true, ..scenario.clone() }.run();
+    assert_eq!(waker(&one).strength, Some(Strength::Weak));
+    let mut three = Scenario { repeats: 3, ..scenario }.run();
+    assert_eq!(waker(&three).strength, Some(Strength::Strong));
+    // In one of them the group has more than any bond brings; over all it fits still.
+    let other = Scenario::new(&LADDER).shares(&[0.046, 0.42, 0.181, 0.363]).run();
+    three.samples[0][2] = other.samples[0][0].clone();
+    three.trial().repeats[2].workloads = other.manifest.trials[0].repeats[0].workloads.clone();
+    assert_eq!(waker(&three).strength, Some(Strength::Weak));
+}
+
 #[test]
 fn a_weak_suspicion_never_hides_that_the_cause_is_unknown() {
     let mut wild = Scenario::new(&LADDER).shares(&[0.02, 0.28, 0.10, 0.60]).run();

@@ -21,6 +21,8 @@ mod estimator;
 #[cfg(test)]
 mod gates;
 #[cfg(test)]
+mod left_out;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod metrics;

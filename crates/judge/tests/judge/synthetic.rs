@@ -73,6 +73,7 @@ pub(crate) struct Scenario {
 }
 
 /// A finished run.
+#[derive(Clone)]
 pub(crate) struct Run {
     pub(crate) manifest: Manifest,
     pub(crate) samples: Vec<Vec<Vec<Table>>>,

@@ -1,11 +1,10 @@
 //! The first screen: the verdict, and one sentence for every trial.
 
-use assay_judge::{Judgement, TrialJudgement, Verdict};
+use assay_judge::{Judgement, TrialJudgement};
 use assay_record::Manifest;
 use serde::Serialize;
 
 use crate::across::{self, Across};
-use crate::number::NONE;
 use crate::trial::Trial;
 use crate::wording;
 
@@ -39,11 +38,7 @@ impl Headline {
         Self {
             verdict: wording::verdict(judgement.verdict),
             mark: wording::mark(judgement.verdict),
-            meaning: if trials.iter().all(|trial| trial.judgement.is_some()) {
-                wording::meaning(judgement.verdict)
-            } else {
-                wording::meaning_in_part(judgement.verdict)
-            },
+            meaning: wording::meaning(judgement, trials),
             tally: (trials.len() > 1).then(|| tally(trials)),
             guest: manifest
                 .guest
@@ -60,12 +55,9 @@ impl Headline {
 }
 
 fn line(trial: &Trial<'_>) -> Line {
-    let (verdict, mark, reason) = match trial.judgement {
-        Some(judged) => {
-            (wording::verdict(judged.verdict), wording::mark(judged.verdict), why(judged))
-        }
-        None => ("not judged", NONE, wording::sentence(&trial.why_not_judged())),
-    };
+    let (verdict, mark) = trial.word();
+    let not_judged = || wording::sentence(&trial.why_not_judged());
+    let reason = trial.judgement.map_or_else(not_judged, why);
     let factors = wording::factors(&trial.record.factors);
     let reason = wording::unbroken(&reason);
     Line { anchor: format!("trial-{}", trial.number), factors, verdict, mark, reason }
@@ -88,18 +80,12 @@ fn comparison_lines(promise: &Across<'_>) -> Vec<Line> {
 }
 
 fn tally(trials: &[Trial<'_>]) -> String {
-    let judged = [Verdict::Kept, Verdict::Broken, Verdict::Undecided, Verdict::Void];
-    let counted = judged.into_iter().filter_map(|verdict| {
-        let is_one = |trial: &&Trial<'_>| trial.judgement.is_some_and(|t| t.verdict == verdict);
-        let count = trials.iter().filter(is_one).count();
-        (count > 0).then(|| format!("{count} {}", wording::verdict(verdict)))
+    let words = ["kept", "broken", "undecided", "void", "no promise", "not judged"];
+    let counted = words.into_iter().filter_map(|word| {
+        let count = trials.iter().filter(|trial| trial.word().0 == word).count();
+        (count > 0).then(|| format!("{count} {word}"))
     });
-    let mut parts: Vec<String> = counted.collect();
-    let missing = trials.iter().filter(|trial| trial.judgement.is_none()).count();
-    if missing > 0 {
-        parts.push(format!("{missing} not judged"));
-    }
-    format!("{} trials: {}", trials.len(), parts.join(", "))
+    format!("{} trials: {}", trials.len(), counted.collect::<Vec<_>>().join(", "))
 }
 
 /// Why, and what became of a memory limit where the trial bears no promise that would tell.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{Fact, knobs, numastat, queues, shares, workloads};
 use crate::error::Error;
 use crate::figure::{self, Figure};
-use crate::number::{self, NONE};
+use crate::number;
 use crate::trial::Trial;
 use crate::wording;
 
@@ -73,8 +73,8 @@ impl TrialView {
             number: trial.number,
             factors: wording::factors(&trial.record.factors),
             short: trial.short.clone(),
-            verdict: judged.map_or("not judged", |judged| wording::verdict(judged.verdict)),
-            mark: judged.map_or(NONE, |judged| wording::mark(judged.verdict)),
+            verdict: trial.word().0,
+            mark: trial.word().1,
             warnings: warnings(trial),
             promises,
             window: window(trial),

@@ -50,7 +50,7 @@ pub(super) fn measure(
     let request =
         request(loaded, measured, facts.clone(), (out, Trust::Checked), "calibration", 1)?;
     let finished = execute(&request)?;
-    match code(&finished, Some(assay_judge::Verdict::Kept)) {
+    match code(&finished, Some(Code::Kept)) {
         Code::Kept => {}
         other => {
             talk::error(&"the measurements did not come to their end");

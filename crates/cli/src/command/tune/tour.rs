@@ -255,7 +255,7 @@ impl Field for Settings {
     fn look(&mut self) -> Vec<Seen> {
         let unknown = Seen { verdict: Verdict::Void, error: None, within: 0.0, rate: None };
         let judgement = Run::load(self.folder.path())
-            .map(|run| assay_judge::judge(&run.manifest, &run.samples))
+            .map(|run| assay_judge::judge_so_far(&run.manifest, &run.samples))
             .ok();
         let seen = |entry: &Entry| {
             let trial = judgement.as_ref()?.trials.get(entry.search?)?;

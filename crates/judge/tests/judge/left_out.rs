@@ -1,0 +1,334 @@
+//! What is left out, missing or ended early: none of it speaks for a promise.
+
+use assay_judge::{
+    Amounts, Likeness, Outside, OutsideFacts, OutsideGroup, PromiseJudgement, Side, Terms, Verdict,
+    compare_runs, is_enough, judge_outside, look,
+};
+use assay_record::{
+    AcrossRecord, ComparisonRecord, EveryRecord, Fault, Levels, PairsRecord, RelationRecord,
+    StopRecord,
+};
+use serde_json::json;
+
+use crate::synthetic::{RELEASED_NS, Run, Scenario, Server, table};
+
+const LADDER: [u32; 4] = [100, 200, 400, 800];
+
+fn repeats(repeats: usize) -> Run {
+    Scenario { repeats, ..Scenario::new(&LADDER) }.run()
+}
+
+/// Puts a collapse to equal shares into the place of one repeat.
+fn collapse(run: &mut Run, repeat: usize) {
+    let collapsed = Scenario::new(&LADDER).shares(&[0.25; 4]).run();
+    run.samples[0][repeat] = collapsed.samples[0][0].clone();
+    run.trial().repeats[repeat].workloads =
+        collapsed.manifest.trials[0].repeats[0].workloads.clone();
+}
+
+/// Somebody else uses the disk as much as the groups in one repeat.
+fn with_neighbours(run: &mut Run, repeat: usize) {
+    let mut tables = run.samples[0][repeat].iter_mut();
+    let disk = tables.find(|table| table.source == "disk").unwrap();
+    let sectors = disk.columns.iter_mut().find(|column| column.name == "read_sectors").unwrap();
+    sectors.values.iter_mut().flatten().for_each(|sectors| *sectors *= 2);
+}
+
+fn fault(kind: &str) -> Option<Fault> {
+    Some(Fault { kind: kind.to_owned(), message: "it was ended".to_owned() })
+}
+
+fn assert_undecided(promise: &PromiseJudgement, said: &str) {
+    assert_eq!(promise.verdict, Verdict::Undecided, "{}", promise.reason);
+    assert!(promise.reason.contains(said), "no {said} in {}", promise.reason);
+}
+
+#[test]
+fn a_repeat_that_others_spoilt_speaks_for_nothing_and_against_what_it_broke() {
+    let mut run = repeats(5);
+    with_neighbours(&mut run, 1);
+    assert_eq!(run.promise().verdict, Verdict::Kept, "{}", run.promise().reason);
+    collapse(&mut run, 1);
+    with_neighbours(&mut run, 1);
+    let promise = run.promise();
+    assert_undecided(&promise, "repeat 2, which is left out, was broken: `task1` was off by 27");
+    assert_eq!(promise.will_be, Some(Verdict::Kept), "of what counts");
+}
+
+#[test]
+fn a_repeat_that_the_user_ended_speaks_against_what_it_broke_as_well() {
+    let mut run = repeats(3);
+    collapse(&mut run, 2);
+    run.trial().repeats[2].fault = fault("interrupted");
+    assert_undecided(&run.promise(), "repeat 3, which is left out, was broken");
+}
+
+#[test]
+fn a_metric_of_a_repeat_that_is_left_out_speaks_against_its_promise() {
+    let bound = RelationRecord::AtLeast(1000.0);
+    let scenario = Scenario { repeats: 5, ..Scenario::new(&[100, 100]) };
+    let mut run = scenario.promise("reader.read_iops", bound).run();
+    // Nothing is promised of the disk; the hypervisor stops the machine for a while.
+    assert_eq!(run.promise().verdict, Verdict::Kept, "{}", run.promise().reason);
+    run.trial().repeats[4].fault = fault("interrupted");
+    run.trial().repeats[4].workloads[0].metrics.insert("read_iops".to_owned(), 10.0);
+    assert_undecided(&run.promise(), "repeat 5, which is left out, was broken");
+}
+
+#[test]
+fn swapping_excuses_no_repeat() {
+    let mut run = repeats(5);
+    let columns = ["pswpin", "pswpout"];
+    for (repeat, tables) in run.samples[0].iter_mut().enumerate() {
+        let pages = if repeat == 0 { 1_000_000 } else { 1_000_000_000 };
+        tables.push(table("vmstat", &["host"], &columns, 200, |_, ns| vec![ns / pages, 0]));
+    }
+    let trial = run.judge().trials.remove(0);
+    assert_eq!((trial.verdict, trial.repeats), (Verdict::Void, 5));
+    assert_eq!(trial.promises[0].causes[0].code, "C-SWAP");
+}
+
+#[test]
+fn a_run_that_ended_early_keeps_nothing_and_says_how_much_of_it_there_is() {
+    let mut run = repeats(3);
+    run.trial().planned_repeats = Some(5);
+    assert_eq!(run.promise().verdict, Verdict::Kept, "it ended by itself");
+    run.manifest.ended_early = Some("interrupted by SIGINT".to_owned());
+    assert_undecided(&run.promise(), "3 of 5 planned repeats took place (interrupted by SIGINT)");
+    // Killed: nothing was written any more.
+    (run.manifest.ended_early, run.manifest.restored) = (None, None);
+    assert_undecided(&run.promise(), "(the run never said that it is over)");
+    let so_far = assay_judge::judge_so_far(&run.manifest, &run.samples);
+    assert_eq!(so_far.verdict, Verdict::Kept, "repeats to come are not missing");
+    run.trial().planned_repeats = Some(3);
+    assert_eq!(run.promise().verdict, Verdict::Kept, "nothing of it is missing");
+}
+
+#[test]
+fn a_run_without_a_promise_shows_nothing() {
+    let mut run = repeats(3);
+    run.trial().promises.clear();
+    let judgement = run.judge();
+    assert_eq!((judgement.verdict, judgement.trials[0].verdict), (Verdict::Void, Verdict::Void));
+    assert!(judgement.promises_nothing());
+    // Such a trial says nothing of the others either.
+    let mut run = repeats(3);
+    let mut silent = run.manifest.trials[0].clone();
+    silent.promises.clear();
+    run.manifest.trials.push(silent);
+    run.samples.push(run.samples[0].clone());
+    let judgement = run.judge();
+    assert_eq!((judgement.verdict, judgement.trials[1].verdict), (Verdict::Kept, Verdict::Void));
+}
+
+/// Two trials of three repeats whose totals are the same, and a promise that they are.
+fn across() -> Run {
+    let mut run = repeats(3);
+    let mut second = run.manifest.trials[0].clone();
+    for (trial, level) in [(&mut run.manifest.trials[0], 1), (&mut second, 2)] {
+        trial.factors = Levels::from([("x".to_owned(), json!(level))]);
+    }
+    run.manifest.trials.push(second);
+    run.samples.push(run.samples[0].clone());
+    let is = AcrossRecord::Equal { over: "x".to_owned(), pairs: PairsRecord::All, within: 0.05 };
+    let measure = "io.bytes".to_owned();
+    run.manifest.comparisons =
+        vec![ComparisonRecord { measure, group: None, is, confidence: 0.95 }];
+    run
+}
+
+#[test]
+fn a_promise_across_trials_is_not_kept_by_what_is_left_of_them() {
+    let found = |run: &Run| run.judge().comparisons.remove(0);
+    assert_eq!(found(&across()).verdict, Verdict::Kept, "{}", found(&across()).reason);
+    let mut failed = across();
+    failed.manifest.trials[1].repeats[2].fault = fault("workload");
+    let mut early = across();
+    early.manifest.ended_early = Some("interrupted by SIGTERM".to_owned());
+    early.manifest.trials[0].planned_repeats = Some(5);
+    for (run, said) in [
+        (&failed, "what is missing under x = 2 may have been another: repeat 3: it was ended"),
+        (&early, "under x = 1 may have been another: 3 of 5 planned repeats took place"),
+    ] {
+        let found = found(run);
+        assert_eq!(found.verdict, Verdict::Undecided, "{}", found.reason);
+        assert!(found.reason.contains(said), "{}", found.reason);
+    }
+    let mut slow = across();
+    slow.manifest.trials[1].repeats[2].fault = fault("interrupted");
+    for table in &mut slow.samples[1][2] {
+        for column in table.columns.iter_mut().filter(|column| column.name == "read_bytes") {
+            column.values.iter_mut().flatten().for_each(|bytes| *bytes /= 2);
+        }
+    }
+    let found = found(&slow);
+    assert_eq!(found.verdict, Verdict::Undecided, "{}", found.reason);
+    assert!(found.reason.contains("repeat 3, which is left out, has 0.5"), "{}", found.reason);
+}
+
+#[test]
+fn one_repeat_a_side_decides_nothing_of_two_runs() {
+    let one = |shares: &[f64], seed| {
+        Scenario { alone: true, seed, ..Scenario::new(&LADDER).shares(shares) }.run()
+    };
+    let compare = |a: &Run, b: &Run| {
+        let side = |name, run: &'_ Run| (name, run.manifest.clone(), run.samples.clone());
+        let (a, b) = (side("a", a), side("b", b));
+        let side = |(name, manifest, samples)| Side { name, manifest, samples };
+        let terms = Terms { baseline: true, ..Terms::default() };
+        compare_runs(&side((a.0, &a.1, &a.2)), &side((b.0, &b.1, &b.2)), &terms)
+    };
+    let exact = Scenario::new(&LADDER).shares;
+    let several = Scenario { repeats: 3, ..Scenario::new(&LADDER) }.run();
+    for (a, b) in [
+        (one(&[0.25; 4], 1), one(&[0.25; 4], 2)),
+        (one(&exact, 1), one(&exact, 2)),
+        (several.clone(), one(&[0.25; 4], 2)),
+        (one(&[0.25; 4], 1), several),
+    ] {
+        let found = compare(&a, &b);
+        assert_eq!(found.trials[0].promises[0].change, Likeness::Undecided, "{}", found.reason);
+        assert_eq!(found.verdict, Likeness::Undecided, "{}", found.reason);
+    }
+}
+
+/// Ten repeats are planned of a trial that is to stop once it is precise.
+fn looked_at(repeats: usize) -> Run {
+    let mut run = self::repeats(repeats);
+    run.trial().stop = StopRecord::Decided;
+    run.trial().planned_repeats = Some(10);
+    run
+}
+
+#[test]
+fn a_trial_is_over_by_repeats_that_count() {
+    let enough = |run: &Run| is_enough(&run.manifest, 0, &run.samples[0]);
+    assert!(enough(&looked_at(3)) && !enough(&looked_at(2)));
+    let mut failed = looked_at(3);
+    failed.trial().repeats[0].fault = fault("workload");
+    assert!(!enough(&failed), "two count");
+    let mut spoilt = looked_at(3);
+    with_neighbours(&mut spoilt, 1);
+    assert!(!enough(&spoilt), "two count");
+}
+
+#[test]
+fn a_promise_of_spans_is_not_known_before_all_of_them_were_seen() {
+    let mut run = looked_at(3);
+    run.trial().promises[0].every = Some(EveryRecord { span_s: 1.0, part: 0.95 });
+    assert!(!is_enough(&run.manifest, 0, &run.samples[0]));
+}
+
+#[test]
+fn what_came_after_a_look_does_not_change_how_finely_it_saw() {
+    // Read every 100 ms for ten seconds, then once a second.
+    let mut run = Scenario { seconds: 40.0, alone: true, ..Scenario::new(&LADDER) }.run();
+    for second in 10..40 {
+        run.silence(0, f64::from(second) + 0.05, f64::from(second) + 0.95);
+    }
+    let until_s = 9.0;
+    let mut early = run.clone();
+    early.repeat().stopped_ns = RELEASED_NS + (until_s * 1e9) as u64;
+    early.silence(0, until_s + 0.05, 60.0);
+    let seen = look(&early.manifest, 0, &early.manifest.trials[0].repeats[0], &early.samples[0][0]);
+    let later = look(&run.manifest, 0, &run.manifest.trials[0].repeats[0], &run.samples[0][0]);
+    assert!(later.until_ns > seen.until_ns, "the run went on");
+    run.repeat().looks.get_or_insert_default().judged_until_ns = Some(seen.until_ns);
+    let (a, b) = (seen.promises[0].worst_error.unwrap(), run.promise().worst_error.unwrap());
+    assert!((a.high - b.high).abs() < 1e-12 && (a.value - b.value).abs() < 1e-12, "{a:?} {b:?}");
+}
+
+#[test]
+fn silence_at_either_end_of_the_window_is_silence() {
+    for (from_s, to_s) in [(-1.0, 3.0), (15.0, 30.0)] {
+        let mut run = repeats(1);
+        run.silence(0, from_s, to_s);
+        let promise = run.promise();
+        assert_eq!(promise.verdict, Verdict::Void, "{}", promise.reason);
+        assert!(promise.reason.contains("the sampler was silent for up to"), "{}", promise.reason);
+    }
+}
+
+#[test]
+fn numbers_from_elsewhere_are_asked_for_gaps() {
+    let group = |index: u64| {
+        let seen = (0..600_u64).filter(|tenth| index == 0 || !(200..300).contains(tenth));
+        let total = |tenth: u64| (10_000 * tenth + (tenth * 7919) % 3000) as f64;
+        OutsideGroup {
+            name: format!("g{index}"),
+            weight: 1.0,
+            amounts: Amounts::Series(
+                seen.map(|tenth| (tenth * 100_000_000, total(tenth))).collect(),
+            ),
+            facts: OutsideFacts::default(),
+        }
+    };
+    let judged = judge_outside(&Outside {
+        title: "test".to_owned(),
+        measure: "io.bytes".to_owned(),
+        groups: vec![group(0), group(1)],
+        within: 0.1,
+        confidence: 0.95,
+    });
+    let promise = &judged.trials[0].promises[0];
+    assert_eq!(promise.verdict, Verdict::Void, "{}", promise.reason);
+    assert!(promise.reason.contains("silent for up to 10.1 s"), "{}", promise.reason);
+}
+
+/// The third group has 1.5 times its share for 3 of 40 s.
+fn bad_for_a_while(time: f64, group: usize) -> f64 {
+    if (20.0..23.0).contains(&time) && group == 2 { 1.5 } else { 1.0 }
+}
+
+#[test]
+fn a_state_that_breaks_the_promise_is_kept_only_where_every_repeat_met_it() {
+    let server = Server::Scripted { rate: bad_for_a_while, deviation: 0.02 };
+    let scenario = |repeats, alone| {
+        Scenario { server, repeats, alone, seconds: 40.0, ..Scenario::new(&LADDER) }.run()
+    };
+    let two = scenario(2, true).promise();
+    assert_undecided(&two, "2 of 2 repeats were in both");
+    assert_eq!(two.will_be, Some(Verdict::Undecided));
+    let three = scenario(3, true).promise();
+    assert_eq!(three.was.unwrap().states.unwrap().repeats, 3);
+    assert_eq!(three.verdict, Verdict::Kept, "{}", three.reason);
+    // One of four never met it.
+    let mut some = scenario(4, true);
+    let steady = Server::Noise { deviation: 0.02, correlation: 0.0 };
+    let other = Scenario { server: steady, seconds: 40.0, ..Scenario::new(&LADDER) }.run();
+    some.samples[0][3] = other.samples[0][0].clone();
+    some.trial().repeats[3].workloads = other.manifest.trials[0].repeats[0].workloads.clone();
+    assert_undecided(&some.promise(), "3 of 4 repeats were in both");
+}
+
+#[test]
+#[ignore]
+fn simulate_states() {
+    for (good_s, bad_s, seconds) in [
+        (20.0, 1.0, 10.0),
+        (20.0, 2.0, 10.0),
+        (20.0, 5.0, 10.0),
+        (10.0, 2.0, 20.0),
+        (10.0, 1.0, 20.0),
+    ] {
+        for repeats in [2, 3, 5] {
+            let (mut kept, mut settled, mut unsettled) = (0, 0, 0);
+            for seed in 0..100 {
+                let server = Server::States { good_s, bad_s, deviation: 0.03 };
+                let scenario =
+                    Scenario { server, seconds, repeats, seed, ..Scenario::new(&LADDER) };
+                let promise = scenario.run().promise();
+                let states = promise.was.and_then(|was| was.states).is_some();
+                kept += usize::from(promise.verdict == Verdict::Kept);
+                settled += usize::from(promise.verdict == Verdict::Kept && states);
+                unsettled +=
+                    usize::from(promise.reason.contains("one of the two states is outside"));
+            }
+            let f: f64 = bad_s / (good_s + bad_s);
+            let mean = (1.0 - f) + f * 2.0 / (1.0 + 4.0 / 15.0);
+            println!(
+                "SIM {good_s}/{bad_s} s, {repeats} x {seconds} s, long-run {mean:.3}: kept {kept}, of them with states {settled}, held back {unsettled}"
+            );
+        }
+    }
+}
