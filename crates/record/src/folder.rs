@@ -17,7 +17,23 @@ use crate::schema;
 #[derive(Debug, Clone)]
 pub struct RunFolder {
     path: PathBuf,
-    dir: Arc<Dir>,
+    held: Arc<Held>,
+}
+
+/// The open directory, and whose it becomes when nobody works in it any more.
+#[derive(Debug)]
+struct Held {
+    dir: Dir,
+    then: Option<Caller>,
+}
+
+impl Drop for Held {
+    /// Where this fails it stays root's, which harms nobody but its reader.
+    fn drop(&mut self) {
+        if let Some(caller) = self.then {
+            let _ = self.dir.hand_over_tree(caller);
+        }
+    }
 }
 
 /// The document without which a folder is no run.
@@ -26,20 +42,24 @@ const MANIFEST: &str = "manifest.json";
 impl RunFolder {
     /// Makes a new run folder. An existing folder is taken only when it is empty: a run never
     /// overwrites another. A folder that others may change is refused unless they are trusted:
-    /// what root starts and writes in there would be theirs to exchange. Under sudo it belongs to
-    /// the user who called.
+    /// what root starts and writes in there would be theirs to exchange. Under sudo it is root's
+    /// until the last copy of this value goes, and then belongs to the user who called.
     pub fn create(path: &Path, trust: Trust) -> Result<Self, Error> {
-        let io = |cause: &std::io::Error| Error::io("create", path, cause);
-        let caller = Caller::of_sudo();
-        let whole = check(path, caller, trust)?;
-        let dir = Dir::make_all_owned(&whole, caller.map(|caller| (caller.uid, caller.gid)))?;
-        // Somebody may have been quicker where everybody may make folders.
-        check(&whole, caller, trust)?;
-        if fs::read_dir(path).map_err(|cause| io(&cause))?.next().is_some() {
-            return Err(Error::new("create", path, &"the folder is not empty")
-                .with_hint("choose a new folder with --out; a run never overwrites another"));
+        let then = Caller::of_sudo();
+        let dir = check(path, then, trust)?.make()?;
+        let refuse_content = || match dir.is_empty()? {
+            true => Ok(()),
+            false => Err(Error::new("create", path, &"the folder is not empty")
+                .with_hint("choose a new folder with --out; a run never overwrites another")),
+        };
+        refuse_content()?;
+        if then.is_some() {
+            dir.take_over()?;
+            // From here on nobody but root puts anything into it.
+            refuse_content()?;
         }
-        let folder = Self { path: whole, dir: Arc::new(dir) };
+        let held = Held { dir, then };
+        let folder = Self { path: held.dir.path().to_owned(), held: Arc::new(held) };
         for part in ["samples", "logs"] {
             folder.make_dir(Path::new(part))?;
         }
@@ -54,7 +74,14 @@ impl RunFolder {
         };
         // Of the directory that is open from here on, so that nobody can exchange it afterwards.
         let dir = Dir::open(path).ok().filter(|dir| dir.has_file(MANIFEST)).ok_or_else(no_run)?;
-        Ok(Self { path: path.to_owned(), dir: Arc::new(dir) })
+        let held = Arc::new(Held { dir, then: None });
+        Ok(Self { path: path.to_owned(), held })
+    }
+
+    /// Whose the folder becomes when the run is over, where that is not who runs it.
+    #[must_use]
+    pub fn heir(&self) -> Option<Caller> {
+        self.held.then
     }
 
     /// Its place.
@@ -71,12 +98,12 @@ impl RunFolder {
     /// The directory itself, through which everything in it is made.
     #[must_use]
     pub fn dir(&self) -> &Dir {
-        &self.dir
+        &self.held.dir
     }
 
     /// Makes a folder in it, with those above.
     pub fn make_dir(&self, name: &Path) -> Result<PathBuf, Error> {
-        self.dir.make_dir(name)?;
+        self.held.dir.make_dir(name)?;
         Ok(self.file(name))
     }
 
@@ -115,7 +142,7 @@ impl RunFolder {
     /// Replaces a file whole: readers see the old text or the new one, never a part, and after a
     /// crash one of the two is there.
     pub fn write_text(&self, name: &str, text: &str) -> Result<(), Error> {
-        Ok(self.dir.replace(name, text.as_bytes())?)
+        Ok(self.held.dir.replace(name, text.as_bytes())?)
     }
 }
 
