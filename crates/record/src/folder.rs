@@ -68,14 +68,27 @@ impl RunFolder {
 
     /// Opens an existing run folder.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let no_run = || {
-            Error::new("open", path, &"it holds no manifest.json")
-                .with_hint("name the folder of a run, such as runs/<time>-<study>")
-        };
         // Of the directory that is open from here on, so that nobody can exchange it afterwards.
-        let dir = Dir::open(path).ok().filter(|dir| dir.has_file(MANIFEST)).ok_or_else(no_run)?;
-        let held = Arc::new(Held { dir, then: None });
-        Ok(Self { path: path.to_owned(), held })
+        Self::over(Dir::open(path).map_err(|_| no_run(path))?)
+    }
+
+    /// A run in a directory that is open.
+    pub fn over(dir: Dir) -> Result<Self, Error> {
+        if !dir.has_file(MANIFEST) {
+            return Err(no_run(dir.path()));
+        }
+        let path = dir.path().to_owned();
+        Ok(Self { path, held: Arc::new(Held { dir, then: None }) })
+    }
+
+    /// By which path something in this folder is written or read while the run lasts: whoever may
+    /// rename the folder meanwhile does not change what that stands for.
+    #[must_use]
+    pub fn steady(&self, dir: &Dir) -> PathBuf {
+        match self.held.then {
+            Some(_) => dir.here(),
+            None => dir.path().to_owned(),
+        }
     }
 
     /// Whose the folder becomes when the run is over, where that is not who runs it.
@@ -115,7 +128,7 @@ impl RunFolder {
     /// Reads `manifest.json`.
     pub fn read_manifest(&self) -> Result<Manifest, Error> {
         let path = self.file("manifest.json");
-        let text = fs::read_to_string(&path).map_err(|cause| match cause.kind() {
+        let text = fs::read_to_string(self.held.dir.here().join(MANIFEST)).map_err(|cause| match cause.kind() {
             std::io::ErrorKind::InvalidData => Error::new("read", &path, &"it is not text")
                 .with_hint("a copy or a disk damaged it; copy the run folder again"),
             _ => Error::io("read", &path, &cause),
@@ -135,7 +148,8 @@ impl RunFolder {
     /// Reads a JSON document.
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, Error> {
         let path = self.file(name);
-        let text = fs::read_to_string(&path).map_err(|cause| Error::io("read", &path, &cause))?;
+        let text = fs::read_to_string(self.held.dir.here().join(name))
+            .map_err(|cause| Error::io("read", &path, &cause))?;
         serde_json::from_str(&text).map_err(|cause| Error::new("read", &path, &cause))
     }
 
@@ -144,6 +158,11 @@ impl RunFolder {
     pub fn write_text(&self, name: &str, text: &str) -> Result<(), Error> {
         Ok(self.held.dir.replace(name, text.as_bytes())?)
     }
+}
+
+fn no_run(path: &Path) -> Error {
+    Error::new("open", path, &"it holds no manifest.json")
+        .with_hint("name the folder of a run, such as runs/<time>-<study>")
 }
 
 #[cfg(test)]
