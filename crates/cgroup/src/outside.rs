@@ -37,7 +37,13 @@ pub(crate) fn make(
             break;
         }
     }
-    result
+    result.map_err(|error| {
+        error.with_hint(
+            "what runs outside has a group all the same, so that it ends with the run however that \
+             ends: without root, start Assay in a group of your own, `systemd-run --user --scope -p \
+             Delegate=yes assay ...`, or leave `outside` away",
+        )
+    })
 }
 
 /// The directories of the groups that this process sits in, as far as they are mounted.

@@ -12,7 +12,8 @@ use crate::talk;
 
 /// Opens a recorded run; what is wrong with it is printed.
 pub(crate) fn open_run(path: &Path) -> Result<(RunFolder, Run), Code> {
-    RunFolder::open(path).and_then(|folder| Ok((folder, Run::load(path)?))).map_err(|error| {
+    let opened = RunFolder::open(path).and_then(|folder| Ok((Run::of(&folder)?, folder)));
+    opened.map(|(run, folder)| (folder, run)).map_err(|error| {
         talk::error(&error);
         Code::Usage
     })

@@ -141,7 +141,7 @@ impl Progress {
 fn judge_trial(trial: usize, manifest: &Manifest, folder: &RunFolder) -> Option<TrialJudgement> {
     let repeats = &manifest.trials.get(trial)?.repeats;
     let tables = repeats.iter().map(|repeat| {
-        read_tables(&folder.path().join("samples").join(&repeat.samples)).unwrap_or_default()
+        read_tables(&folder.dir().here().join("samples").join(&repeat.samples)).unwrap_or_default()
     });
     assay_judge::judge_one(manifest, trial, &tables.collect::<Vec<_>>())
 }

@@ -20,7 +20,7 @@ impl Ground<'_> {
         let path = Path::new(IMAGES).join(format!("{}.img", self.top));
         let image = self.ledger.make_file(self.root, &path)?;
         image.set_len(size).map_err(|cause| Error::new("truncate", &path, &cause))?;
-        self.ledger.attach_loop(self.root, &path)
+        self.ledger.attach_loop(self.root, &image, &path)
     }
 
     /// A loop disk of `size` without a file system, full of data, with this scheduler and these

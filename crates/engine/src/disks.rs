@@ -1,9 +1,9 @@
 //! Scratch disks, kept from one repeat to the next while their plan stays the same: writing an
 //! image takes longer than many a repeat. Where only the queue differs, only the queue is set anew.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use assay_files::Caller;
+use assay_files::Trust;
 use assay_host::ledger::Mark;
 use assay_host::scratch::{self, ScratchDisk, ScratchSpec, Source};
 use assay_kernel::{Error, signal};
@@ -12,9 +12,12 @@ use assay_study::{DiskSource, Format};
 use assay_workload::fio::Place;
 
 use crate::failure::Failure;
-use crate::processes::remove_place;
 use crate::run::{Context, fraction};
-use crate::start::find_place;
+use crate::start::{find_place, remove_place};
+
+/// Where file systems are mounted (hier(7)): nobody but root can rename what lies above, as whoever
+/// owns the directory of the run folder can.
+const MOUNTS: &str = "/run";
 
 /// The disks that stand at the moment.
 pub(crate) struct Disks {
@@ -93,11 +96,9 @@ impl Disks {
         for disk in &trial.disks {
             context.observer.phase(slot, &format!("prepare disk {}", disk.name));
             context.event(slot, "phase", format!("prepare disk {}", disk.name))?;
-            let spec = spec(context, disk);
-            if let Source::Directory { path } = &spec.source {
-                // Who may rename in there decides what root writes to.
-                assay_files::check(&path.join("assay"), Caller::of_sudo(), context.request.trust)
-                    .map_err(Error::from)?;
+            let mut spec = spec(context, disk);
+            if let Source::Directory { path } = &mut spec.source {
+                *path = checked(path, context.request.trust)?;
             }
             let observer = &mut *context.observer;
             let ready = scratch::make(
@@ -129,6 +130,15 @@ impl Disks {
         let root = context.root.clone();
         context.ledger.restore_to(&root, mark).into_iter().next()
     }
+}
+
+/// A directory of the user's without links, if nobody else may change what its path stands for: who
+/// may rename in there decides what root's workloads write to. That of the user who called sudo is
+/// such a one, since workloads open it by its name while the run lasts.
+fn checked(path: &Path, trust: Trust) -> Result<PathBuf, Error> {
+    // Below it, so that one such as /tmp will do.
+    let own = assay_files::check(&path.join("assay"), None, trust)?.path();
+    Ok(own.parent().unwrap_or(path).to_owned())
 }
 
 /// Where the workloads of a trial have their data.
@@ -172,6 +182,6 @@ fn spec(context: &Context, disk: &DiskPlan) -> ScratchSpec {
         partitions: disk.partitions,
         scheduler: disk.scheduler.clone(),
         queue: disk.queue.clone(),
-        mount_dir: folder.file("mnt"),
+        mount_dir: Path::new(MOUNTS).join(format!("assay-{}", context.request.run_id)),
     }
 }

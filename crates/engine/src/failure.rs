@@ -33,3 +33,10 @@ impl From<assay_record::Error> for Failure {
         Self::Record(error)
     }
 }
+
+impl From<assay_files::Error> for Failure {
+    /// What is made by its name in a run is made in the run folder.
+    fn from(error: assay_files::Error) -> Self {
+        Self::Record(error.into())
+    }
+}

@@ -1,6 +1,5 @@
 //! The common start: every job waits at the gate until all are there.
 
-use std::path::Path;
 use std::time::Duration;
 
 use assay_files::Dir;
@@ -57,8 +56,8 @@ pub(crate) enum Arrival {
 }
 
 impl Gate {
-    pub(crate) fn open(folder: &Path) -> Result<Self, Error> {
-        Fifo::make(folder, GATE_FILE).map(|fifo| Self { fifo, waiting: Vec::new() })
+    pub(crate) fn open(folder: &Dir) -> Result<Self, Error> {
+        Fifo::make_in(folder, GATE_FILE).map(|fifo| Self { fifo, waiting: Vec::new() })
     }
 
     /// Lets other users write into it; only processes in the run's groups are taken in.
@@ -128,8 +127,8 @@ impl Gate {
     }
 
     /// Takes the FIFO away: whoever reads the logs later must not hang on it.
-    pub(crate) fn close(self, folder: &Path) -> Result<(), Error> {
-        Dir::open(folder)?.remove_file(GATE_FILE)?;
+    pub(crate) fn close(self, folder: &Dir) -> Result<(), Error> {
+        folder.remove_file(GATE_FILE)?;
         Ok(())
     }
 
@@ -170,6 +169,7 @@ impl OnItsWay {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
 
     use assay_kernel::process::Membership;
     use assay_plan::ToolPlan;
@@ -198,7 +198,7 @@ mod tests {
             until_stopped: false,
             program,
             words,
-            folder: tempfile::tempdir_in(folder).unwrap().keep(),
+            folder: Dir::open(&tempfile::tempdir_in(folder).unwrap().keep()).unwrap(),
             log: "logs/load".to_owned(),
             jobs: 1,
         };
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn nothing_of_a_program_has_run_before_the_gate_opens() {
         let place = tempfile::tempdir().unwrap();
-        let mut gate = Gate::open(place.path()).unwrap();
+        let mut gate = Gate::open(&Dir::open(place.path()).unwrap()).unwrap();
         let mark = place.path().join("mark");
         let script = format!("echo ran > {}", mark.display());
         let mut processes = [start(place.path(), &script, true)];
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn one_that_hangs_before_the_gate_is_given_up_and_the_others_go() {
         let place = tempfile::tempdir().unwrap();
-        let mut gate = Gate::open(place.path()).unwrap();
+        let mut gate = Gate::open(&Dir::open(place.path()).unwrap()).unwrap();
         let mut processes =
             [start(place.path(), "sleep 100", false), start(place.path(), "true", true)];
         let ids = processes.each_ref().map(Process::id);

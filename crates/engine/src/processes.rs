@@ -1,6 +1,6 @@
 //! The workloads' processes, from their start inside a group to their last output.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ pub(crate) struct Process {
     pub(crate) tool: ToolPlan,
     /// Whether nobody waits for its end.
     pub(crate) until_stopped: bool,
-    folder: PathBuf,
+    folder: Dir,
     child: Child,
     /// Processes that will come to the gate.
     pub(crate) jobs: usize,
@@ -51,7 +51,7 @@ pub(crate) struct Launch<'l> {
     pub(crate) program: String,
     pub(crate) words: Vec<String>,
     /// Where it runs, and leaves its output.
-    pub(crate) folder: PathBuf,
+    pub(crate) folder: Dir,
     /// The same, relative to the run folder.
     pub(crate) log: String,
     /// Processes that will come to the gate; 0 without one.
@@ -84,13 +84,12 @@ const FROZEN: Duration = Duration::from_secs(2);
 impl Process {
     /// Starts it in `membership`.
     pub(crate) fn start(launch: Launch<'_>, membership: &Membership) -> Result<Self, Error> {
-        let folder = Dir::open(&launch.folder)?;
-        let create = |name: &str| folder.create(name);
+        let create = |name: &str| launch.folder.create(name);
         let (output, talk) = output_files(launch.tool);
         let talk = create(&talk)?;
         let stdout = match launch.tool {
             ToolPlan::Fio(_) => {
-                talk.try_clone().map_err(|cause| Error::new("open", &launch.folder, &cause))?
+                talk.try_clone().map_err(|cause| Error::new("open", launch.folder.path(), &cause))?
             }
             ToolPlan::Call(_) => create(&output)?,
         };
@@ -101,7 +100,8 @@ impl Process {
         set_environment(&mut command, launch.tool, membership.user());
         command
             .args(&launch.words)
-            .current_dir(&launch.folder)
+            // Whoever may rename a folder above it must not choose where it finds its job.
+            .current_dir(launch.folder.here())
             .stdin(Stdio::null())
             .stdout(stdout)
             .stderr(talk);
@@ -188,7 +188,7 @@ impl Process {
     /// What it wrote: its result, and what it said.
     pub(crate) fn output(&self) -> (String, String) {
         let read = |name: &str| {
-            String::from_utf8_lossy(&read_output(&self.folder.join(name))).into_owned()
+            String::from_utf8_lossy(&read_output(&self.folder, name)).into_owned()
         };
         let (output, talk) = output_files(&self.tool);
         (read(&output), read(&talk))
@@ -277,17 +277,4 @@ impl Drop for Process {
 pub(crate) fn pause(length: Duration) -> bool {
     std::thread::sleep(length);
     signal::interrupted_by().is_some()
-}
-
-/// Makes a folder, if it is not there, in one that is.
-pub(crate) fn make_dir(path: &Path) -> Result<Dir, Error> {
-    let above = Dir::open(path.parent().unwrap_or(Path::new("/")))?;
-    Ok(above.make_dir(path.file_name().unwrap_or_default())?)
-}
-
-/// Removes a folder with what is in it. Neither it nor the one above it may be a link by now.
-pub(crate) fn remove_place(path: &Path) -> Result<(), Error> {
-    let above = path.ancestors().nth(2).unwrap_or(Path::new("/"));
-    Dir::open(above)?.remove_tree(path.strip_prefix(above).unwrap_or(path))?;
-    Ok(())
 }

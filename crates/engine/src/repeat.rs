@@ -66,7 +66,7 @@ impl Repeat<'_, '_> {
         let cpus = knobs::cpus(&tree, self.trial);
 
         let folder = self.context.request.folder.clone();
-        let logs = folder.make_dir(&Path::new("logs").join(&name))?;
+        let logs = folder.dir().make_dir(Path::new("logs").join(&name))?;
         let facts = self.context.request.facts.clone();
         let root = self.context.root.clone();
         let starter = Starter {
@@ -95,7 +95,7 @@ impl Repeat<'_, '_> {
         self.phase("start workloads")?;
         let mut gate = Gate::open(&logs)?;
         if rights::named(self.trial).next().is_some() {
-            rights::let_others_through(&logs)?;
+            logs.let_through()?;
             gate.let_others_come()?;
         }
         let counted = Counts::before(&root, self.trial);
@@ -108,7 +108,8 @@ impl Repeat<'_, '_> {
         })?;
 
         let dropped = self.drop_caches(&arrival)?;
-        let samples = folder.make_dir(&Path::new("samples").join(&name))?;
+        let samples = folder.dir().make_dir(Path::new("samples").join(&name))?;
+        let samples = (folder.steady(&samples), samples);
         let targets = targets(&self.context.root, &tree, self.trial, self.disks, &facts.cgroup);
         let root = starter.root;
         let mut watch =
@@ -139,7 +140,7 @@ impl Repeat<'_, '_> {
                 };
                 let mut load =
                     Load { processes: &mut processes, later: &mut later, starter: &starter };
-                let place = (samples.as_path(), seat(&self.context.root, &tree, &draft.cpus));
+                let place = (samples.0.as_path(), seat(&self.context.root, &tree, &draft.cpus));
                 self.measure(draft, &gate, &targets, place, &mut load, &mut watch)?
             }
             Arrival::Interrupted => {
@@ -165,7 +166,7 @@ impl Repeat<'_, '_> {
         record.preparations = prepared.results;
         record.workloads = processes.iter().map(result).chain(later.left()).collect();
         note_failures(&mut record);
-        to_parquet(&samples)?;
+        to_parquet(&samples.0)?;
         self.context.event(self.slot, "end", "repeat is over")?;
         Ok(record)
     }

@@ -114,7 +114,7 @@ pub fn run_course(
 ) -> Result<Finished, Failure> {
     rights::check(&Root::real(), &request.plan.trials)?;
     // The events first: a run folder that is full ends the run while there is no ledger yet.
-    let events = EventLog::create(request.folder.path())?;
+    let events = EventLog::create(&request.folder.steady(request.folder.dir()))?;
     let mut context = Context {
         root: Root::real(),
         ledger: Ledger::begin(&request.state_dir, &request.run_id)?,
@@ -130,7 +130,12 @@ pub fn run_course(
 
 impl Context<'_> {
     fn run_slots(&mut self, course: &mut dyn Course) -> Result<(), Failure> {
-        self.request.folder.write_manifest(&self.manifest)?;
+        let folder = &self.request.folder;
+        if let Some(heir) = folder.heir() {
+            // A restore gives it to its user, too.
+            self.ledger.own_folder(&self.root, folder.dir(), heir)?;
+        }
+        folder.write_manifest(&self.manifest)?;
         let mut disks = Disks::none(self.ledger.mark());
         while signal::interrupted_by().is_none() {
             let Some(Turn { slot, trial }) = course.next(&self.manifest) else { break };
@@ -158,7 +163,8 @@ impl Context<'_> {
     fn is_over(&mut self, slot: Slot) -> bool {
         let trial = &self.manifest.trials[slot.trial];
         let may_stop = trial.stop == StopRecord::Decided && !trial.repeats.is_empty();
-        may_stop && self.decider.is_over(self.request.folder.path(), slot.trial)
+        let folder = &self.request.folder;
+        may_stop && self.decider.is_over(&folder.steady(folder.dir()), slot.trial)
     }
 
     fn tell_end(&mut self, slot: Slot) {

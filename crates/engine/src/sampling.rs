@@ -68,10 +68,11 @@ pub fn sample(
     let root = Root::real();
     let targets = request.whom.targets(&root, &request.facts)?;
     let folder = &request.folder;
-    let samples = folder.make_dir(&std::path::Path::new("samples").join(SAMPLES))?;
+    let place = folder.dir().make_dir(std::path::Path::new("samples").join(SAMPLES))?;
+    let samples = folder.steady(&place);
     let mut manifest = manifest(request, &targets.groups);
     folder.write_manifest(&manifest)?;
-    let mut events = EventLog::create(folder.path())?;
+    let mut events = EventLog::create(&folder.steady(folder.dir()))?;
     let prepared = prepare_chosen(&root, &targets, &Choice::Most(request.also.clone()));
     let mut not_available = prepared.not_available.clone();
     // The first round is taken before a command exists, so that it is seen from its beginning.

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use assay_cgroup::Tree;
+use assay_files::{Caller, Dir};
 use assay_facts::{Available, HostFacts};
 use assay_host::scratch::ScratchDisk;
 use assay_kernel::rights::User;
@@ -15,8 +16,8 @@ use assay_workload::Given;
 use assay_workload::fio::{GATE_FILE, Place, gate_line};
 
 use crate::placed::placement;
-use crate::processes::{Launch, Process, make_dir, remove_place};
-use crate::rights::{hand_over, may_use};
+use crate::processes::{Launch, Process};
+use crate::rights::may_use;
 
 /// fio's job file, inside the folder of its output.
 const JOB: &str = "job.fio";
@@ -33,7 +34,7 @@ pub(crate) struct Starter<'s> {
     /// The run folder.
     pub(crate) run: &'s Path,
     /// The folder of the repeat's logs, which the gate lies in.
-    pub(crate) logs: &'s Path,
+    pub(crate) logs: &'s Dir,
     /// The same, relative to the run folder.
     pub(crate) log: String,
 }
@@ -71,31 +72,27 @@ impl Starter<'_> {
         at_the_gate: bool,
     ) -> Result<Process, Error> {
         let log = format!("{}/{folder}", self.log);
-        let folder = self.logs.join(folder);
-        let output = make_dir(&folder)?;
+        let folder = self.logs.make_dir(folder)?;
         let user = self.user_of(group, owner)?;
         let disk = group.disk.map(|index| &self.disks[index]);
         let place = workload.place.as_ref().zip(disk);
         let place = place.map(|(place, disk)| find_place(place, disk, owner)).transpose()?;
-        if let Some(user) = &user {
-            hand_over(&folder, user)?;
-            match &place {
-                Some(Place::Directory { path, .. }) => hand_over(Path::new(path), user)?,
-                Some(Place::Device { path, .. }) => may_use(Path::new(path), user)?,
-                None => {}
-            }
+        match (&place, &user) {
+            (Some(Place::Directory { path, .. }), _) => give_place(Path::new(path), user.as_ref())?,
+            (Some(Place::Device { path, .. }), Some(user)) => may_use(Path::new(path), user)?,
+            _ => {}
         }
         let (program, words, jobs) = match &workload.tool {
             ToolPlan::Fio(job) => {
                 let mut job = job.clone();
                 if let Some(place) = place {
-                    job.put(&seen_from(&folder, self.run, place));
+                    job.put(&seen_from(folder.path(), self.run, place));
                 }
                 if at_the_gate {
                     job.set("exec_prerun", gate_line("../gate"));
                 }
-                let written = output.create(JOB)?.write_all(job.to_job_file().as_bytes());
-                written.map_err(|cause| Error::new("write", &folder.join(JOB), &cause))?;
+                let written = folder.create(JOB)?.write_all(job.to_job_file().as_bytes());
+                written.map_err(|cause| Error::new("write", &folder.path().join(JOB), &cause))?;
                 let words = ["--output-format=json", "--eta=never", "--output=fio.json", JOB];
                 let jobs = job.option("numjobs").and_then(|text| text.parse().ok()).unwrap_or(1);
                 ("fio".to_owned(), words.map(str::to_owned).to_vec(), jobs)
@@ -107,6 +104,9 @@ impl Starter<'_> {
                 (program, words, 1)
             }
         };
+        if let Some(user) = user.as_ref().filter(|user| !user.is_this_process()) {
+            folder.hand_over(Caller { uid: user.uid, gid: user.gid })?;
+        }
         let launch = Launch {
             workload: &workload.name,
             group: &group.name,
@@ -169,6 +169,35 @@ pub(crate) fn empty_places(groups: &[GroupPlan], disks: &[ScratchDisk]) -> Resul
     Ok(())
 }
 
+/// The directory of a disk that a place lies in: a mount point or a directory of this run's own.
+fn open_above(place: &Path) -> Result<Dir, Error> {
+    Ok(Dir::open_no_follow(place.parent().unwrap_or(Path::new("/")))?.keeping())
+}
+
+/// Removes a place with what is in it.
+pub(crate) fn remove_place(place: &Path) -> Result<(), Error> {
+    open_above(place)?.remove_tree(place.file_name().unwrap_or_default())?;
+    Ok(())
+}
+
+/// Gives a place to the user that a workload runs as. What another user has had is made anew: it may
+/// hold links that lead whoever uses it next elsewhere.
+fn give_place(place: &Path, user: Option<&User>) -> Result<(), Error> {
+    let own = rustix::process::geteuid().as_raw();
+    let (above, name) = (open_above(place)?, place.file_name().unwrap_or_default());
+    let mut dir = above.dir(name)?;
+    let wanted = user.map_or(own, |user| user.uid);
+    if dir.owner()? != wanted && !dir.is_empty()? {
+        above.remove_tree(name)?;
+        dir = above.make_new_dir(name)?;
+    }
+    if dir.owner()? != wanted {
+        let gid = user.map_or_else(|| rustix::process::getegid().as_raw(), |user| user.gid);
+        dir.hand_over(Caller { uid: wanted, gid })?;
+    }
+    Ok(())
+}
+
 /// Where a piece of a plan lies, now that the disk exists.
 pub(crate) fn find_place(
     place: &PlacePlan,
@@ -182,7 +211,7 @@ pub(crate) fn find_place(
     };
     let directory = |above: &Path| {
         let path = above.join(workload);
-        make_dir(&path)?;
+        open_above(&path)?.make_dir(workload)?;
         Ok(Place::Directory { path: path.display().to_string(), size: place.size })
     };
     let missing = |what: &str| {
@@ -219,6 +248,29 @@ mod tests {
     use assay_units::Bytes;
 
     use super::*;
+
+    /// What one user has had may hold links; root uses it as its own no more.
+    #[test]
+    fn a_place_of_another_user_is_made_anew() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let disk = tempfile::tempdir().unwrap();
+        let whole = disk.path().canonicalize().unwrap();
+        let place = whole.join("task.reader");
+        let user = User::find(&Root::real(), "65534:65534").unwrap();
+        open_above(&place).unwrap().make_dir("task.reader").unwrap();
+        give_place(&place, Some(&user)).unwrap();
+        std::os::unix::fs::symlink("/etc/shadow", place.join("task.0.0")).unwrap();
+        let uid = || std::os::unix::fs::MetadataExt::uid(&place.metadata().unwrap());
+        give_place(&place, Some(&user)).unwrap();
+        assert!(uid() == 65534 && place.join("task.0.0").is_symlink(), "what is laid out stays");
+        give_place(&place, None).unwrap();
+        assert!(uid() == 0 && !place.join("task.0.0").is_symlink());
+        std::fs::write(place.join("file"), "of root").unwrap();
+        give_place(&place, None).unwrap();
+        assert!(place.join("file").exists());
+    }
 
     #[test]
     fn the_name_of_the_run_folder_stays_out_of_job_files() {

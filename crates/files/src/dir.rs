@@ -3,14 +3,15 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, Gid, Mode, OFlags, Uid, fchmod, fchown, fstat, fsync, mkdirat, mknodat,
-    openat, renameat, statat, unlinkat,
+    AtFlags, CWD, Dir as Listing, FileType, Mode, OFlags, fchmod, fchown, fstat, fsync, mkdirat,
+    mknodat, openat, renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
+use rustix::process::geteuid;
 
 use crate::draft::Draft;
 use crate::error::Error;
@@ -19,7 +20,7 @@ use crate::tree::Identity;
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-const PASSAGE: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+pub(crate) const PASSAGE: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// An open directory. Names given to its methods are relative, may have several parts, and never
 /// lead out of it: `..` and links are refused.
@@ -35,21 +36,50 @@ pub struct Dir {
 pub(crate) struct Made {
     file: Mode,
     dir: Mode,
-    owner: Option<(Uid, Gid)>,
+    /// Whose it becomes in a folder of that user's.
+    caller: Option<Caller>,
 }
 
 impl Made {
     /// As the caller's umask has it.
     const USUAL: Self =
-        Self { file: Mode::from_raw_mode(0o666), dir: Mode::from_raw_mode(0o777), owner: None };
+        Self { file: Mode::from_raw_mode(0o666), dir: Mode::from_raw_mode(0o777), caller: None };
 
     /// For the owner alone.
     const PRIVATE: Self =
-        Self { file: Mode::from_raw_mode(0o600), dir: Mode::from_raw_mode(0o700), owner: None };
+        Self { file: Mode::from_raw_mode(0o600), dir: Mode::from_raw_mode(0o700), caller: None };
 
-    fn give(&self, fd: BorrowedFd<'_>) -> rustix::io::Result<()> {
-        self.owner.map_or(Ok(()), |(uid, gid)| fchown(fd, Some(uid), Some(gid)))
+    /// What root makes in a folder of the user who called sudo is that user's.
+    fn give(&self, above: &OwnedFd, fd: BorrowedFd<'_>) -> rustix::io::Result<()> {
+        let Some(caller) = self.caller else { return Ok(()) };
+        match fstat(above)?.st_uid == caller.uid {
+            true => fchown(fd, Some(caller.user()), Some(caller.group())),
+            false => Ok(()),
+        }
     }
+
+    /// The same for a directory. Who may rename in the folder has perhaps put another one of ours
+    /// into its place since it was made: only an empty one is given away.
+    fn give_dir(&self, above: &OwnedFd, fd: &OwnedFd) -> rustix::io::Result<()> {
+        if self.caller.is_none() {
+            return Ok(());
+        }
+        let is_own = fstat(fd)?.st_uid == geteuid().as_raw();
+        match is_own && is_empty(fd)? {
+            true => self.give(above, fd.as_fd()),
+            false => Err(Errno::NOTEMPTY),
+        }
+    }
+}
+
+fn is_empty(directory: &OwnedFd) -> rustix::io::Result<bool> {
+    for entry in Listing::read_from(directory)? {
+        let name = entry?;
+        if !matches!(name.file_name().to_bytes(), b"." | b"..") {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 impl Dir {
@@ -60,16 +90,26 @@ impl Dir {
         let named = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let fd = openat(CWD, named, DIRECTORY, Mode::empty())
             .map_err(|cause| Error::new("open", path, cause))?;
-        let found = fstat(&fd).map_err(|cause| Error::new("stat", path, cause))?;
-        let owner = Caller::of_sudo().filter(|caller| caller.uid == found.st_uid);
-        let owner = owner.map(|caller| (Uid::from_raw(caller.uid), Gid::from_raw(caller.gid)));
-        Ok(Self { fd, path: path.to_owned(), made: Made { owner, ..Made::USUAL } })
+        let made = Made { caller: Caller::of_sudo(), ..Made::USUAL };
+        Ok(Self { fd, path: path.to_owned(), made })
+    }
+
+    /// Opens a directory by a path in which no link is followed, not even above it.
+    pub fn open_no_follow(path: &Path) -> Result<Self, Error> {
+        Self::open(Path::new("/"))?.dir(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// A directory that is open only to lead on, at this place.
+    pub(crate) fn over(passage: &OwnedFd, path: PathBuf) -> Result<Self, Error> {
+        let fd = openat(passage, ".", DIRECTORY, Mode::empty())
+            .map_err(|cause| Error::new("open", &path, cause))?;
+        Ok(Self { fd, path, made: Made { caller: Caller::of_sudo(), ..Made::USUAL } })
     }
 
     /// Opens a directory that the user named, and makes it with those above it where they are
     /// missing.
     pub fn make_all(path: &Path) -> Result<Self, Error> {
-        Self::make_all_for(path, Made::USUAL)
+        Self::make_all_for(path, Made { caller: Caller::of_sudo(), ..Made::USUAL })
     }
 
     fn make_all_for(path: &Path, made: Made) -> Result<Self, Error> {
@@ -81,12 +121,6 @@ impl Dir {
             return Err(Error::refused("make", path, "the path does not name a directory"));
         };
         Self::make_all_for(above, made)?.make_dir(name)
-    }
-
-    /// The same for a folder of the user `owner` alone.
-    pub fn make_all_owned(path: &Path, owner: Option<(u32, u32)>) -> Result<Self, Error> {
-        let owner = owner.map(|(uid, gid)| (Uid::from_raw(uid), Gid::from_raw(gid)));
-        Self::make_all_for(path, Made { owner, ..Made::USUAL })
     }
 
     /// The same for a folder that its owner alone may enter, with files that its owner alone may
@@ -101,6 +135,17 @@ impl Dir {
         Self { made: Made::PRIVATE, ..self }
     }
 
+    /// The same directory, where what is made in it stays this process's own, whosever it is.
+    #[must_use]
+    pub fn keeping(self) -> Self {
+        Self { made: Made { caller: None, ..self.made }, ..self }
+    }
+
+    /// Where it lies at this moment, without links.
+    pub fn place(&self) -> Result<PathBuf, Error> {
+        std::fs::read_link(self.here()).map_err(|cause| Error::new("find", &self.path, cause))
+    }
+
     /// Lets nobody but the owner in.
     pub fn keep_to_owner(&self) -> Result<(), Error> {
         let wrong = |cause| Error::new("chmod", &self.path, cause);
@@ -110,10 +155,22 @@ impl Dir {
         }
     }
 
-    /// Gives it to a user.
-    pub fn hand_over(&self, uid: u32, gid: u32) -> Result<(), Error> {
-        fchown(&self.fd, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))
+    /// Gives it, without what is in it, to a user.
+    pub fn hand_over(&self, to: Caller) -> Result<(), Error> {
+        fchown(&self.fd, Some(to.user()), Some(to.group()))
             .map_err(|cause| Error::new("chown", &self.path, cause))
+    }
+
+    /// Whether nothing is in it.
+    pub fn is_empty(&self) -> Result<bool, Error> {
+        is_empty(&self.fd).map_err(|cause| Error::new("list", &self.path, cause))
+    }
+
+    /// A name for this very directory, wherever it lies by now: for this process, and for what it
+    /// starts until that is another program.
+    #[must_use]
+    pub fn here(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.fd.as_raw_fd()))
     }
 
     /// Lets everybody go through it, and nobody look around.
@@ -176,9 +233,10 @@ impl Dir {
                     true
                 }
             };
-            fd = self.enter("make", name, &fd, part, DIRECTORY)?;
+            let inner = self.enter("make", name, &fd, part, DIRECTORY)?;
+            let above = std::mem::replace(&mut fd, inner);
             if made {
-                let given = self.made.give(fd.as_fd());
+                let given = self.made.give_dir(&above, &fd);
                 given.map_err(|cause| Error::new("chown", &self.path.join(name), cause))?;
             }
         }
@@ -191,7 +249,7 @@ impl Dir {
         let (above, name) = self.above("make", name.as_ref())?;
         mkdirat(&above, name, self.made.dir).map_err(|cause| Error::new("make", &whole, cause))?;
         let fd = self.enter("make", Path::new(name), &above, name, DIRECTORY)?;
-        self.made.give(fd.as_fd()).map_err(|cause| Error::new("chown", &whole, cause))?;
+        self.made.give_dir(&above, &fd).map_err(|cause| Error::new("chown", &whole, cause))?;
         Ok(Self { fd, path: whole, made: self.made })
     }
 
@@ -205,7 +263,7 @@ impl Dir {
     pub(crate) fn create_in(&self, above: &OwnedFd, name: &OsStr) -> rustix::io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
         let fd = openat(above, name, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, self.made.file)?;
-        self.made.give(fd.as_fd())?;
+        self.made.give(above, fd.as_fd())?;
         Ok(File::from(fd))
     }
 
@@ -215,8 +273,9 @@ impl Dir {
         let file = self.open_file(name.as_ref(), OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)?;
         let wrong = |cause| Error::new("chown", &self.path.join(name.as_ref()), cause);
         // One that holds something already stays whose it is.
-        if fstat(&file).map_err(wrong)?.st_size == 0 {
-            self.made.give(file.as_fd()).map_err(wrong)?;
+        if self.made.caller.is_some() && fstat(&file).map_err(wrong)?.st_size == 0 {
+            let (above, _) = self.above("chown", name.as_ref())?;
+            self.made.give(&above, file.as_fd()).map_err(wrong)?;
         }
         Ok(file)
     }
@@ -385,4 +444,70 @@ pub(crate) fn unguessable(name: &OsStr) -> OsString {
     draft.push(name);
     draft.push(format!(".{number:016x}.draft"));
     draft
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, chown};
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+    use rustix::fs::{RenameFlags, renameat_with};
+
+    use super::*;
+
+    const CALLER: Caller = Caller { uid: 1234, gid: 1234 };
+
+    /// A folder of the user who called sudo, as root has it open.
+    fn folder_of_caller(place: &Path) -> Option<Dir> {
+        if !geteuid().is_root() {
+            return None;
+        }
+        chown(place, Some(CALLER.uid), Some(CALLER.gid)).unwrap();
+        let dir = Dir::open(place).unwrap();
+        Some(Dir { made: Made { caller: Some(CALLER), ..Made::USUAL }, ..dir })
+    }
+
+    #[test]
+    fn what_root_makes_in_a_folder_of_the_caller_is_the_caller_s_and_nothing_else() {
+        let place = tempfile::tempdir().unwrap();
+        let Some(dir) = folder_of_caller(place.path()) else { return };
+        drop(dir.create("file").unwrap());
+        dir.make_dir("a/b").unwrap();
+        fs::create_dir(place.path().join("root")).unwrap();
+        drop(dir.create("root/file").unwrap());
+        let owner = |name: &str| place.path().join(name).symlink_metadata().unwrap().uid();
+        assert_eq!(["file", "a", "a/b"].map(owner), [CALLER.uid; 3]);
+        assert_eq!(["root", "root/file"].map(owner), [0; 2]);
+    }
+
+    /// The caller may rename in the folder, and root's own folder lies there too.
+    #[test]
+    fn a_folder_that_is_exchanged_as_it_is_made_is_not_given_away() {
+        let place = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let Some(dir) = folder_of_caller(place.path()) else { return };
+        let [new, roots] = ["new", "roots"].map(|name| place.path().join(name));
+        fs::create_dir(&roots).unwrap();
+        fs::write(roots.join("secret"), "root's").unwrap();
+        let (stop, count) = (AtomicBool::new(false), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Acquire) {
+                    let done = renameat_with(CWD, &new, CWD, &roots, RenameFlags::EXCHANGE);
+                    count.fetch_add(u64::from(done.is_ok()), Ordering::Relaxed);
+                }
+            });
+            for _ in 0..12_000 {
+                let _ = dir.make_new_dir("new");
+                // The one with something in it stays.
+                for path in [&new, &roots] {
+                    let _ = fs::remove_dir(path);
+                }
+            }
+            stop.store(true, Ordering::Release);
+        });
+        assert!(count.load(Ordering::Relaxed) > 0, "nothing was exchanged");
+        let kept = [&new, &roots].into_iter().find(|path| path.join("secret").exists()).unwrap();
+        assert_eq!(kept.metadata().unwrap().uid(), 0, "root's folder was given away");
+    }
 }

@@ -3,11 +3,12 @@
 //! Everything works from the descriptor of a directory: no link is followed below it, names of
 //! drafts cannot be guessed, nothing that exists is opened for writing by accident, and what is
 //! removed is what was made, known by device and inode. A folder that somebody else may change
-//! while root works in it is refused ([`check`]).
+//! while root works in it is refused ([`check`]); what was looked at is what is used.
 
 mod dir;
 mod draft;
 mod error;
+mod hand_over;
 mod output;
 mod owner;
 mod tree;
@@ -16,5 +17,5 @@ pub use dir::Dir;
 pub use draft::Draft;
 pub use error::Error;
 pub use output::{output, replace};
-pub use owner::{Caller, Trust, check};
+pub use owner::{Caller, Checked, Trust, check};
 pub use tree::Identity;

@@ -90,6 +90,7 @@ fn a_folder_that_others_may_change_is_refused_with_owner_mode_and_remedy() {
         let error = check(&place.path().join(path), None, Trust::Checked).unwrap_err().to_string();
         assert!(error.contains("user 65534") && error.contains("0755"), "{error}");
         assert!(error.contains("--trust-folder"), "{error}");
+        assert!(error.contains("in a container, user 65534 stands for all"), "{error}");
     }
     assert!(check(&theirs.join("run"), None, Trust::Told).is_ok());
     let caller = assay_files::Caller { uid: 65534, gid: 65534 };
@@ -140,4 +141,58 @@ fn a_folder_that_the_users_own_group_may_write_is_the_users() {
         fs::set_permissions(&home, fs::Permissions::from_mode(0o775)).unwrap();
         assert_eq!(check(&home.join("runs/one"), caller, Trust::Checked).is_ok(), is_fine);
     }
+}
+
+/// S3 and what came of it: between the look at a folder and its use somebody puts another one there.
+#[test]
+fn what_was_looked_at_is_what_is_used() {
+    let place = tempfile::tempdir().unwrap();
+    let (run, other) = (place.path().join("run"), place.path().join("other"));
+    fs::create_dir(&run).unwrap();
+    fs::create_dir(&other).unwrap();
+    let looked_at = Dir::open(&run).unwrap().identity().unwrap();
+    let checked = check(&run, None, Trust::Checked).unwrap();
+    fs::rename(&run, place.path().join("moved")).unwrap();
+    symlink(&other, &run).unwrap();
+    assert_eq!(checked.open().unwrap().identity().unwrap(), looked_at);
+    // What is made is made in what was looked at, and not where a link leads.
+    let checked = check(&place.path().join("moved/new/run"), None, Trust::Checked).unwrap();
+    assert!(checked.path().ends_with("moved/new/run"));
+    symlink(&other, place.path().join("moved/new")).unwrap();
+    assert!(checked.make().unwrap_err().to_string().contains("links are not followed"));
+    assert_eq!(fs::read_dir(&other).unwrap().count(), 0);
+    assert!(check(&place.path().join("absent"), None, Trust::Checked).unwrap().open().is_err());
+}
+
+/// While root works in a folder of the user who called sudo, that user may not change it.
+#[test]
+fn a_folder_is_taken_over_and_handed_over_with_what_is_ours_in_it() {
+    use std::os::unix::fs::MetadataExt;
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: it takes root to give a folder away");
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let run = place.path().join("run");
+    fs::create_dir(&run).unwrap();
+    chown(&run, Some(1234), Some(1234)).unwrap();
+    fs::set_permissions(&run, fs::Permissions::from_mode(0o2777)).unwrap();
+    let dir = Dir::open(&run).unwrap();
+    dir.take_over().unwrap();
+    let found = run.metadata().unwrap();
+    assert_eq!((found.uid(), found.gid(), found.mode() & 0o777), (0, 0, 0o755));
+    dir.make_dir("logs/task").unwrap().replace("fio.json", b"{}").unwrap();
+    dir.make_dir("logs/theirs").unwrap();
+    chown(run.join("logs/theirs"), Some(65534), None).unwrap();
+    fs::write(run.join("logs/theirs/file"), "").unwrap();
+    let victim = place.path().join("victim");
+    fs::write(&victim, "root's").unwrap();
+    fs::hard_link(&victim, run.join("logs/task/hard")).unwrap();
+    symlink(&victim, run.join("logs/task/soft")).unwrap();
+    dir.hand_over_tree(assay_files::Caller { uid: 1234, gid: 1234 }).unwrap();
+    let owner = |name: &str| run.join(name).symlink_metadata().unwrap().uid();
+    assert_eq!(["", "logs", "logs/task", "logs/task/fio.json"].map(owner), [1234; 4]);
+    assert_eq!(owner("logs/theirs"), 65534);
+    assert_eq!(owner("logs/theirs/file"), 0, "what lies in somebody else's folder");
+    assert_eq!(victim.metadata().unwrap().uid(), 0);
 }

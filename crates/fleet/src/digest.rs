@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use assay_files::Dir;
 use sha2::{Digest, Sha256};
 
 use crate::document::Fleet;
@@ -15,10 +16,24 @@ use crate::error::Error;
 use crate::folder::FleetFolder;
 
 /// The folder of the study in that of the fleet.
-const STUDY: &str = "study";
+pub(crate) const STUDY: &str = "study";
+
+/// The study as it was read once, with what stands beside it, and the hash of all that a task of this
+/// fleet carries out.
+pub(crate) struct Taken {
+    pub(crate) digest: String,
+    /// Names below the folder of the study, and what is in the files.
+    files: Vec<(PathBuf, Vec<u8>)>,
+}
 
 /// The hash of all that a task of this fleet carries out.
 pub(crate) fn digest(folder: &FleetFolder, fleet: &Fleet) -> Result<String, Error> {
+    take(folder, fleet).map(|taken| taken.digest)
+}
+
+/// Reads all that a task of this fleet carries out.
+pub(crate) fn take(folder: &FleetFolder, fleet: &Fleet) -> Result<Taken, Error> {
+    let mut read = Vec::new();
     let mut hash = Sha256::new();
     // Each part with its length, so that no two fleets read the same.
     let mut add = |bytes: &[u8]| {
@@ -34,8 +49,22 @@ pub(crate) fn digest(folder: &FleetFolder, fleet: &Fleet) -> Result<String, Erro
         file.read_to_end(&mut text)
             .map_err(|cause| Error::file("read", &folder.file(&name), &cause))?;
         add(&text);
+        read.push((name, text));
     }
-    Ok(hex(&hash.finalize()))
+    Ok(Taken { digest: hex(&hash.finalize()), files: read })
+}
+
+impl Taken {
+    /// Writes the study into a folder of this host that nobody else can change.
+    pub(crate) fn write(&self, folder: &Dir) -> Result<(), Error> {
+        for (name, text) in &self.files {
+            if let Some(above) = name.parent().filter(|above| !above.as_os_str().is_empty()) {
+                folder.make_dir(above)?;
+            }
+            folder.replace(name, text)?;
+        }
+        Ok(())
+    }
 }
 
 /// The hash of a program, where this host has it.

@@ -35,11 +35,9 @@ impl FleetFolder {
     /// Makes a new one; an existing folder must be empty. What stands in it is run by root on every
     /// host, so that nobody else may write there.
     pub fn create(path: &Path, trust: Trust) -> Result<Self, Error> {
-        let failed = |cause: &std::io::Error| Error::file("create", path, cause);
-        let whole = check(path, Caller::of_sudo(), trust)?;
-        let dir = Dir::make_all(&whole)?;
-        check(&whole, Caller::of_sudo(), trust)?;
-        if fs::read_dir(path).map_err(|cause| failed(&cause))?.next().is_some() {
+        let dir = check(path, Caller::of_sudo(), trust)?.make()?;
+        let whole = dir.path().to_owned();
+        if !dir.is_empty()? {
             return Err(Error::file("create", path, &"the folder is not empty").hint(
                 "choose a new folder with --out; to go on with a fleet: `assay fleet resume`",
             ));
@@ -71,8 +69,12 @@ impl FleetFolder {
     /// Opens one to do what stands in it. A folder that others may write is refused unless they are
     /// trusted.
     pub fn open_trusted(path: &Path, trust: Trust) -> Result<Self, Error> {
-        check(path, Caller::of_sudo(), trust)?;
-        Self::open(path)
+        let dir = check(path, Caller::of_sudo(), trust)?.open()?;
+        match dir.has_file(FLEET) {
+            true => Ok(Self { path: dir.path().to_owned(), dir: Arc::new(dir) }),
+            // It says what is wrong with it.
+            false => Self::open(path),
+        }
     }
 
     /// The directory itself, through which everything in it is made.
@@ -118,7 +120,8 @@ impl FleetFolder {
 
     fn read_json<T: DeserializeOwned>(&self, name: &Path) -> Result<T, Error> {
         let path = self.file(name);
-        let text = fs::read_to_string(&path).map_err(|cause| Error::file("read", &path, &cause))?;
+        let text = fs::read_to_string(self.dir.here().join(name))
+            .map_err(|cause| Error::file("read", &path, &cause))?;
         serde_json::from_str(&text).map_err(|cause| Error::file("read", &path, &cause))
     }
 

@@ -1,18 +1,18 @@
 //! What happens on one host of a fleet: `assay fleet task`, which the job script starts.
 
 use std::fs::File;
-use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use assay_files::Dir;
-use assay_host::{restore_all, state_dir, unfinished};
+use assay_host::{private_state, restore_all, state_dir, unfinished};
 use assay_kernel::child::End;
 use assay_kernel::{Root, signal};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::digest::digest;
+use crate::digest::{STUDY, Taken, take};
 use crate::document::{Fleet, Phase, SCHEMA, TaskRecord};
 use crate::error::Error;
 use crate::folder::FleetFolder;
@@ -37,6 +37,12 @@ impl TaskEnd {
     }
 }
 
+/// Where a task keeps the study that it runs, below the state directory of the host.
+const OWN_STUDY: &str = "fleet-study";
+
+/// The program that runs (proc_pid_exe(5)).
+const THIS_PROGRAM: &str = "/proc/self/exe";
+
 /// Exit codes of docs/cli.md that are given here.
 const HOST: i32 = 4;
 const RESTORE_INCOMPLETE: i32 = 6;
@@ -46,6 +52,8 @@ const INTERRUPTED: i32 = 130;
 struct Errand<'f> {
     folder: &'f FleetFolder,
     fleet: &'f Fleet,
+    /// The study as it was compared with what was submitted.
+    study: Taken,
     task: usize,
     /// Its own folder, relative to that of the fleet.
     place: PathBuf,
@@ -66,7 +74,7 @@ pub fn carry_out(
 ) -> Result<TaskEnd, Error> {
     signal::note_interruptions();
     let fleet = folder.read_fleet()?;
-    refuse_changed(folder, &fleet, wanted)?;
+    let study = submitted(folder, &fleet, wanted)?;
     if task >= fleet.tasks.len() {
         return Err(Error::new(format!(
             "the fleet has {} tasks and no task {task}",
@@ -90,7 +98,7 @@ pub fn carry_out(
         restored_first: Vec::new(),
         restored: None,
     };
-    let mut errand = Errand { folder, fleet: &fleet, task, place, record };
+    let mut errand = Errand { folder, fleet: &fleet, study, task, place, record };
     errand.write()?;
     let end = errand.work().unwrap_or_else(|error| {
         // What cannot be done on this host is this task's end and no other's.
@@ -106,12 +114,14 @@ pub fn carry_out(
     Ok(end)
 }
 
-/// What the folder holds is run by root: it must be what was submitted.
-fn refuse_changed(folder: &FleetFolder, fleet: &Fleet, wanted: &str) -> Result<(), Error> {
-    let found = digest(folder, fleet)?;
-    if found == wanted {
-        return Ok(());
+/// What the folder holds is run by root: it must be what was submitted. It is read once, so that what
+/// was compared is what is run.
+fn submitted(folder: &FleetFolder, fleet: &Fleet, wanted: &str) -> Result<Taken, Error> {
+    let taken = take(folder, fleet)?;
+    if taken.digest == wanted {
+        return Ok(taken);
     }
+    let found = &taken.digest;
     let what = format!(
         "{} is not what was submitted (SHA-256 {found}, the job script says {wanted})",
         folder.path().display()
@@ -156,14 +166,28 @@ impl Errand<'_> {
         self.end(status)
     }
 
-    /// Runs the study to its end.
+    /// Runs the study to its end, from a folder of this host's own: the shared one may say something
+    /// else by now. This task has its turn, so that no other uses that folder.
     fn run(&self) -> Result<ExitStatus, Error> {
+        let state = private_state(&state_dir())?;
+        state.remove_tree(OWN_STUDY)?;
+        let own = state.make_new_dir(OWN_STUDY)?;
+        let status = self.study.write(&own).and_then(|()| self.run_study(&own));
+        state.remove_tree(OWN_STUDY)?;
+        status
+    }
+
+    fn run_study(&self, study: &Dir) -> Result<ExitStatus, Error> {
         let own = &self.fleet.tasks[self.task];
         let place = self.folder.dir().dir(&self.place)?;
-        let program = std::env::current_exe()
-            .map_err(|cause| Error::new(format!("cannot find the program itself: {cause}")))?;
-        let mut command = Command::new(program);
-        command.arg("run").args(&self.fleet.arguments);
+        // This very program, whatever its path stands for by now.
+        let mut command = Command::new(THIS_PROGRAM);
+        command.arg0("assay").arg("run");
+        for word in &self.fleet.arguments {
+            let inside = Path::new(word).strip_prefix(self.folder.path()).ok();
+            let inside = inside.filter(|inside| inside.starts_with(STUDY));
+            command.arg(inside.map_or_else(|| word.into(), |inside| study.path().join(inside)));
+        }
         command.arg("--seed").arg(own.seed.to_string());
         if let Some(slice) = &own.slice {
             command.arg("--slice").arg(slice);
@@ -255,11 +279,10 @@ fn create(folder: &Dir, name: &str) -> Result<File, Error> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use assay_files::Trust;
 
     use super::*;
+    use crate::digest::digest;
     use crate::document::Task;
 
     fn fleet() -> Fleet {
@@ -300,7 +323,14 @@ mod tests {
         let fleet = fleet();
         folder.write_fleet(&fleet).unwrap();
         let submitted = digest(&folder, &fleet).unwrap();
-        assert_eq!(refuse_changed(&folder, &folder.read_fleet().unwrap(), &submitted), Ok(()));
+        let taken = super::submitted(&folder, &folder.read_fleet().unwrap(), &submitted).unwrap();
+        // What is run is what was compared, whatever the folder says afterwards.
+        folder.write_text(study, "as an attacker has it").unwrap();
+        let own = Dir::open(place.path()).unwrap().make_dir("own").unwrap();
+        taken.write(&own).unwrap();
+        let written = std::fs::read_to_string(own.path().join(study)).unwrap();
+        assert_eq!(written, "as submitted");
+        folder.write_text(study, "as submitted").unwrap();
 
         let refused = || {
             let error = carry_out(&folder, 0, 7, &submitted).unwrap_err();

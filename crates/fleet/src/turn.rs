@@ -9,8 +9,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_files::Dir;
-use assay_host::unfinished;
+use assay_host::{lock_file, private_state, unfinished};
 use assay_kernel::{file_lock, signal};
 
 use crate::error::Error;
@@ -31,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Waits for this task's turn. `None` when it was asked to stop meanwhile.
 pub(crate) fn take(state_dir: &Path) -> Result<Option<Turn>, Error> {
     let path = state_dir.join(LOCK);
-    let lock = Dir::make_private(state_dir)?.append(LOCK)?;
+    let lock = lock_file(&private_state(state_dir)?, LOCK)?;
     while !(file_lock::try_lock(&lock, &path)? && is_free(state_dir)?) {
         if signal::interrupted_by().is_some() {
             return Ok(None);

@@ -22,11 +22,12 @@ mod v1_mount;
 
 use std::path::{Path, PathBuf};
 
-use assay_files::{Dir, Identity, Trust};
+use assay_files::{Checked, Dir, Identity, Trust};
 use assay_kernel::{Error, Root, process};
 
 pub use change::{Area, Change};
 pub use disk::DiskIdentity;
+pub(crate) use disk::whole_disk;
 pub use group::{is_frozen, why_it_lives};
 pub use line::Damaged;
 pub use loop_device::LoopDevice;
@@ -263,9 +264,8 @@ fn boot_id(root: &Root) -> String {
 
 /// What stands in a ledger is done by root: nobody else may have written it. Nobody is trusted here
 /// who may be trusted with a run folder.
-fn check_owner(state_dir: &Path) -> Result<(), Error> {
-    let checked = assay_files::check(&unfinished::directory(state_dir), None, Trust::Checked);
-    checked.map(|_| ()).map_err(|error| {
+fn check_owner(state_dir: &Path, place: &Path) -> Result<Checked, Error> {
+    assay_files::check(place, None, Trust::Checked).map_err(|error| {
         let hint = format!(
             "{}: what a ledger says is done by root, so that it must be root's alone: name another \
              directory with ASSAY_STATE, or look into this one and make it yours (`chown`, `chmod \
@@ -287,23 +287,37 @@ fn checked_name(run_id: &str) -> Result<&str, Error> {
 
 /// Makes the directory of ledgers, for its owner alone.
 fn make_directories(state_dir: &Path) -> Result<(), Error> {
-    check_owner(state_dir)?;
+    drop(private_state(state_dir)?);
     let path = &unfinished::directory(state_dir);
-    let made = Dir::make_private(state_dir).and_then(|state| {
-        let name = path.strip_prefix(state_dir).unwrap_or(path);
-        state.make_dir(name)?.keep_to_owner()
-    });
-    made.map_err(|error| {
-        Error::from(error)
-            .with_hint("set ASSAY_STATE to a directory that can be written and survives a reboot")
-    })?;
-    // Whoever was quicker has made it theirs.
-    check_owner(state_dir)?;
+    let made = check_owner(state_dir, path)?.make_private().and_then(|dir| dir.keep_to_owner());
+    made.map_err(|error| Error::from(error).with_hint(ELSEWHERE))?;
     // The new directories themselves must be on the disk before a ledger in them counts.
     for directory in path.ancestors().take(3).filter(|directory| directory.is_dir()) {
         journal::sync_directory(directory)?;
     }
     Ok(())
+}
+
+const ELSEWHERE: &str = "set ASSAY_STATE to a directory that can be written and survives a reboot";
+
+/// The state directory, made where it is missing, in which only its owner can change anything. One
+/// that an older version has made for all to read becomes its owner's alone.
+pub fn private_state(state_dir: &Path) -> Result<Dir, Error> {
+    let made = check_owner(state_dir, state_dir)?.make_private();
+    let dir = made.map_err(|error| Error::from(error).with_hint(ELSEWHERE))?;
+    // Another name may be that of a directory which others have to read, such as a home.
+    if state_dir.ends_with("assay") {
+        dir.keep_to_owner()?;
+    }
+    Ok(dir)
+}
+
+/// Opens a file of the state directory whose lock means something, and lets only its owner open it:
+/// who can open it can hold the lock.
+pub fn lock_file(state: &Dir, name: &str) -> Result<std::fs::File, Error> {
+    let file = state.append(name).map_err(|error| Error::from(error).with_hint(ELSEWHERE))?;
+    lock::keep_to_owner(&file, &state.path().join(name))?;
+    Ok(file)
 }
 
 #[cfg(test)]

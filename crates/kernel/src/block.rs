@@ -1,6 +1,7 @@
 //! Block devices by number, and opening them so that nobody else can be using them.
 
 use std::fs::{self, File, OpenOptions};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -35,6 +36,27 @@ pub fn numbers(path: &Path) -> Result<Numbers, Error> {
         return Err(Error::unexpected("use", path, "it is not a block device"));
     }
     Ok(Numbers::of(found.rdev()))
+}
+
+/// The numbers of the block device that is open.
+pub fn numbers_of(disk: &File, path: &Path) -> Result<Numbers, Error> {
+    let found = disk.metadata().map_err(|cause| Error::new("stat", path, &cause))?;
+    if !found.file_type().is_block_device() {
+        return Err(Error::unexpected("use", path, "it is not a block device"));
+    }
+    Ok(Numbers::of(found.rdev()))
+}
+
+/// Which disk is open, as the kernel counts disks that came and media that changed
+/// (BLKGETDISKSEQ, Linux 5.15); `None` where it does not say.
+#[must_use]
+pub fn diskseq(disk: &File) -> Option<u64> {
+    const BLKGETDISKSEQ: libc::c_ulong =
+        rustix::ioctl::opcode::read::<u64>(0x12, 128) as libc::c_ulong;
+    let mut number = 0_u64;
+    // SAFETY: the kernel writes one u64 to `number`, which lives through the call.
+    let answer = unsafe { libc::ioctl(disk.as_raw_fd(), BLKGETDISKSEQ as _, &raw mut number) };
+    (answer == 0).then_some(number)
 }
 
 /// The numbers of the device that holds the file system in which `path` lies (`st_dev`).

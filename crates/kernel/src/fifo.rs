@@ -26,8 +26,13 @@ impl Fifo {
     /// Makes the FIFO and opens it. It is opened for writing too, so that reading never ends
     /// just because no writer is there at the moment.
     pub fn make(folder: &Path, name: &str) -> Result<Self, Error> {
-        let file = Dir::open(folder)?.make_fifo(name)?;
-        Ok(Self { file, path: folder.join(name), partial: String::new() })
+        Self::make_in(&Dir::open(folder)?, name)
+    }
+
+    /// The same in a folder that is open.
+    pub fn make_in(folder: &Dir, name: &str) -> Result<Self, Error> {
+        let file = folder.make_fifo(name)?;
+        Ok(Self { file, path: folder.path().join(name), partial: String::new() })
     }
 
     /// Lets other users write into it.

@@ -9,6 +9,7 @@ use crate::error::Error;
 
 // include/uapi/linux/loop.h; these numbers are the same on every architecture.
 const LOOP_CLR_FD: libc::c_ulong = 0x4C01;
+const LOOP_GET_STATUS64: libc::c_ulong = 0x4C05;
 const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
 const LOOP_CTL_ADD: libc::c_ulong = 0x4C80;
 const LOOP_CTL_REMOVE: libc::c_ulong = 0x4C81;
@@ -103,6 +104,18 @@ const fn empty_info() -> LoopInfo {
         encrypt_key: [0; 32],
         init: [0; 2],
     }
+}
+
+/// Device and inode of the file that is attached to `device`, whatever its name is by now; ENXIO
+/// when nothing is.
+pub fn backing(device: &Path) -> Result<(u64, u64), Error> {
+    let file = File::open(device).map_err(|cause| Error::new("open", device, &cause))?;
+    let mut info = empty_info();
+    // SAFETY: `info` has the layout of `struct loop_info64`, which the kernel fills, and lives
+    // through the call.
+    let answer = unsafe { libc::ioctl(file.as_raw_fd(), LOOP_GET_STATUS64 as _, &raw mut info) };
+    check("LOOP_GET_STATUS64", device, answer)?;
+    Ok((info.device, info.inode))
 }
 
 /// Detaches the image from `device`. While others hold the device open the kernel only promises

@@ -32,9 +32,19 @@ impl User {
         })
     }
 
+    /// Whether this is who this process is already, without root, who alone can become somebody else.
+    #[must_use]
+    pub fn is_this_process(&self) -> bool {
+        self.uid != 0 && rustix::process::geteuid().as_raw() == self.uid
+    }
+
     /// Gives up everything else, for ever: this user, its groups, and no more rights by programs
     /// that set them (prctl(2), PR_SET_NO_NEW_PRIVS). System calls only, for between fork and exec.
     pub(crate) fn become_it(&self) -> io::Result<()> {
+        if self.is_this_process() {
+            // SAFETY: it takes numbers.
+            return unsafe { checked(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into()) };
+        }
         // SAFETY: the list lives through the call and is as long as the call is told; the others
         // take numbers. Called by number because in a process of many threads the C library would
         // speak to threads that a child does not have.

@@ -17,7 +17,23 @@ use crate::schema;
 #[derive(Debug, Clone)]
 pub struct RunFolder {
     path: PathBuf,
-    dir: Arc<Dir>,
+    held: Arc<Held>,
+}
+
+/// The open directory, and whose it becomes when nobody works in it any more.
+#[derive(Debug)]
+struct Held {
+    dir: Dir,
+    then: Option<Caller>,
+}
+
+impl Drop for Held {
+    /// Where this fails it stays root's, which harms nobody but its reader.
+    fn drop(&mut self) {
+        if let Some(caller) = self.then {
+            let _ = self.dir.hand_over_tree(caller);
+        }
+    }
 }
 
 /// The document without which a folder is no run.
@@ -26,20 +42,24 @@ const MANIFEST: &str = "manifest.json";
 impl RunFolder {
     /// Makes a new run folder. An existing folder is taken only when it is empty: a run never
     /// overwrites another. A folder that others may change is refused unless they are trusted:
-    /// what root starts and writes in there would be theirs to exchange. Under sudo it belongs to
-    /// the user who called.
+    /// what root starts and writes in there would be theirs to exchange. Under sudo it is root's
+    /// until the last copy of this value goes, and then belongs to the user who called.
     pub fn create(path: &Path, trust: Trust) -> Result<Self, Error> {
-        let io = |cause: &std::io::Error| Error::io("create", path, cause);
-        let caller = Caller::of_sudo();
-        let whole = check(path, caller, trust)?;
-        let dir = Dir::make_all_owned(&whole, caller.map(|caller| (caller.uid, caller.gid)))?;
-        // Somebody may have been quicker where everybody may make folders.
-        check(&whole, caller, trust)?;
-        if fs::read_dir(path).map_err(|cause| io(&cause))?.next().is_some() {
-            return Err(Error::new("create", path, &"the folder is not empty")
-                .with_hint("choose a new folder with --out; a run never overwrites another"));
+        let then = Caller::of_sudo();
+        let dir = check(path, then, trust)?.make()?;
+        let refuse_content = || match dir.is_empty()? {
+            true => Ok(()),
+            false => Err(Error::new("create", path, &"the folder is not empty")
+                .with_hint("choose a new folder with --out; a run never overwrites another")),
+        };
+        refuse_content()?;
+        if then.is_some() {
+            dir.take_over()?;
+            // From here on nobody but root puts anything into it.
+            refuse_content()?;
         }
-        let folder = Self { path: whole, dir: Arc::new(dir) };
+        let held = Held { dir, then };
+        let folder = Self { path: held.dir.path().to_owned(), held: Arc::new(held) };
         for part in ["samples", "logs"] {
             folder.make_dir(Path::new(part))?;
         }
@@ -48,13 +68,33 @@ impl RunFolder {
 
     /// Opens an existing run folder.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let no_run = || {
-            Error::new("open", path, &"it holds no manifest.json")
-                .with_hint("name the folder of a run, such as runs/<time>-<study>")
-        };
         // Of the directory that is open from here on, so that nobody can exchange it afterwards.
-        let dir = Dir::open(path).ok().filter(|dir| dir.has_file(MANIFEST)).ok_or_else(no_run)?;
-        Ok(Self { path: path.to_owned(), dir: Arc::new(dir) })
+        Self::over(Dir::open(path).map_err(|_| no_run(path))?)
+    }
+
+    /// A run in a directory that is open.
+    pub fn over(dir: Dir) -> Result<Self, Error> {
+        if !dir.has_file(MANIFEST) {
+            return Err(no_run(dir.path()));
+        }
+        let path = dir.path().to_owned();
+        Ok(Self { path, held: Arc::new(Held { dir, then: None }) })
+    }
+
+    /// By which path something in this folder is written or read while the run lasts: whoever may
+    /// rename the folder meanwhile does not change what that stands for.
+    #[must_use]
+    pub fn steady(&self, dir: &Dir) -> PathBuf {
+        match self.held.then {
+            Some(_) => dir.here(),
+            None => dir.path().to_owned(),
+        }
+    }
+
+    /// Whose the folder becomes when the run is over, where that is not who runs it.
+    #[must_use]
+    pub fn heir(&self) -> Option<Caller> {
+        self.held.then
     }
 
     /// Its place.
@@ -71,12 +111,12 @@ impl RunFolder {
     /// The directory itself, through which everything in it is made.
     #[must_use]
     pub fn dir(&self) -> &Dir {
-        &self.dir
+        &self.held.dir
     }
 
     /// Makes a folder in it, with those above.
     pub fn make_dir(&self, name: &Path) -> Result<PathBuf, Error> {
-        self.dir.make_dir(name)?;
+        self.held.dir.make_dir(name)?;
         Ok(self.file(name))
     }
 
@@ -88,7 +128,7 @@ impl RunFolder {
     /// Reads `manifest.json`.
     pub fn read_manifest(&self) -> Result<Manifest, Error> {
         let path = self.file("manifest.json");
-        let text = fs::read_to_string(&path).map_err(|cause| match cause.kind() {
+        let text = fs::read_to_string(self.held.dir.here().join(MANIFEST)).map_err(|cause| match cause.kind() {
             std::io::ErrorKind::InvalidData => Error::new("read", &path, &"it is not text")
                 .with_hint("a copy or a disk damaged it; copy the run folder again"),
             _ => Error::io("read", &path, &cause),
@@ -108,15 +148,21 @@ impl RunFolder {
     /// Reads a JSON document.
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, Error> {
         let path = self.file(name);
-        let text = fs::read_to_string(&path).map_err(|cause| Error::io("read", &path, &cause))?;
+        let text = fs::read_to_string(self.held.dir.here().join(name))
+            .map_err(|cause| Error::io("read", &path, &cause))?;
         serde_json::from_str(&text).map_err(|cause| Error::new("read", &path, &cause))
     }
 
     /// Replaces a file whole: readers see the old text or the new one, never a part, and after a
     /// crash one of the two is there.
     pub fn write_text(&self, name: &str, text: &str) -> Result<(), Error> {
-        Ok(self.dir.replace(name, text.as_bytes())?)
+        Ok(self.held.dir.replace(name, text.as_bytes())?)
     }
+}
+
+fn no_run(path: &Path) -> Error {
+    Error::new("open", path, &"it holds no manifest.json")
+        .with_hint("name the folder of a run, such as runs/<time>-<study>")
 }
 
 #[cfg(test)]

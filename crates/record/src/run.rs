@@ -21,13 +21,17 @@ pub struct Run {
 impl Run {
     /// Loads a run folder.
     pub fn load(path: &Path) -> Result<Self, Error> {
-        let folder = RunFolder::open(path)?;
+        Self::of(&RunFolder::open(path)?)
+    }
+
+    /// Loads a run folder that is open.
+    pub fn of(folder: &RunFolder) -> Result<Self, Error> {
         let manifest = folder.read_manifest()?;
         let mut samples = Vec::with_capacity(manifest.trials.len());
         for trial in &manifest.trials {
             let mut repeats = Vec::with_capacity(trial.repeats.len());
             for repeat in &trial.repeats {
-                let place = folder.file("samples").join(&repeat.samples);
+                let place = folder.dir().here().join("samples").join(&repeat.samples);
                 repeats.push(if place.is_dir() { read_tables(&place)? } else { Vec::new() });
             }
             samples.push(repeats);

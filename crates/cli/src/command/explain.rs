@@ -16,7 +16,6 @@ use clap::Args;
 use crate::args::{TrustArguments, duration};
 use crate::command::run::{code, execute_course, facts_for, judge_finished, refuse, request};
 use crate::exit::Code;
-use crate::judged::open_run;
 use crate::load::Loaded;
 use crate::talk;
 use asked::Asked;
@@ -60,10 +59,7 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Code {
 }
 
 fn carry_out(arguments: &ExplainArguments) -> Result<Code, Code> {
-    let (_, recorded) = open_run(&arguments.run)?;
-    if !arguments.trust_run {
-        foreign::refuse(&arguments.run, &recorded.manifest)?;
-    }
+    let recorded = foreign::open(&arguments.run, arguments.trust_run)?;
     let judgement = assay_judge::judge(&recorded.manifest, &recorded.samples);
     let target = Target::of(&recorded.manifest, &judgement)?;
     let facts = facts_for(&target.study).map_err(|error| refuse(&error))?;

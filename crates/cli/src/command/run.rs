@@ -229,7 +229,7 @@ pub(crate) fn judge_finished(
         talk::error(failure);
     }
     tell_faults(&finished.manifest);
-    Run::load(request.folder.path()).and_then(|run| {
+    Run::of(&request.folder).and_then(|run| {
         // What was recorded last counts, also when the disk was too full to write it down.
         let run = Run { manifest: finished.manifest.clone(), ..run };
         judge_run(&request.folder, &run)

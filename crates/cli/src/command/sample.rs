@@ -131,7 +131,7 @@ fn conclude(request: &SampleRequest, sampled: &Sampled, as_json: bool) -> Code {
     if let Some(failure) = &sampled.failure {
         talk::error(failure);
     }
-    let shown = Run::load(request.folder.path()).and_then(|run| {
+    let shown = Run::of(&request.folder).and_then(|run| {
         // What was recorded last counts, also when the disk was too full to write it down.
         let run = Run { manifest: sampled.manifest.clone(), ..run };
         write(&request.folder, &run)?;

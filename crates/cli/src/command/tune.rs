@@ -95,7 +95,7 @@ fn carry_out(arguments: &TuneArguments) -> Result<Code, Code> {
             .map_err(|failure| refuse(&failure))?;
     progress.finish();
     let judgement = judge_finished(&request, &finished).map_err(|error| refuse(&error))?;
-    let run = Run::load(request.folder.path()).map_err(|error| refuse(&error))?;
+    let run = Run::of(&request.folder).map_err(|error| refuse(&error))?;
     let run = Run { manifest: finished.manifest.clone(), ..run };
     let tuned = Tuned {
         manifest: &run.manifest,

@@ -6,46 +6,45 @@ use std::path::{Component, Path, PathBuf};
 
 use assay_kernel::parse::mountinfo;
 use assay_kernel::{Error, Root};
-use assay_knob::host_settings;
+use assay_knob::{HostSetting, SideEffect, host_settings};
 
 use super::change::Change;
 
-/// Where kernel files are written.
-const PLACES: [&str; 4] =
-    ["/sys/block", "/sys/fs/cgroup", "/sys/kernel/mm", "/sys/module/zswap/parameters"];
-
-/// Files of control groups by which the kernel is told what to start.
-const STARTS_PROGRAMS: [&str; 2] = ["release_agent", "notify_on_release"];
+/// Files of control groups that are set for the length of a run: at the root of a hierarchy, and
+/// which controllers a group hands down.
+const ROOT_FILES: [&str; 2] = ["io.cost.qos", "io.cost.model"];
+const SUBTREE_CONTROL: &str = "cgroup.subtree_control";
 
 /// Refuses a change that no run makes.
 pub(super) fn check(root: &Root, change: &Change) -> Result<(), Error> {
     match change {
-        Change::WriteFile { path, .. } | Change::Request { path, .. } => kernel_file(root, path),
+        Change::WriteFile { path, .. } => attribute(root, path).or_else(|_| setting(root, path)),
+        Change::Request { path, inverse, .. } => request(root, path, inverse),
         Change::WriteOneOf { path, other, .. } => {
-            kernel_file(root, path)?;
-            kernel_file(root, other)
+            setting(root, path)?;
+            setting(root, other)
         }
         Change::KeepQueue { device, attributes, .. } => {
-            let names = attributes.keys().map(Path::new);
-            if is_name(device) && names.into_iter().all(is_plain) {
-                return Ok(());
-            }
-            Err(refusal(Path::new(device), "it is no attribute of a disk's queue"))
+            let place = Path::new("/sys/block").join(device).join("queue");
+            attributes.keys().try_for_each(|name| attribute(root, &place.join(name)))
         }
         Change::MakeGroup { path } => group(root, path),
         Change::MakeDir { path } => {
-            // Taken back only when it is empty. `mnt` is the run folder's.
-            let ours = has_own_part(path) || path.ends_with("mnt");
-            if is_whole(path) && ours { Ok(()) } else { Err(not_ours(path)) }
+            // Taken back only when it is empty.
+            if is_whole(path) && has_own_part(path) { Ok(()) } else { Err(not_ours(path)) }
+        }
+        // Which folder it is was written down, and it is given away only if it is a run's.
+        Change::OwnFolder { path, uid, .. } => {
+            if is_whole(path) && *uid != 0 { Ok(()) } else { Err(not_ours(path)) }
         }
         Change::MakeTree { path }
         | Change::MakeFile { path }
-        | Change::AttachLoop { image: path }
+        | Change::AttachLoop { image: path, .. }
         | Change::Mount { target: path, .. }
         | Change::MountV1 { target: path, .. } => named_ours(path),
         Change::NullBlk { path } => {
             named_ours(path)?;
-            below(root, path, &[PathBuf::from("/sys/kernel/config/nullb")])
+            below_one_of(root, path, &[PathBuf::from("/sys/kernel/config/nullb")])
         }
         Change::AddPartition { device, .. } | Change::WriteSignatures { device, .. } => {
             if device.parent() == Some(Path::new("/dev")) { Ok(()) } else { Err(not_ours(device)) }
@@ -54,43 +53,67 @@ pub(super) fn check(root: &Root, change: &Change) -> Result<(), Error> {
     }
 }
 
-fn kernel_file(root: &Root, path: &Path) -> Result<(), Error> {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    if STARTS_PROGRAMS.contains(&name) {
-        return Err(refusal(path, "it says what the kernel starts"));
-    }
-    if path.starts_with("/proc/sys") {
-        let is_setting = host_settings().iter().any(|setting| Path::new(setting.path) == path);
-        // The kernel computes others anew when one is set.
-        if is_whole(path) && (is_setting || path.parent() == Some(Path::new("/proc/sys/vm"))) {
-            return below(root, path, &[PathBuf::from("/proc/sys")]);
+/// An attribute of a disk's queue or of its scheduler, and nothing else of a disk.
+fn attribute(root: &Root, path: &Path) -> Result<(), Error> {
+    let below = path.strip_prefix("/sys/block").ok().and_then(Path::to_str).unwrap_or_default();
+    let parts: Vec<&str> = below.split('/').collect();
+    match parts[..] {
+        [disk, "queue", name] | [disk, "queue", "iosched", name]
+            if [disk, name].into_iter().all(is_name) =>
+        {
+            below_one_of(root, path, &[PathBuf::from("/sys/block")])
         }
-        return Err(not_ours(path));
+        _ => Err(refusal(path, "it is no attribute of a disk's queue")),
     }
-    let mut tops: Vec<PathBuf> = PLACES.map(PathBuf::from).to_vec();
-    tops.extend(hierarchies(root));
-    below(root, path, &tops)
+}
+
+/// A setting of the host that studies know, or one that the kernel computes anew when one of those
+/// is set.
+fn setting(root: &Root, path: &Path) -> Result<(), Error> {
+    let is_it = |setting: &HostSetting| match setting.effect {
+        _ if Path::new(setting.path) == path => true,
+        SideEffect::Recomputes(other) => Path::new(other) == path,
+        _ => false,
+    };
+    match host_settings().iter().any(is_it) {
+        true => below_one_of(root, path, &["/proc/sys", "/sys/kernel/mm", "/sys/module/zswap"].map(PathBuf::from)),
+        false => Err(not_ours(path)),
+    }
+}
+
+/// What is asked of the root of a hierarchy, or which controllers a group hands down no more.
+fn request(root: &Root, path: &Path, inverse: &str) -> Result<(), Error> {
+    let tops = hierarchies(root);
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let is_root = path.parent().is_some_and(|group| tops.iter().any(|top| top == group));
+    let switches_off = inverse.ends_with(" enable=0") || inverse.ends_with(" ctrl=auto");
+    let gives_up = inverse.starts_with('-') && !inverse.contains(char::is_whitespace);
+    match name {
+        _ if is_root && switches_off && ROOT_FILES.contains(&name) => true,
+        name => name == SUBTREE_CONTROL && gives_up,
+    }
+    .then(|| below_one_of(root, path, &tops))
+    .unwrap_or_else(|| Err(not_ours(path)))
 }
 
 fn group(root: &Root, path: &Path) -> Result<(), Error> {
     if !has_own_part(path) {
         return Err(not_ours(path));
     }
-    let mut tops = hierarchies(root);
-    tops.push(PathBuf::from("/sys/fs/cgroup"));
-    below(root, path, &tops)
+    below_one_of(root, path, &hierarchies(root))
 }
 
 /// Where control groups are mounted.
 fn hierarchies(root: &Root) -> Vec<PathBuf> {
     let text = root.read("/proc/self/mountinfo").unwrap_or_default();
     let mounts = mountinfo::parse(&text).into_iter();
-    mounts.filter(|mount| mount.kind.starts_with("cgroup")).map(|mount| mount.target).collect()
+    let mounts = mounts.filter(|mount| mount.kind.starts_with("cgroup"));
+    mounts.map(|mount| mount.target).chain([PathBuf::from("/sys/fs/cgroup")]).collect()
 }
 
 /// Refuses what lies elsewhere than below one of these, by its name and by what that stands for.
 /// The links below /sys are the kernel's own, and lead nowhere else.
-fn below(root: &Root, path: &Path, tops: &[PathBuf]) -> Result<(), Error> {
+fn below_one_of(root: &Root, path: &Path, tops: &[PathBuf]) -> Result<(), Error> {
     let named = is_whole(path) && tops.iter().any(|top| path.starts_with(top));
     let place = root.resolve(path);
     let Ok(real) = place.canonicalize() else {
@@ -106,14 +129,19 @@ fn below(root: &Root, path: &Path, tops: &[PathBuf]) -> Result<(), Error> {
     if named && tops.iter().any(inside) { Ok(()) } else { Err(not_ours(path)) }
 }
 
+/// What a run makes is named after it: `assay-...`, and where others might have the same idea with
+/// the number of its process at the end.
 fn named_ours(path: &Path) -> Result<(), Error> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    if is_whole(path) && name.starts_with("assay") { Ok(()) } else { Err(not_ours(path)) }
+    if is_whole(path) && is_own_name(name) { Ok(()) } else { Err(not_ours(path)) }
+}
+
+fn is_own_name(name: &str) -> bool {
+    name == "assay" || name.starts_with("assay-")
 }
 
 fn has_own_part(path: &Path) -> bool {
-    let names = path.components().filter_map(|part| part.as_os_str().to_str());
-    names.into_iter().any(|name| name.starts_with("assay"))
+    path.components().filter_map(|part| part.as_os_str().to_str()).any(is_own_name)
 }
 
 /// Whether a path begins at the root and never turns back.
@@ -123,12 +151,8 @@ fn is_whole(path: &Path) -> bool {
         && parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
-fn is_plain(name: &Path) -> bool {
-    name.components().all(|part| matches!(part, Component::Normal(_)))
-}
-
 fn is_name(name: &str) -> bool {
-    !name.is_empty() && !name.contains('/') && is_plain(Path::new(name))
+    !name.is_empty() && name != "." && name != ".."
 }
 
 fn not_ours(path: &Path) -> Error {

@@ -97,12 +97,18 @@ pub enum Change {
         /// What is to be attached to it; with anything else it is somebody else's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         image: Option<PathBuf>,
+        /// Device and inode of that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<(u64, u64)>,
     },
     /// An image attached to whichever loop device. Taken back by detaching every loop device
     /// that has it.
     AttachLoop {
         /// The image, its path free of symbolic links.
         image: PathBuf,
+        /// Its device and inode, by which it is known whatever its path is by then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<(u64, u64)>,
     },
     /// A partition told to the kernel. Taken back by BLKPG_DEL_PARTITION.
     AddPartition {
@@ -114,14 +120,27 @@ pub enum Change {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         disk: Option<DiskIdentity>,
     },
-    /// A mounted file system. Taken back by unmounting that one, and none that somebody else has
-    /// mounted in the same place since.
+    /// A mounted file system. Taken back by unmounting that one, wherever it is mounted by then, and
+    /// none that somebody else has mounted in the same place since.
     Mount {
         /// Where.
         target: PathBuf,
         /// The device number of the file system, `7:8`, which is its own while it is mounted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         device: Option<String>,
+        /// The disk that has this number, or the disk of the partition that has it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        disk: Option<DiskIdentity>,
+    },
+    /// The run folder of the user who called sudo, which is root's while root works in it. Taken
+    /// back by giving it to that user, with what root has made in it.
+    OwnFolder {
+        /// The folder.
+        path: PathBuf,
+        /// The user.
+        uid: u32,
+        /// The user's group.
+        gid: u32,
     },
     /// A cgroup v1 hierarchy of the run's own. Taken back by unmounting it until it has ended.
     MountV1 {
@@ -166,7 +185,10 @@ impl Change {
             Self::MakeGroup { path } => format!("make group {}", path.display()),
             Self::MakeFile { path } => format!("make file {}", path.display()),
             Self::AddLoop { number, .. } => format!("add loop device loop{number}"),
-            Self::AttachLoop { image } => format!("attach {} to a loop device", image.display()),
+            Self::OwnFolder { path, uid, .. } => {
+                format!("keep {} from its user {uid}", path.display())
+            }
+            Self::AttachLoop { image, .. } => format!("attach {} to a loop device", image.display()),
             Self::AddPartition { device, number, .. } => {
                 format!("add partition {number} of {}", device.display())
             }
@@ -205,7 +227,10 @@ impl Change {
     #[must_use]
     pub fn outlives_boot(&self) -> bool {
         match self {
-            Self::MakeFile { path } | Self::MakeDir { path } | Self::MakeTree { path } => {
+            Self::MakeFile { path }
+            | Self::MakeDir { path }
+            | Self::MakeTree { path }
+            | Self::OwnFolder { path, .. } => {
                 !["/proc", "/sys", "/dev", "/run"].iter().any(|top| path.starts_with(top))
             }
             Self::WriteSignatures { .. } => true,

@@ -19,7 +19,7 @@ fn dead() -> (Host, Image) {
         let mut ledger = Ledger::begin(host.state(), "crash")?;
         ledger.write_file(&root, Path::new("/sys/block/sda/queue/scheduler"), "bfq")?;
         ledger.make_group(&root, Path::new("/sys/fs/cgroup/io/assay"))?;
-        drop(ledger.make_file(&root, Path::new("/var/tmp/assay.img"))?);
+        drop(ledger.make_file(&root, Path::new("/var/tmp/assay-x.img"))?);
         Ok(())
     })();
     made.unwrap();
@@ -38,7 +38,7 @@ fn lines_standing(host: &Host, before: &Image) -> Vec<usize> {
     [
         (2, "/sys/block/sda/queue/scheduler"),
         (3, "/sys/fs/cgroup/io/assay"),
-        (4, "/var/tmp/assay.img"),
+        (4, "/var/tmp/assay-x.img"),
     ]
     .into_iter()
     .filter(|(_, path)| stands(path))

@@ -60,6 +60,17 @@ impl DiskIdentity {
     const UNKNOWN: Self =
         Self { diskseq: None, device: None, sectors: None, serial: None, wwid: None };
 
+    /// Whether the kernel's count says that the disk of this device number is this one.
+    pub(super) fn is_behind(&self, root: &Root, numbers: &str) -> bool {
+        let now = whole_disk(root, numbers).and_then(|name| Self::read(root, &name));
+        self.diskseq.is_some() && self.diskseq == now.and_then(|now| now.diskseq)
+    }
+
+    /// The kernel's count of disks when this one came.
+    pub(super) const fn diskseq(&self) -> Option<u64> {
+        self.diskseq
+    }
+
     /// Whether `now` is this disk, in the same boot.
     fn is(&self, now: &Self) -> bool {
         match (self.diskseq, now.diskseq) {
@@ -124,6 +135,14 @@ pub(super) fn of_same_disk(
 pub(super) fn of_path(path: &Path) -> Option<String> {
     let below = path.strip_prefix("/sys/block").ok()?;
     Some(below.components().next()?.as_os_str().to_str()?.to_owned())
+}
+
+/// The whole disk behind a device number, `8:17`: a partition's directory in sysfs stands below
+/// that of its disk.
+pub(crate) fn whole_disk(root: &Root, numbers: &str) -> Option<String> {
+    let place = root.resolve(format!("/sys/dev/block/{numbers}")).canonicalize().ok()?;
+    let disk = if place.join("partition").exists() { place.parent()? } else { &place };
+    Some(disk.file_name()?.to_string_lossy().into_owned())
 }
 
 /// The name of a device node.

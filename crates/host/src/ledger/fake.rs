@@ -66,7 +66,7 @@ pub(super) fn undo(root: &Root, change: &Change) -> Result<(), Error> {
     instant()?;
     match change {
         Change::AddLoop { number, .. } => remove_loop(root, *number),
-        Change::AttachLoop { image } => detach(root, image),
+        Change::AttachLoop { image, .. } => detach(root, image),
         Change::AddPartition { device, number, .. } => remove_partition(root, device, *number),
         Change::Mount { target, .. } | Change::MountV1 { target, .. } => {
             remove_if_there(&root.resolve(mount_file(target)))

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use assay_kernel::Root;
+use assay_kernel::{Error, Root};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use tempfile::TempDir;
 
 use super::change::{Area, Change};
 use super::line::{FORMAT, Header, Line};
-use super::{Ledger, LedgerRestore, restore_all, unfinished};
+use super::{Ledger, LedgerRestore, restore_all, set_aside, unfinished};
 
 fn in_memory() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
@@ -79,12 +79,22 @@ fn a_forged_ledger_asks_for_nothing_that_no_run_does() {
     let state = in_memory();
     symlink(tree.path().join("srv/theirs"), tree.path().join("srv/assay-link")).unwrap();
     symlink(tree.path().join("etc/shadow"), tree.path().join("sys/block/sda")).unwrap();
+    for file in FOREIGN {
+        let file = tree.path().join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "theirs").unwrap();
+    }
     let path = |path: &str| PathBuf::from(path);
     let write = |at: &str| Change::WriteFile {
         path: path(at),
         before: "evil".to_owned(),
         set: "set".to_owned(),
         disk: None,
+    };
+    let request = |at: &str, inverse: &str| Change::Request {
+        path: path(at),
+        inverse: inverse.to_owned(),
+        set: "x".to_owned(),
     };
     let changes = vec![
         write("/etc/shadow"),
@@ -114,13 +124,33 @@ fn a_forged_ledger_asks_for_nothing_that_no_run_does() {
             attributes: [("../../../etc/shadow".to_owned(), "evil".to_owned())].into(),
             disk: None,
         },
+        // What is in the places that runs write to and no run writes.
+        write("/sys/block/sdb/device/delete"),
+        write("/sys/block/sdb/queue/../uevent"),
+        write("/sys/block/sdb/sdb1/uevent"),
+        write("/sys/fs/cgroup/foreign/memory.max"),
+        write("/sys/kernel/mm/ksm/run"),
+        write("/proc/sys/vm/overcommit_memory"),
+        write("/proc/sys/vm/drop_caches"),
+        request("/sys/fs/cgroup/foreign/cgroup.kill", "1"),
+        request("/sys/fs/cgroup/foreign/io.cost.qos", "8:0 enable=0"),
+        request("/sys/fs/cgroup/io.cost.qos", "8:0 enable=1 ctrl=user min=1 max=1"),
+        request("/sys/fs/cgroup/cgroup.subtree_control", "+io"),
+        Change::KeepQueue {
+            device: "sdb".to_owned(),
+            attributes: [("../device/delete".to_owned(), "1".to_owned())].into(),
+            disk: None,
+        },
+        Change::MakeGroup { path: path("/sys/fs/cgroup/assayer") },
+        Change::MakeTree { path: path("/srv/assayer") },
+        Change::OwnFolder { path: path("/srv/theirs"), uid: 0, gid: 0 },
         Change::MakeGroup { path: path("/sys/fs/cgroup/foreign") },
         Change::MakeTree { path: path("/srv/theirs") },
         Change::MakeTree { path: path("/srv/assay-link") },
         Change::MakeFile { path: path("/etc/shadow") },
         Change::MakeDir { path: path("/sys/fs/cgroup/foreign") },
-        Change::Mount { target: path("/home"), device: None },
-        Change::AttachLoop { image: path("/srv/image") },
+        Change::Mount { target: path("/home"), device: None, disk: None },
+        Change::AttachLoop { image: path("/srv/image"), file: None },
         Change::NullBlk { path: path("/sys/fs/cgroup/foreign") },
         Change::WriteSignatures {
             device: path("/srv/theirs/inner/file"),
@@ -138,6 +168,38 @@ fn a_forged_ledger_asks_for_nothing_that_no_run_does() {
     }
     assert!(!report.complete);
     assert_theirs_is_whole(&tree);
+    for file in FOREIGN {
+        assert_eq!(fs::read_to_string(tree.path().join(file)).unwrap(), "theirs", "{file}");
+    }
+}
+
+/// Beside what runs write.
+const FOREIGN: [&str; 12] = [
+    "sys/block/sdb/device/delete",
+    "sys/block/sdb/uevent",
+    "sys/block/sdb/queue/scheduler",
+    "sys/block/sdb/sdb1/uevent",
+    "sys/fs/cgroup/foreign/memory.max",
+    "sys/fs/cgroup/foreign/cgroup.kill",
+    "sys/fs/cgroup/io.cost.qos",
+    "sys/fs/cgroup/cgroup.subtree_control",
+    "sys/fs/cgroup/assayer/cgroup.procs",
+    "sys/kernel/mm/ksm/run",
+    "proc/sys/vm/overcommit_memory",
+    "srv/assayer/file",
+];
+
+/// A forged size does not wrap around, and wipes nothing.
+#[test]
+fn an_area_beyond_any_disk_is_refused() {
+    let (tree, root) = host();
+    put_in(&tree, "7", "S3R1AL");
+    let image = tree.path().join("dev/sdz");
+    let areas = [Area { start: u64::MAX - 8, length: 4096 }];
+    let error = super::undo::wipe_signatures(&image, &areas, None).unwrap_err().to_string();
+    assert!(error.contains("beyond any disk"), "{error}");
+    assert_eq!(fs::read(&image).unwrap(), b"\0\0SIG\0\0\0");
+    assert!(restore_all(tree.path(), &root).is_ok());
 }
 
 #[test]
@@ -149,7 +211,7 @@ fn a_state_directory_or_a_ledger_of_somebody_else_is_refused_with_owner_mode_and
     let (_tree, root) = host();
     let refused = |state: &Path, says: &str| {
         for error in [
-            restore_all(state, &root).map(|_| ()).unwrap_err(),
+            not_restored(state, &root),
             unfinished(state).map(|_| ()).unwrap_err(),
             Ledger::begin(state, "run").map(|_| ()).unwrap_err(),
         ] {
@@ -190,8 +252,98 @@ fn a_state_directory_or_a_ledger_of_somebody_else_is_refused_with_owner_mode_and
     fs::create_dir(state.path().join("ledger")).unwrap();
     let (from, to) = ("ledger/forged.jsonl", "ledger/x.jsonl");
     symlink(home.path().join(from), state.path().join(to)).unwrap();
-    let error = restore_all(state.path(), &root).unwrap_err().to_string();
+    let error = not_restored(state.path(), &root).to_string();
     assert!(error.contains("it is a link"), "{error}");
+}
+
+/// Why a restore did nothing with the one ledger that there is.
+fn not_restored(state: &Path, root: &Root) -> Error {
+    match restore_all(state, root) {
+        Err(error) => error,
+        Ok(mut report) => {
+            assert!(!report.is_complete() && report.ledgers.is_empty());
+            report.held.remove(0)
+        }
+    }
+}
+
+/// One file that is no ledger, whoever put it there, and the restore of all others goes on.
+#[test]
+fn an_odd_file_stops_the_restore_of_no_other_and_can_be_set_aside() {
+    let (tree, root) = host();
+    for kind in ["directory", "link", "pipe", "second name", "readable by others", "not text"] {
+        let state = in_memory();
+        let mut ledger = Ledger::begin(state.path(), "m-killed").unwrap();
+        ledger.make_dir(&root, Path::new("/srv/assay-x")).unwrap();
+        drop(ledger);
+        let ledgers = state.path().join("ledger");
+        for name in ["a-odd.jsonl", "z-odd.jsonl"] {
+            odd(kind, &ledgers, &ledgers.join(name));
+        }
+        fs::create_dir(ledgers.join("unborn.new")).unwrap();
+        let report = restore_all(state.path(), &root).unwrap();
+        assert!(!report.is_complete(), "{kind}");
+        assert!(report.ledgers.iter().any(|ledger| ledger.complete), "{kind}: {report:?}");
+        assert!(!tree.path().join("srv/assay-x").exists(), "{kind}");
+        let said: Vec<String> = report.held.iter().map(ToString::to_string).collect();
+        assert!(said.iter().any(|error| error.contains("unborn.new")), "{said:?}");
+        for name in ["a-odd", "z-odd"] {
+            let is_named = said.iter().any(|error| error.contains(name))
+                || report.ledgers.iter().any(|found| found.run_id == name && !found.complete);
+            assert!(is_named, "{kind}: {said:?}");
+            set_aside(state.path(), name).unwrap();
+        }
+        fs::remove_dir(ledgers.join("unborn.new")).unwrap();
+        assert!(restore_all(state.path(), &root).unwrap().is_complete(), "{kind}");
+        Ledger::begin(state.path(), "next").unwrap();
+    }
+}
+
+fn odd(kind: &str, ledgers: &Path, path: &Path) {
+    let mode = |mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    match kind {
+        "directory" => fs::create_dir(path).unwrap(),
+        "link" => symlink("/etc/hostname", path).unwrap(),
+        "pipe" => {
+            let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
+            rustix::fs::mknodat(CWD, path, kind, mode, 0).unwrap();
+        }
+        "second name" => {
+            let other = ledgers.join(format!("{}.other", path.display()));
+            fs::write(&other, "").unwrap();
+            fs::hard_link(&other, path).unwrap();
+        }
+        "readable by others" => {
+            fs::write(path, "").unwrap();
+            mode(0o666);
+        }
+        _ => {
+            fs::write(path, [0xff; 64]).unwrap();
+            mode(0o600);
+        }
+    }
+}
+
+/// As an older version has left them, or somebody with a wide umask.
+#[test]
+fn what_is_open_to_others_becomes_its_owner_s_alone() {
+    let place = in_memory();
+    let state = place.path().join("assay");
+    fs::create_dir_all(state.join("ledger")).unwrap();
+    let mode = |name: &str| state.join(name).metadata().unwrap().permissions().mode() & 0o777;
+    let wide = |name: &str, mode| {
+        fs::set_permissions(state.join(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for name in ["lock", "fleet.lock"] {
+        fs::write(state.join(name), "").unwrap();
+        wide(name, 0o644);
+    }
+    wide("", 0o755);
+    wide("ledger", 0o755);
+    let ledger = Ledger::begin(&state, "run").unwrap();
+    drop(super::lock_file(&super::private_state(&state).unwrap(), "fleet.lock").unwrap());
+    assert_eq!(["", "ledger", "lock", "fleet.lock"].map(mode), [0o700, 0o700, 0o600, 0o600]);
+    assert!(ledger.finish().unwrap());
 }
 
 #[test]

@@ -26,15 +26,11 @@ impl Gate {
     /// hold it could do anything else to the ledgers, too.
     pub(super) fn close(directory: &Path) -> Result<Self, Error> {
         let path = directory.with_file_name("lock");
-        let opened = journal::directory(&path)?.append("lock");
-        let file = opened.map_err(|error| Error::from(error).with_hint(ELSEWHERE))?;
-        keep_to_owner(&file, &path)?;
+        let file = super::lock_file(&journal::directory(&path)?, "lock")?;
         file_lock::lock_within(&file, &path, PATIENCE)?;
         Ok(Self { _file: file })
     }
 }
-
-const ELSEWHERE: &str = "set ASSAY_STATE to a directory that can be written and survives a reboot";
 
 /// Who may read a file can lock it against those who write it.
 pub(super) fn keep_to_owner(file: &File, path: &Path) -> Result<(), Error> {

@@ -7,10 +7,11 @@
 //! on Linux 6.18). Only where no device can be added is an existing one borrowed; then every
 //! writable attribute is put back and those two stay as the kernel leaves them.
 
-use std::fs::OpenOptions;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assay_files::Identity;
 use assay_kernel::loop_device::{self, node};
 use assay_kernel::{Error, Root};
 use rustix::io::Errno;
@@ -25,6 +26,14 @@ const BLOCK: &str = "/sys/block";
 const BLOCK_SIZE: u32 = 512;
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// A file that is to be a disk.
+struct Image<'i> {
+    file: &'i File,
+    path: &'i Path,
+    /// Device and inode.
+    id: (u64, u64),
+}
+
 /// An attached loop device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopDevice {
@@ -37,10 +46,18 @@ pub struct LoopDevice {
 }
 
 impl Ledger {
-    /// Attaches `image` to a loop device with direct I/O, if its file system can, and a logical
-    /// block size of 512 bytes.
-    pub fn attach_loop(&mut self, root: &Root, image: &Path) -> Result<LoopDevice, Error> {
-        let image = image.canonicalize().map_err(|cause| Error::new("open", image, &cause))?;
+    /// Attaches the image that is open, for reading and writing, to a loop device with direct I/O, if
+    /// its file system can, and a logical block size of 512 bytes. `path` is where it lies.
+    pub fn attach_loop(
+        &mut self,
+        root: &Root,
+        file: &File,
+        path: &Path,
+    ) -> Result<LoopDevice, Error> {
+        let wrong = |cause: &std::io::Error| Error::new("find", path, cause);
+        let path = path.canonicalize().map_err(|cause| wrong(&cause))?;
+        let found = Identity::of_file(file).map_err(|cause| wrong(&cause))?;
+        let image = Image { file, path: &path, id: (found.device, found.inode) };
         match self.add_loop(root, &image)? {
             Some(number) => self.attach(root, number, &image),
             None => self.borrow_loop(root, &image, &numbers(root)?),
@@ -49,12 +66,13 @@ impl Ledger {
 
     /// Adds a loop device with a number above all others; `None` when this host refuses or does
     /// not show its node (a container with a /dev of its own).
-    fn add_loop(&mut self, root: &Root, image: &Path) -> Result<Option<u32>, Error> {
+    fn add_loop(&mut self, root: &Root, image: &Image<'_>) -> Result<Option<u32>, Error> {
         const RIVALS: usize = 16;
         for _ in 0..RIVALS {
             let number = numbers(root)?.last().map_or(0, |last| last + 1);
             let mark = self.mark();
-            let change = Change::AddLoop { number, image: Some(image.to_owned()) };
+            let (path, file) = (Some(image.path.to_owned()), Some(image.id));
+            let change = Change::AddLoop { number, image: path, file };
             match self.record(change, || loop_device::add(number)) {
                 // Somebody else has just added the same number.
                 Err(error) if error.is(Errno::EXIST) => {}
@@ -68,16 +86,15 @@ impl Ledger {
         Ok(None)
     }
 
-    fn attach(&mut self, root: &Root, number: u32, image: &Path) -> Result<LoopDevice, Error> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(image)
-            .map_err(|cause| Error::new("open", image, &cause))?;
+    fn attach(
+        &mut self,
+        root: &Root,
+        number: u32,
+        image: &Image<'_>,
+    ) -> Result<LoopDevice, Error> {
         let node = node(number);
-        self.record(Change::AttachLoop { image: image.to_owned() }, || {
-            loop_device::configure(&node, &file, true, BLOCK_SIZE)
-        })?;
+        let change = Change::AttachLoop { image: image.path.to_owned(), file: Some(image.id) };
+        self.record(change, || loop_device::configure(&node, image.file, true, BLOCK_SIZE))?;
         let name = format!("loop{number}");
         let direct = root.read_trimmed(attribute(&name, "dio")).is_ok_and(|value| value == "1");
         Ok(LoopDevice { name, node, direct })
@@ -87,7 +104,7 @@ impl Ledger {
     fn borrow_loop(
         &mut self,
         root: &Root,
-        image: &Path,
+        image: &Image<'_>,
         candidates: &[u32],
     ) -> Result<LoopDevice, Error> {
         for &number in candidates {
@@ -105,7 +122,7 @@ impl Ledger {
             }
         }
         let hint = "no loop device is free: `losetup -a` lists them, `modprobe loop` brings them";
-        Err(Error::unexpected("attach", image, hint))
+        Err(Error::unexpected("attach", image.path, hint))
     }
 
     fn forget_since(&mut self, mark: super::Mark) -> Result<(), Error> {
@@ -130,9 +147,25 @@ fn numbers(root: &Root) -> Result<Vec<u32>, Error> {
 }
 
 /// Loop devices that `image` is attached to.
-fn attached(root: &Root, image: &Path) -> Result<Vec<u32>, Error> {
-    let has_it = |number: &u32| backing_file(root, *number).is_some_and(|file| file == image);
+fn attached(root: &Root, image: &Path, id: Option<(u64, u64)>) -> Result<Vec<u32>, Error> {
+    let has_it = |number: &u32| has_image(root, *number, Some(image), id) == Some(true);
     Ok(numbers(root)?.into_iter().filter(has_it).collect())
+}
+
+/// Whether this image is attached to a loop device: by device and inode where they were written
+/// down, since somebody may have renamed what it lies in. `None` where nothing is attached.
+fn has_image(
+    root: &Root,
+    number: u32,
+    image: Option<&Path>,
+    id: Option<(u64, u64)>,
+) -> Option<bool> {
+    let named = backing_file(root, number)?;
+    let found = id.and_then(|_| loop_device::backing(&node(number)).ok());
+    Some(match (id, found) {
+        (Some(wanted), Some(found)) => wanted == found,
+        _ => Some(&*named) == image,
+    })
 }
 
 /// What is attached to a loop device.
@@ -144,8 +177,8 @@ fn backing_file(root: &Root, number: u32) -> Option<PathBuf> {
 }
 
 /// Detaches `image` from every loop device and waits until the kernel has done so.
-pub(super) fn detach(root: &Root, image: &Path) -> Result<(), Error> {
-    for number in attached(root, image)? {
+pub(super) fn detach(root: &Root, image: &Path, id: Option<(u64, u64)>) -> Result<(), Error> {
+    for number in attached(root, image, id)? {
         match while_busy(|| loop_device::detach(&node(number))) {
             Err(error) if !is_gone(&error) => return Err(error),
             _ => {}
@@ -153,7 +186,7 @@ pub(super) fn detach(root: &Root, image: &Path) -> Result<(), Error> {
     }
     let mut left = Vec::new();
     let detached = wait_for_end(PATIENCE, || {
-        left = attached(root, image).unwrap_or_default();
+        left = attached(root, image, id).unwrap_or_default();
         left.is_empty()
     });
     if detached {
@@ -165,8 +198,13 @@ pub(super) fn detach(root: &Root, image: &Path) -> Result<(), Error> {
 
 /// Removes a loop device that this run added for `image`. With another image it is somebody else's
 /// by now, who took the number when ours was detached, and goes with them.
-pub(super) fn remove(root: &Root, number: u32, image: Option<&Path>) -> Result<(), Error> {
-    let is_theirs = || backing_file(root, number).is_some_and(|file| Some(&*file) != image);
+pub(super) fn remove(
+    root: &Root,
+    number: u32,
+    image: Option<&Path>,
+    id: Option<(u64, u64)>,
+) -> Result<(), Error> {
+    let is_theirs = || has_image(root, number, image, id) == Some(false);
     let mut result = Ok(());
     wait_for_end(PATIENCE, || {
         result = loop_device::remove(number);
@@ -185,7 +223,7 @@ pub(super) fn remove(root: &Root, number: u32, image: Option<&Path>) -> Result<(
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
-    use std::fs::{self, File};
+    use std::fs;
 
     use assay_testbed::Need;
 
@@ -212,14 +250,17 @@ mod tests {
         let before = queue(&name);
         let state = tempfile::tempdir().unwrap();
         let image = state.path().join("assay-image");
-        File::create(&image).unwrap().set_len(8 << 20).unwrap();
+        let file = File::options().read(true).write(true).create(true).open(&image).unwrap();
+        file.set_len(8 << 20).unwrap();
+        let id = Identity::of_file(&file).unwrap();
+        let image = Image { file: &file, path: &image, id: (id.device, id.inode) };
         let mut ledger = Ledger::begin(state.path(), "borrow").unwrap();
         let device = ledger.borrow_loop(&root, &image, &[number]).unwrap();
         assert_eq!(device.name, name);
         fs::write(Path::new(BLOCK).join(&name).join("queue/scheduler"), "bfq").unwrap();
         let errors = ledger.restore(&root);
         let after = queue(&name);
-        remove(&root, number, None).unwrap();
+        remove(&root, number, None, None).unwrap();
         assert_eq!(errors, []);
         for (path, value) in before {
             let attribute = path.file_name().unwrap().to_str().unwrap();

@@ -1,16 +1,14 @@
 //! The changes that a run can make, each written down first.
 
 use std::fs::File;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use assay_files::{Dir, Identity};
+use assay_files::{Caller, Dir, Identity};
 use assay_kernel::parse::choice;
-use assay_kernel::{Error, Root, mount, partition};
-use rustix::fs::{major, minor};
+use assay_kernel::{Error, Root, block, mount, partition};
 
 use super::change::{Area, Change};
-use super::disk::{self, DiskIdentity};
+use super::disk::{self, DiskIdentity, whole_disk};
 use super::instant::instant;
 use super::{Ledger, queue};
 
@@ -60,17 +58,26 @@ impl Ledger {
         {
             self.make_dir(root, parent)?;
         }
-        refuse_existing(root, path, "mkdir")?;
-        let path = without_links(root, path)?;
-        self.record(Change::MakeDir { path: path.clone() }, || root.make_dir(&path))
+        let (above, name, path) = place_of(root, path)?;
+        refuse_existing(&above, name, &path, "mkdir")?;
+        self.record(Change::MakeDir { path }, || Ok(above.make_new_dir(name).map(|_| ())?))
+    }
+
+    /// Takes note that a run folder was taken from the user who called sudo, whose it becomes when
+    /// all is taken back.
+    pub fn own_folder(&mut self, root: &Root, folder: &Dir, heir: Caller) -> Result<(), Error> {
+        let path = in_tree(root, &folder.place()?)?;
+        let identity = folder.identity()?;
+        let Caller { uid, gid } = heir;
+        self.record(Change::OwnFolder { path, uid, gid }, || Ok(()))?;
+        self.note_made(identity)
     }
 
     /// Makes a directory whose whole content will be this run's, whoever puts it there. Which
     /// directory it is, is on the disk before anything can be in it.
     pub fn make_tree(&mut self, root: &Root, path: &Path) -> Result<(), Error> {
-        let path = without_links(root, path)?;
-        refuse_existing(root, &path, "mkdir")?;
-        let (above, name) = above(root, &path)?;
+        let (above, name, path) = place_of(root, path)?;
+        refuse_existing(&above, name, &path, "mkdir")?;
         let identity = self.record(Change::MakeTree { path: path.clone() }, || {
             let made = above.make_new_dir(name)?;
             if made.owner()? != rustix::process::geteuid().as_raw() {
@@ -84,14 +91,14 @@ impl Ledger {
 
     /// Makes a control group; the group above it must exist.
     pub fn make_group(&mut self, root: &Root, path: &Path) -> Result<(), Error> {
-        refuse_existing(root, path, "make group")?;
+        refuse_existing_group(root, path, "make group")?;
         self.record(Change::MakeGroup { path: path.to_owned() }, || root.make_dir(path))
     }
 
     /// Makes many control groups with one wait for the disk, parents before children.
     pub fn make_groups(&mut self, root: &Root, paths: &[PathBuf]) -> Result<(), Error> {
         for path in paths {
-            refuse_existing(root, path, "make group")?;
+            refuse_existing_group(root, path, "make group")?;
         }
         self.intend(paths.iter().map(|path| Change::MakeGroup { path: path.clone() }).collect())?;
         for (made, path) in paths.iter().enumerate() {
@@ -109,9 +116,8 @@ impl Ledger {
 
     /// Makes a new file, open for reading and writing.
     pub fn make_file(&mut self, root: &Root, path: &Path) -> Result<File, Error> {
-        let path = without_links(root, path)?;
-        refuse_existing(root, &path, "create")?;
-        let (above, name) = above(root, &path)?;
+        let (above, name, path) = place_of(root, path)?;
+        refuse_existing(&above, name, &path, "create")?;
         let file =
             self.record(Change::MakeFile { path: path.clone() }, || Ok(above.create(name)?))?;
         let identity = Identity::of_file(&file);
@@ -129,13 +135,21 @@ impl Ledger {
         self.record(added(disk, number), || Ok(()))
     }
 
-    /// Mounts the file system of type `kind` on `source` at `target`.
-    pub fn mount(&mut self, source: &Path, target: &Path, kind: &str) -> Result<(), Error> {
-        let target = target.canonicalize().map_err(|cause| Error::new("mount", target, &cause))?;
-        let found = source.metadata().map_err(|cause| Error::new("stat", source, &cause))?.rdev();
-        let device = Some(format!("{}:{}", major(found), minor(found)));
-        let change = Change::Mount { target: target.clone(), device };
-        self.record(change, || mount::mount(source, &target, kind))
+    /// Mounts the file system of type `kind` on `source` at `target`: on the directory that has that
+    /// name now, whatever somebody gives it meanwhile.
+    pub fn mount(
+        &mut self,
+        root: &Root,
+        source: &Path,
+        target: &Path,
+        kind: &str,
+    ) -> Result<(), Error> {
+        let directory = Dir::open(target)?;
+        let numbers = block::numbers(source)?.to_string();
+        let disk = whole_disk(root, &numbers).and_then(|name| DiskIdentity::read(root, &name));
+        let target = directory.place()?;
+        let change = Change::Mount { target, device: Some(numbers), disk };
+        self.record(change, || mount::mount(source, &directory.here(), kind))
     }
 
     /// Makes a null block device at `path` in configfs with these attributes and powers it on.
@@ -145,7 +159,7 @@ impl Ledger {
         path: &Path,
         attributes: &[(String, String)],
     ) -> Result<(), Error> {
-        refuse_existing(root, path, "mkdir")?;
+        refuse_existing_group(root, path, "mkdir")?;
         self.record(Change::NullBlk { path: path.to_owned() }, || {
             root.make_dir(path)?;
             for (name, value) in attributes {
@@ -175,32 +189,56 @@ fn added(node: &Path, number: u32) -> Change {
     Change::AddPartition { device: node.to_owned(), number, disk }
 }
 
-/// The path with no link in it but perhaps the last part, so that none need be followed later.
-fn without_links(root: &Root, path: &Path) -> Result<PathBuf, Error> {
-    let wrong = |cause: &std::io::Error| Error::new("find", path, cause);
+/// The directory that `path` is to be made in, open, so that all that follows happens there; the
+/// name; and the path with no link in it, so that none need be followed later.
+fn place_of<'p>(root: &Root, path: &'p Path) -> Result<(Dir, &'p Path, PathBuf), Error> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(Error::unexpected("make", path, "it names nothing that could be made"));
     };
-    let top = root.resolve("/").canonicalize().map_err(|cause| wrong(&cause))?;
-    let real = root.resolve(parent).canonicalize().map_err(|cause| wrong(&cause))?;
-    let below = real.strip_prefix(&top).map_err(|_| {
-        Error::unexpected("find", path, "a link leads out of the tree that stands in for the host")
+    let above = Dir::open(&root.resolve(parent))?.keeping();
+    let whole = in_tree(root, &above.place()?)?.join(name);
+    Ok((above, Path::new(name), whole))
+}
+
+/// A place as the host knows it, which may stand in a tree of its own.
+fn in_tree(root: &Root, place: &Path) -> Result<PathBuf, Error> {
+    let top = root.resolve("/").canonicalize();
+    let top = top.map_err(|cause| Error::new("find", place, &cause))?;
+    let below = place.strip_prefix(&top).map_err(|_| {
+        let hint = "a link leads out of the tree that stands in for the host";
+        Error::unexpected("find", place, hint)
     })?;
-    Ok(Path::new("/").join(below).join(name))
+    Ok(Path::new("/").join(below))
 }
 
 /// The directory that holds `path`, reached without following a link, and the name in it.
 pub(super) fn above<'p>(root: &Root, path: &'p Path) -> Result<(Dir, &'p Path), Error> {
     let parent = path.parent().unwrap_or(Path::new("/"));
     let dir = Dir::open(&root.resolve("/"))?.dir(parent.strip_prefix("/").unwrap_or(parent))?;
-    Ok((dir, Path::new(path.file_name().unwrap_or_default())))
+    Ok((dir.keeping(), Path::new(path.file_name().unwrap_or_default())))
 }
 
 /// What exists already was made by someone else and must not be taken back.
-fn refuse_existing(root: &Root, path: &Path, operation: &'static str) -> Result<(), Error> {
-    if root.resolve(path).symlink_metadata().is_ok() {
-        let hint = "it exists already and was not made by this run";
-        return Err(Error::unexpected(operation, path, hint));
+fn refuse_existing(
+    above: &Dir,
+    name: &Path,
+    path: &Path,
+    operation: &'static str,
+) -> Result<(), Error> {
+    match above.look(name)? {
+        Some(_) => Err(exists(path, operation)),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// The same of what lies below the kernel's own directories.
+fn refuse_existing_group(root: &Root, path: &Path, operation: &'static str) -> Result<(), Error> {
+    match root.resolve(path).symlink_metadata() {
+        Ok(_) => Err(exists(path, operation)),
+        Err(_) => Ok(()),
+    }
+}
+
+fn exists(path: &Path, operation: &'static str) -> Error {
+    Error::unexpected(operation, path, "it exists already and was not made by this run")
 }

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use assay_files::{Caller, Dir};
 use assay_kernel::{Error, Root};
 use tempfile::TempDir;
 
@@ -27,7 +29,7 @@ pub(super) struct Host {
 pub(super) type Image = BTreeMap<PathBuf, Option<Vec<u8>>>;
 
 /// Every kind of change as the ledger spells it. `kind` keeps this list whole.
-pub(super) const KINDS: [&str; 15] = [
+pub(super) const KINDS: [&str; 16] = [
     "write_file",
     "request",
     "keep_queue",
@@ -43,6 +45,7 @@ pub(super) const KINDS: [&str; 15] = [
     "null_blk",
     "write_signatures",
     "write_one_of",
+    "own_folder",
 ];
 
 /// The compiler refuses this function when a kind is added, and then the list above needs it.
@@ -63,6 +66,7 @@ const fn kind(change: &Change) -> usize {
         Change::NullBlk { .. } => 12,
         Change::WriteSignatures { .. } => 13,
         Change::WriteOneOf { .. } => 14,
+        Change::OwnFolder { .. } => 15,
     }
 }
 
@@ -79,6 +83,7 @@ impl Host {
         host.file("dev/sdz", "\0\0\0\0\0\0\0\0");
         host.file("var/tmp/other", "not ours");
         host.file("srv/data/theirs", "not ours");
+        host.file("srv/data/runs/events.jsonl", "");
         host
     }
 
@@ -173,6 +178,7 @@ impl Host {
     pub(super) fn run(&self) -> Result<(), Error> {
         let root = self.root();
         let mut ledger = Ledger::begin(self.state(), "crash")?;
+        self.folder(&mut ledger, &root)?;
         self.loop_disk(&mut ledger, &root)?;
         self.hierarchy(&mut ledger, &root)?;
         self.named_disk(&mut ledger, &root)?;
@@ -191,19 +197,27 @@ impl Host {
         Err(Error::unexpected("finish", self.state(), "the process died"))
     }
 
+    /// The folder of a user, who is this process's own here.
+    fn folder(&self, ledger: &mut Ledger, root: &Root) -> Result<(), Error> {
+        let folder = Dir::open(&root.resolve("/srv/data/runs"))?;
+        let found = self.tree.path().join("srv/data/runs").metadata().unwrap();
+        // Nobody is given to root.
+        ledger.own_folder(root, &folder, Caller { uid: found.uid().max(1), gid: found.gid() })
+    }
+
     fn loop_disk(&self, ledger: &mut Ledger, root: &Root) -> Result<(), Error> {
         let image = Path::new("/var/tmp/assay/images/assay-disk.img");
         let node = Path::new("/dev/loop9");
         let target = Path::new("/var/tmp/assay/mnt/assay-disk-1");
         ledger.make_dir(root, image.parent().unwrap())?;
         ledger.make_file(root, image)?.write_all(b"data").unwrap();
-        ledger.record(Change::AddLoop { number: 9, image: None }, || fake::add_loop(root, 9))?;
-        let change = Change::AttachLoop { image: image.to_owned() };
+        ledger.record(Change::AddLoop { number: 9, image: None, file: None }, || fake::add_loop(root, 9))?;
+        let change = Change::AttachLoop { image: image.to_owned(), file: None };
         ledger.record(change, || fake::attach(root, 9, image))?;
         let change = Change::AddPartition { device: node.to_owned(), number: 1, disk: None };
         ledger.record(change, || fake::add_partition(root, node, 1))?;
         ledger.make_dir(root, target)?;
-        let change = Change::Mount { target: target.to_owned(), device: None };
+        let change = Change::Mount { target: target.to_owned(), device: None, disk: None };
         ledger.record(change, || fake::mount(root, Path::new("/dev/loop9p1"), target))
     }
 

@@ -127,10 +127,10 @@ fn after_a_reboot_only_what_stands_on_a_disk_is_taken_back() {
     let state = tempfile::tempdir().unwrap();
     let mut ledger = Ledger::begin(state.path(), "run").unwrap();
     ledger.write_file(&root, in_use(), "bfq").unwrap();
-    ledger.make_file(&root, Path::new("/assay.img")).unwrap();
+    ledger.make_file(&root, Path::new("/assay-x.img")).unwrap();
     drop(ledger);
     assert!(restore_in_boot(state.path(), &root, "another-boot").unwrap().is_complete());
-    assert!(!tree.path().join("assay.img").exists());
+    assert!(!tree.path().join("assay-x.img").exists());
     assert_eq!(root.read(in_use()).unwrap(), "bfq", "the name may stand for another disk now");
 }
 

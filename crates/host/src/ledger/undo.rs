@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_files::Identity;
+use assay_files::{Caller, Identity};
 use assay_kernel::parse::mountinfo;
 use assay_kernel::{Error, Root, block, mount, partition};
 use rustix::io::Errno;
@@ -17,6 +17,9 @@ use super::instant::instant;
 use super::make::above;
 use super::{controllers, group, loop_device, queue, setting, v1_mount};
 use crate::wait::wait_for_end;
+
+/// What every run folder has from its beginning, so that no other directory is given away.
+const EVENTS: &str = "events.jsonl";
 
 /// How long something may stay in use before taking it back is given up.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -43,17 +46,22 @@ pub(super) fn undo(root: &Root, change: &Change, made: Option<Identity>) -> Resu
         Change::MakeTree { path } => remove_tree(root, path, made),
         Change::MakeGroup { path } => group::remove(root, path),
         Change::MakeFile { path } => unlink(root, path, made),
-        Change::AddLoop { number, image } => {
-            real(root, change, || loop_device::remove(root, *number, image.as_deref()))
+        Change::AddLoop { number, image, file } => {
+            real(root, change, || loop_device::remove(root, *number, image.as_deref(), *file))
         }
-        Change::AttachLoop { image } => real(root, change, || loop_device::detach(root, image)),
+        Change::AttachLoop { image, file } => {
+            real(root, change, || loop_device::detach(root, image, *file))
+        }
         Change::AddPartition { device, number, disk } => real(root, change, || {
             disk::of_same_disk(root, &disk::of_node(device), disk.as_ref(), || {
                 forget_partition(device, *number)
             })
         }),
-        Change::Mount { target, device } => {
-            real(root, change, || unmount(root, target, device.as_deref()))
+        Change::Mount { target, device, disk } => {
+            real(root, change, || unmount(root, target, device.as_deref(), disk.as_ref()))
+        }
+        Change::OwnFolder { path, uid, gid } => {
+            hand_over(root, path, made, Caller { uid: *uid, gid: *gid })
         }
         Change::MountV1 { controller, target } => {
             real(root, change, || v1_mount::release(root, controller, target))
@@ -63,7 +71,7 @@ pub(super) fn undo(root: &Root, change: &Change, made: Option<Identity>) -> Resu
             if !is_there_to_wipe(root, device, disk.as_ref())? {
                 return Ok(());
             }
-            real(root, change, || wipe_signatures(device, areas))
+            real(root, change, || wipe_signatures(device, areas, disk.as_ref()))
         }
     }
 }
@@ -81,7 +89,8 @@ pub(super) fn undo_after_boot(
             let is_it =
                 |then: &DiskIdentity| now.as_ref().is_some_and(|now| then.is_after_boot(now));
             if disk.as_ref().is_some_and(is_it) {
-                return real(root, change, || wipe_signatures(device, areas));
+                // The count of disks has begun anew.
+                return real(root, change, || wipe_signatures(device, areas, None));
             }
             let was = disk.as_ref().map_or_else(no_number, DiskIdentity::describe);
             let hint = format!(
@@ -95,7 +104,9 @@ pub(super) fn undo_after_boot(
         change if change.outlives_boot() => {
             // Devices of file systems are numbered anew; inodes stand on the disk.
             let path = match change {
-                Change::MakeTree { path } | Change::MakeFile { path } => path,
+                Change::MakeTree { path }
+                | Change::MakeFile { path }
+                | Change::OwnFolder { path, .. } => path,
                 _ => return undo(root, change, made),
             };
             let device = match above(root, path).map(|(dir, _)| dir.identity()) {
@@ -221,24 +232,55 @@ fn forget_partition(device: &Path, number: u32) -> Result<(), Error> {
     gone_is_fine(while_busy(|| partition::remove(device, number)))
 }
 
-/// Unmounts what is mounted at `target`, of this device where it is known. What somebody else has
-/// mounted over it is in the way and is not touched.
-pub(super) fn unmount(root: &Root, target: &Path, device: Option<&str>) -> Result<(), Error> {
-    let is_ours = |mount: &mountinfo::Mount| device.is_none_or(|device| mount.device == device);
+/// Unmounts what is mounted at `target`, of this device where it is known, and of this disk wherever
+/// it is: somebody may have renamed a directory above it. What somebody else has mounted over it is
+/// in the way and is not touched.
+pub(super) fn unmount(
+    root: &Root,
+    target: &Path,
+    device: Option<&str>,
+    disk: Option<&DiskIdentity>,
+) -> Result<(), Error> {
+    // Another disk may have the number by now; then only the place says what was ours.
+    let is_same_disk = device.zip(disk).is_some_and(|(number, disk)| disk.is_behind(root, number));
+    let is_ours = |mount: &mountinfo::Mount| {
+        device.is_none_or(|device| mount.device == device)
+            && (mount.target == target || is_same_disk)
+    };
     loop {
         let mounts = mountinfo::parse(&root.read("/proc/self/mountinfo")?);
-        let there: Vec<_> = mounts.into_iter().filter(|mount| mount.target == target).collect();
-        if !there.iter().any(is_ours) {
+        let Some(at) = mounts.iter().rfind(|mount| is_ours(mount)).map(|mount| &mount.target)
+        else {
             return Ok(());
-        }
+        };
         // The last one lies over the others, and is what unmounting takes.
-        if let Some(over) = there.last().filter(|mount| !is_ours(mount)) {
+        let last = mounts.iter().rfind(|mount| mount.target == *at);
+        if let Some(over) = last.filter(|mount| !is_ours(mount)) {
             let hint = format!("{} is mounted over it: unmount that first", over.source);
-            return Err(Error::unexpected("unmount", target, hint));
+            return Err(Error::unexpected("unmount", at, hint));
         }
-        while_busy(|| mount::unmount(target)).map_err(|error| {
-            error.with_hint(format!("end what uses it: fuser -vm {}", target.display()))
+        while_busy(|| mount::unmount(at)).map_err(|error| {
+            error.with_hint(format!("end what uses it: fuser -vm {}", at.display()))
         })?;
+    }
+}
+
+/// Gives a run folder to the user who called sudo, if it is the one that was taken. One that the user
+/// has renamed meanwhile stays root's: nothing else is given away in its place.
+fn hand_over(
+    root: &Root,
+    path: &Path,
+    made: Option<Identity>,
+    to: Caller,
+) -> Result<(), Error> {
+    let Some(made) = made else { return Ok(()) };
+    let Ok(folder) = above(root, path).and_then(|(dir, name)| Ok(dir.dir(name)?)) else {
+        return Ok(());
+    };
+    instant()?;
+    match folder.identity()? == made && folder.has_file(EVENTS) {
+        true => Ok(folder.hand_over_tree(to)?),
+        false => Ok(()),
     }
 }
 
@@ -256,20 +298,33 @@ fn remove_null_block(root: &Root, path: &Path) -> Result<(), Error> {
 
 /// Zeros over the first and the last MiB of each area: partition tables and the signatures of
 /// all file systems that are in use stand there.
-fn wipe_signatures(device: &Path, areas: &[Area]) -> Result<(), Error> {
+pub(super) fn wipe_signatures(
+    device: &Path,
+    areas: &[Area],
+    then: Option<&DiskIdentity>,
+) -> Result<(), Error> {
     const EDGE: u64 = 1 << 20;
     let wrong = |cause: &io::Error| Error::new("wipe", device, cause);
-    let mut disk = match block::open_exclusive(device) {
+    let mut file = match block::open_exclusive(device) {
         Err(error) if queue::is_gone(&error) => return Ok(()),
         other => other?,
     };
+    // A disk may have been exchanged since it was looked at: what is open is what is written to.
+    if let (Some(then), Some(now)) = (then, block::diskseq(&file))
+        && then.diskseq().is_some_and(|then| then != now)
+    {
+        return Err(disk::refusal(device, &then.describe(), &format!("diskseq {now}")));
+    }
     let zeros = vec![0; EDGE as usize];
     for area in areas {
         let edge = EDGE.min(area.length);
         let zeros = &zeros[..usize::try_from(edge).unwrap_or(zeros.len())];
-        for place in [area.start, area.start + area.length - edge] {
-            disk.write_all_at(zeros, place).map_err(|cause| wrong(&cause))?;
+        let end = area.start.checked_add(area.length).ok_or_else(|| {
+            Error::unexpected("wipe", device, "the ledger names an area beyond any disk")
+        })?;
+        for place in [area.start, end - edge] {
+            file.write_all_at(zeros, place).map_err(|cause| wrong(&cause))?;
         }
     }
-    disk.flush().and_then(|()| disk.sync_all()).map_err(|cause| wrong(&cause))
+    file.flush().and_then(|()| file.sync_all()).map_err(|cause| wrong(&cause))
 }

@@ -65,7 +65,8 @@ pub struct RestoreReport {
     pub ledgers: Vec<LedgerRestore>,
     /// Ledgers that were left alone because their run is alive.
     pub live: Vec<Unfinished>,
-    /// Ledgers of dead runs that another process holds, with its name.
+    /// What could not be opened, read or locked: ledgers of dead runs that another process holds,
+    /// with its name, and files that are none. Nothing that they say was done.
     pub held: Vec<Error>,
 }
 
@@ -82,6 +83,13 @@ pub(super) fn directory(state_dir: &Path) -> PathBuf {
     state_dir.join("ledger")
 }
 
+/// Looks at what is there: what a ledger says is done by root.
+fn look(state_dir: &Path, directory: &Path) -> Result<(), Error> {
+    // What lies in there is opened by path, which nobody but root can make stand for something else.
+    drop(check_owner(state_dir, directory)?);
+    Ok(())
+}
+
 /// All ledgers below `state_dir`, by the names of their runs. None when there is no such
 /// directory.
 pub fn unfinished(state_dir: &Path) -> Result<Vec<Unfinished>, Error> {
@@ -89,9 +97,21 @@ pub fn unfinished(state_dir: &Path) -> Result<Vec<Unfinished>, Error> {
     if !directory.exists() {
         return Ok(Vec::new());
     }
-    check_owner(state_dir)?;
+    look(state_dir, &directory)?;
     let _gate = Gate::close(&directory)?;
     list(&directory)
+}
+
+/// Every file that has the name of a ledger: of one that cannot be read the name alone.
+fn every(directory: &Path) -> Result<Vec<Unfinished>, Error> {
+    let every = files(directory, BORN)?.into_iter().map(|path| {
+        let read = Journal::open(&path, "").and_then(|mut journal| Ok((journal.read()?, journal)));
+        let Ok((contents, journal)) = read else {
+            return Ok(describe(&path, false, &Contents::default()));
+        };
+        Ok(describe(&path, !lock_of_dead(&journal, &contents)?, &contents))
+    });
+    every.collect()
 }
 
 fn list(directory: &Path) -> Result<Vec<Unfinished>, Error> {
@@ -174,9 +194,8 @@ pub(super) fn restore_in_boot(
     if !directory.exists() {
         return Ok(report);
     }
-    check_owner(state_dir)?;
-    for mut journal in claim(&directory, &mut report)? {
-        let contents = journal.read()?;
+    look(state_dir, &directory)?;
+    for (mut journal, contents) in claim(&directory, &mut report)? {
         report.ledgers.push(match contents.newer_format() {
             Some(format) => leave_alone(&journal, &contents, format),
             None => {
@@ -191,22 +210,40 @@ pub(super) fn restore_in_boot(
 
 /// Locks the ledgers of dead runs, so that no other `assay restore` works on the same ones, and
 /// removes what runs left that died before their ledger had its name, hence before any change.
-fn claim(directory: &Path, report: &mut RestoreReport) -> Result<Vec<Journal>, Error> {
+fn claim(
+    directory: &Path,
+    report: &mut RestoreReport,
+) -> Result<Vec<(Journal, Contents)>, Error> {
     let _gate = Gate::close(directory)?;
     for path in files(directory, UNBORN)? {
-        journal::directory(&path)?.remove_file(journal::name_of(&path))?;
+        let removed = journal::directory(&path)?.remove_file(journal::name_of(&path));
+        report.held.extend(removed.err().map(Error::from));
     }
     let mut claimed = Vec::new();
     for path in files(directory, BORN)? {
-        let mut journal = Journal::open(&path, "")?;
-        let contents = journal.read()?;
-        match lock_of_dead(&journal, &contents) {
-            Ok(true) => claimed.push(journal),
-            Ok(false) => report.live.push(describe(&path, true, &contents)),
-            Err(held) => report.held.push(held),
+        // One that nobody can make sense of stops the restore of no other.
+        match claim_one(&path, report) {
+            Ok(journal) => claimed.extend(journal),
+            Err(error) => report.held.push(error),
         }
     }
     Ok(claimed)
+}
+
+/// The ledger and what it says, if its run is dead.
+fn claim_one(
+    path: &Path,
+    report: &mut RestoreReport,
+) -> Result<Option<(Journal, Contents)>, Error> {
+    let mut journal = Journal::open(path, "")?;
+    let contents = journal.read()?;
+    if lock_of_dead(&journal, &contents)? {
+        // Once more: its run may have written until it died.
+        let contents = journal.read()?;
+        return Ok(Some((journal, contents)));
+    }
+    report.live.push(describe(path, true, &contents));
+    Ok(None)
 }
 
 fn leave_alone(journal: &Journal, contents: &Contents, format: u32) -> LedgerRestore {
@@ -273,9 +310,9 @@ pub fn set_aside(state_dir: &Path, run_id: &str) -> Result<PathBuf, Error> {
     if !directory.exists() {
         return Err(unknown(&[]));
     }
-    check_owner(state_dir)?;
+    look(state_dir, &directory)?;
     let _gate = Gate::close(&directory)?;
-    let found = list(&directory)?;
+    let found = every(&directory)?;
     let Some(ledger) = found.iter().find(|ledger| ledger.run_id == run_id) else {
         let known: Vec<String> = found.into_iter().map(|ledger| ledger.run_id).collect();
         return Err(unknown(&known));

@@ -51,7 +51,7 @@ fn release_once(root: &Root, controller: &str, target: &Path) -> Result<(), Erro
         mount::mount_v1(controller, target)?;
     }
     wait_until(TRY, || groups(root, controller) <= 1);
-    super::undo::unmount(root, target, None)?;
+    super::undo::unmount(root, target, None, None)?;
     wait_until(TRY, || !is_held(root, controller));
     Ok(())
 }

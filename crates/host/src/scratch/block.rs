@@ -1,5 +1,6 @@
 //! A whole disk that the user names.
 
+use std::fs::File;
 use std::path::Path;
 
 use assay_facts::{Disk, Holder};
@@ -14,21 +15,40 @@ use crate::{Ledger, command, facts};
 /// erase.
 pub(super) fn check(root: &Root, device: &Path, erase: Option<&str>) -> Result<Base, Error> {
     let node = device.canonicalize().map_err(|cause| Error::new("open", device, &cause))?;
-    let numbers = block::numbers(&node)?;
+    // The kernel's own answer, which also knows of users that /proc does not show. What is looked at
+    // from here on is the disk that is open: its name may stand for another one at any time.
+    let open = block::open_exclusive(&node);
+    let numbers = match &open {
+        Ok(open) => block::numbers_of(open, &node)?,
+        Err(_) => block::numbers(&node)?,
+    };
     let disk = facts::disk_by_numbers(root, numbers.major, numbers.minor).ok_or_else(|| {
         Error::unexpected("use", device, "it is not a whole disk: name the disk, not a partition")
     })?;
     refuse_in_use(device, &disk)?;
-    // The kernel's own answer, which also knows of users that /proc does not show.
-    drop(
-        block::open_exclusive(&node).map_err(|error| {
-            error.with_hint("something uses it: lsblk and `fuser -v` tell what")
-        })?,
-    );
+    let open = open.map_err(|error| {
+        error.with_hint("something uses it: lsblk and `fuser -v` tell what")
+    })?;
+    refuse_exchanged(root, device, &disk.name, &open)?;
     if !erase.is_some_and(|word| permits(word, &disk)) {
         refuse_content(device, &node, &disk, erase)?;
     }
+    // Once more: blkid has opened it by its name.
+    refuse_exchanged(root, device, &disk.name, &open)?;
     Ok(Base { device: disk.name, node, notes: Vec::new() })
+}
+
+/// Refuses a disk whose name stands for another one by now than for the one that is open.
+fn refuse_exchanged(root: &Root, device: &Path, name: &str, open: &File) -> Result<(), Error> {
+    let named = root.read_trimmed(format!("/sys/block/{name}/diskseq")).ok();
+    let named: Option<u64> = named.and_then(|text| text.parse().ok());
+    match (named, block::diskseq(open)) {
+        (Some(named), Some(open)) if named != open => {
+            let hint = "another disk has taken its name while it was looked at: try again";
+            Err(Error::unexpected("use", device, hint))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn refuse_in_use(device: &Path, disk: &Disk) -> Result<(), Error> {

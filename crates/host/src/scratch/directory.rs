@@ -7,6 +7,7 @@ use assay_units::Bytes;
 
 use super::{ScratchDisk, ScratchSpec, queue};
 use crate::Ledger;
+use crate::ledger::whole_disk;
 
 /// Checks that the directory can be written and finds the disk below it.
 pub(super) fn set_up(
@@ -57,15 +58,6 @@ fn make_own(
     let own = path.join(format!("assay-{}-{}", spec.name, std::process::id()));
     ledger.make_tree(root, &own)?;
     Ok(own)
-}
-
-/// The whole disk behind device number `numbers`: a partition's directory in sysfs stands below
-/// that of its disk.
-fn whole_disk(root: &Root, numbers: &str) -> Option<String> {
-    let link: PathBuf = root.resolve(format!("/sys/dev/block/{numbers}"));
-    let place = link.canonicalize().ok()?;
-    let disk = if place.join("partition").exists() { place.parent()? } else { &place };
-    Some(disk.file_name()?.to_string_lossy().into_owned())
 }
 
 fn parse_numbers(text: &str) -> Option<(u32, u32)> {

@@ -32,8 +32,9 @@ pub(super) fn make(
         let device = find(devices, uuid)?;
         let target = spec.mount_dir.join(format!("assay-{}-{number}", spec.name));
         ledger.make_dir(root, &target)?;
-        ledger.mount(&device, &target, spec.format.name())?;
-        mounts.push(target);
+        ledger.mount(root, &device, &target, spec.format.name())?;
+        let whole = target.canonicalize();
+        mounts.push(whole.map_err(|cause| Error::new("find", &target, &cause))?);
     }
     Ok(mounts)
 }

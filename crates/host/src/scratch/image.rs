@@ -29,8 +29,7 @@ pub(super) fn attach(
     let path = directory.join(format!("assay-{}-{}.img", spec.name, std::process::id()));
     let mut file = ledger.make_file(root, &path)?;
     fill(&mut file, &path, size.get(), caller)?;
-    drop(file);
-    let device = ledger.attach_loop(root, &path)?;
+    let device = ledger.attach_loop(root, &file, &path)?;
     let notes = if device.direct {
         Vec::new()
     } else {

@@ -179,7 +179,7 @@ fn attached_blank(bench: &mut Bench, mebi: u64) -> PathBuf {
     let path = bench.work.path().join("blank");
     let file = bench.ledger.make_file(&bench.root, &path).unwrap();
     file.set_len(mebi * MIB).unwrap();
-    bench.ledger.attach_loop(&bench.root, &path).unwrap().node
+    bench.ledger.attach_loop(&bench.root, &file, &path).unwrap().node
 }
 
 #[test]
@@ -297,7 +297,8 @@ fn a_loop_device_that_somebody_else_has_attached_meanwhile_is_theirs() {
     for image in [&ours, &theirs] {
         File::create(image).unwrap().set_len(8 * MIB).unwrap();
     }
-    let device = bench.ledger.attach_loop(&bench.root, &ours).unwrap();
+    let file = File::options().read(true).write(true).open(&ours).unwrap();
+    let device = bench.ledger.attach_loop(&bench.root, &file, &ours).unwrap();
     let losetup = |words: &[&str], image: Option<&Path>| {
         let mut command = Command::new("losetup");
         command.args(words).arg(&device.node).args(image);

@@ -3,18 +3,48 @@
 
 use std::path::Path;
 
-use assay_files::{Caller, Trust, check};
+use assay_files::{Caller, Checked, Trust, check};
 use assay_host::machine;
 use assay_kernel::Root;
-use assay_record::Manifest;
+use assay_record::{Manifest, Run, RunFolder};
 
 use crate::exit::Code;
+use crate::judged::open_run;
 use crate::talk;
 
-/// Refuses a run of another host, or in a folder that others may write, after it has shown what
+/// Opens a run of which something is to be started again. Where that is not `trusted`, the folder is
+/// looked at before anything is read, and all that is read comes out of the directory that was looked
+/// at. A run of another host, or in a folder that others may write, is refused after it has shown what
 /// would be started.
-pub(super) fn refuse(folder: &Path, manifest: &Manifest) -> Result<(), Code> {
-    let Some(why) = why_foreign(folder, manifest) else { return Ok(()) };
+pub(super) fn open(path: &Path, trusted: bool) -> Result<Run, Code> {
+    if trusted {
+        return Ok(open_run(path)?.1);
+    }
+    let (run, why) = match check(path, Caller::of_sudo(), Trust::Checked) {
+        Ok(checked) => {
+            let run = read(checked).map_err(|error| {
+                talk::error(&error);
+                Code::Usage
+            })?;
+            let why = why_foreign(&run.manifest);
+            (run, why)
+        }
+        Err(refused) => {
+            let why = format!("others may have changed the run's folder ({})", refused.cause);
+            (open_run(path)?.1, Some(why))
+        }
+    };
+    match why {
+        Some(why) => Err(refuse(&run.manifest, &why)),
+        None => Ok(run),
+    }
+}
+
+fn read(checked: Checked) -> Result<Run, assay_record::Error> {
+    Run::of(&RunFolder::over(checked.open()?)?)
+}
+
+fn refuse(manifest: &Manifest, why: &str) -> Code {
     talk::say(&format!("the command line: {}", shown(&manifest.command.join(" "))));
     talk::say("the study:");
     for line in manifest.study_text.lines() {
@@ -24,17 +54,17 @@ pub(super) fn refuse(folder: &Path, manifest: &Manifest) -> Result<(), Code> {
         "{why}, and what its study starts would start on this host\n  hint: nothing was started; \
          read the study above, its commands and disks first; then `--trust`"
     ));
-    Err(Code::Usage)
+    Code::Usage
 }
 
-fn why_foreign(folder: &Path, manifest: &Manifest) -> Option<String> {
+/// The hash tells machines apart that mean no harm; whoever knows a machine can write its hash.
+fn why_foreign(manifest: &Manifest) -> Option<String> {
     let here = machine(&Root::real());
     if here.is_none() || manifest.host.machine != here {
         let name = shown(&manifest.host.host_name);
         return Some(format!("the run was recorded on another machine ({name})"));
     }
-    let refused = check(folder, Caller::of_sudo(), Trust::Checked).err()?;
-    Some(format!("others may have changed the run's folder ({})", refused.cause))
+    None
 }
 
 /// Text from elsewhere, which a terminal must not obey.

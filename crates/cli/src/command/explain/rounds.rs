@@ -143,7 +143,7 @@ impl<'a> Rounds<'a> {
 
     /// Looks at what there is. What cannot be read is not known.
     fn look(&self) -> Option<Explanation> {
-        let run = Run::load(self.folder.path()).ok()?;
+        let run = Run::of(self.folder).ok()?;
         let judgement = assay_judge::judge_so_far(&run.manifest, &run.samples);
         self.asked.answer(&judgement, &self.refused, &self.fresh)
     }

@@ -39,7 +39,7 @@ fn write(folder: &RunFolder, prediction: &Prediction) -> Result<(), String> {
         repeat: None,
         text: format!("{FILE} sha256 {}", hash(folder)?),
     };
-    let mut events = EventLog::create(folder.path()).map_err(said)?;
+    let mut events = EventLog::create(&folder.steady(folder.dir())).map_err(said)?;
     events.append(&event).map_err(said)
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn scored(folder: &RunFolder) -> Option<Score> {
 fn read(folder: &RunFolder) -> Result<Prediction, String> {
     let hash = hash(folder)?;
     let said = |error: assay_record::Error| error.to_string();
-    let noted = read_events(folder.path()).map_err(said)?;
+    let noted = read_events(&folder.steady(folder.dir())).map_err(said)?;
     let is_it = |event: &Event| event.kind == EVENT && event.text.ends_with(&hash);
     if !noted.iter().any(is_it) {
         return Err(format!(

@@ -57,7 +57,7 @@ pub(super) fn measure(
             return Err(other);
         }
     }
-    let run = Run::load(request.folder.path()).map_err(|error| refuse(&error))?;
+    let run = Run::of(&request.folder).map_err(|error| refuse(&error))?;
     let found = calibration(&run, facts, name, scheduler).map_err(|why| refuse(&why))?;
     request.folder.write_json("calibration.json", &found).map_err(|error| refuse(&error))?;
     keep(&found).map_err(|why| refuse(&why))

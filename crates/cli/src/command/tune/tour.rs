@@ -254,7 +254,7 @@ impl Field for Settings {
     /// Judges what was recorded so far. What cannot be read is not known.
     fn look(&mut self) -> Vec<Seen> {
         let unknown = Seen { verdict: Verdict::Void, error: None, within: 0.0, rate: None };
-        let judgement = Run::load(self.folder.path())
+        let judgement = Run::of(&self.folder)
             .map(|run| assay_judge::judge_so_far(&run.manifest, &run.samples))
             .ok();
         let seen = |entry: &Entry| {
