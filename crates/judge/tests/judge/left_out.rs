@@ -300,35 +300,3 @@ fn a_state_that_breaks_the_promise_is_kept_only_where_every_repeat_met_it() {
     some.trial().repeats[3].workloads = other.manifest.trials[0].repeats[0].workloads.clone();
     assert_undecided(&some.promise(), "3 of 4 repeats were in both");
 }
-
-#[test]
-#[ignore]
-fn simulate_states() {
-    for (good_s, bad_s, seconds) in [
-        (20.0, 1.0, 10.0),
-        (20.0, 2.0, 10.0),
-        (20.0, 5.0, 10.0),
-        (10.0, 2.0, 20.0),
-        (10.0, 1.0, 20.0),
-    ] {
-        for repeats in [2, 3, 5] {
-            let (mut kept, mut settled, mut unsettled) = (0, 0, 0);
-            for seed in 0..100 {
-                let server = Server::States { good_s, bad_s, deviation: 0.03 };
-                let scenario =
-                    Scenario { server, seconds, repeats, seed, ..Scenario::new(&LADDER) };
-                let promise = scenario.run().promise();
-                let states = promise.was.and_then(|was| was.states).is_some();
-                kept += usize::from(promise.verdict == Verdict::Kept);
-                settled += usize::from(promise.verdict == Verdict::Kept && states);
-                unsettled +=
-                    usize::from(promise.reason.contains("one of the two states is outside"));
-            }
-            let f: f64 = bad_s / (good_s + bad_s);
-            let mean = (1.0 - f) + f * 2.0 / (1.0 + 4.0 / 15.0);
-            println!(
-                "SIM {good_s}/{bad_s} s, {repeats} x {seconds} s, long-run {mean:.3}: kept {kept}, of them with states {settled}, held back {unsettled}"
-            );
-        }
-    }
-}
