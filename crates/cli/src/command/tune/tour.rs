@@ -253,9 +253,8 @@ impl Field for Settings {
     /// Judges what was recorded so far. What cannot be read is not known.
     fn look(&mut self) -> Vec<Seen> {
         let unknown = Seen { verdict: Verdict::Void, error: None, within: 0.0, rate: None };
-        let judgement = Run::of(&self.folder)
-            .map(|run| assay_judge::judge(&run.manifest, &run.samples))
-            .ok();
+        let judgement =
+            Run::of(&self.folder).map(|run| assay_judge::judge(&run.manifest, &run.samples)).ok();
         let seen = |entry: &Entry| {
             let trial = judgement.as_ref()?.trials.get(entry.search?)?;
             Some(Seen::of(trial))
