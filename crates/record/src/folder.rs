@@ -128,11 +128,14 @@ impl RunFolder {
     /// Reads `manifest.json`.
     pub fn read_manifest(&self) -> Result<Manifest, Error> {
         let path = self.file("manifest.json");
-        let text = fs::read_to_string(self.held.dir.here().join(MANIFEST)).map_err(|cause| match cause.kind() {
-            std::io::ErrorKind::InvalidData => Error::new("read", &path, &"it is not text")
-                .with_hint("a copy or a disk damaged it; copy the run folder again"),
-            _ => Error::io("read", &path, &cause),
-        })?;
+        let text =
+            fs::read_to_string(self.held.dir.here().join(MANIFEST)).map_err(|cause| match cause
+                .kind()
+            {
+                std::io::ErrorKind::InvalidData => Error::new("read", &path, &"it is not text")
+                    .with_hint("a copy or a disk damaged it; copy the run folder again"),
+                _ => Error::io("read", &path, &cause),
+            })?;
         schema::parse(&text, &path)
     }
 

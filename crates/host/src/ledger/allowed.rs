@@ -35,7 +35,11 @@ pub(super) fn check(root: &Root, change: &Change) -> Result<(), Error> {
         }
         // Which folder it is was written down, and it is given away only if it is a run's.
         Change::OwnFolder { path, uid, .. } => {
-            if is_whole(path) && *uid != 0 { Ok(()) } else { Err(not_ours(path)) }
+            if is_whole(path) && *uid != 0 {
+                Ok(())
+            } else {
+                Err(not_ours(path))
+            }
         }
         Change::MakeTree { path }
         | Change::MakeFile { path }
@@ -76,7 +80,11 @@ fn setting(root: &Root, path: &Path) -> Result<(), Error> {
         _ => false,
     };
     match host_settings().iter().any(is_it) {
-        true => below_one_of(root, path, &["/proc/sys", "/sys/kernel/mm", "/sys/module/zswap"].map(PathBuf::from)),
+        true => below_one_of(
+            root,
+            path,
+            &["/proc/sys", "/sys/kernel/mm", "/sys/module/zswap"].map(PathBuf::from),
+        ),
         false => Err(not_ours(path)),
     }
 }

@@ -86,12 +86,7 @@ impl Ledger {
         Ok(None)
     }
 
-    fn attach(
-        &mut self,
-        root: &Root,
-        number: u32,
-        image: &Image<'_>,
-    ) -> Result<LoopDevice, Error> {
+    fn attach(&mut self, root: &Root, number: u32, image: &Image<'_>) -> Result<LoopDevice, Error> {
         let node = node(number);
         let change = Change::AttachLoop { image: image.path.to_owned(), file: Some(image.id) };
         self.record(change, || loop_device::configure(&node, image.file, true, BLOCK_SIZE))?;
