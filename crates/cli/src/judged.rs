@@ -33,7 +33,7 @@ pub(crate) fn write_report(
     run: &Run,
     judgement: &Judgement,
 ) -> Result<(), assay_record::Error> {
-    let search = folder.file("tune.json").is_file();
+    let search = folder.has("tune.json");
     let written = match search.then(|| folder.read_json("tune.json")).transpose()? {
         Some(found) => assay_report::html_of_tuning(&run.manifest, judgement, &run.samples, &found),
         None => assay_report::html(&run.manifest, judgement, &run.samples),
@@ -48,7 +48,7 @@ pub(crate) fn write_report(
 /// Shows a judgement: the document for programs, the table for people.
 pub(crate) fn show(folder: &RunFolder, manifest: &Manifest, judgement: &Judgement, as_json: bool) {
     if as_json {
-        match std::fs::read_to_string(folder.file("verdict.json")) {
+        match folder.text("verdict.json") {
             Ok(text) => talk::data(&text),
             Err(cause) => talk::error(&cause),
         }

@@ -2,7 +2,8 @@
 //!
 //! Everything works from the descriptor of a directory: no link is followed below it, names of
 //! drafts cannot be guessed, nothing that exists is opened for writing by accident, and what is
-//! removed is what was made, known by device and inode. A folder that somebody else may change
+//! removed is what was made, known by device and inode. What somebody else may have put there is
+//! read as a regular file of at most so many bytes, and never waited for. A folder that somebody else may change
 //! while root works in it is refused ([`check`]).
 
 mod dir;
@@ -10,6 +11,7 @@ mod draft;
 mod error;
 mod output;
 mod owner;
+mod read;
 mod tree;
 
 pub use dir::Dir;
@@ -17,4 +19,5 @@ pub use draft::Draft;
 pub use error::Error;
 pub use output::{output, replace};
 pub use owner::{Caller, Trust, check};
+pub use read::{input, input_text};
 pub use tree::Identity;

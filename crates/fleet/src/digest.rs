@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::document::Fleet;
 use crate::error::Error;
-use crate::folder::FleetFolder;
+use crate::folder::{FleetFolder, MOST_DOCUMENT};
 
 /// The folder of the study in that of the fleet.
 const STUDY: &str = "study";
@@ -29,11 +29,7 @@ pub(crate) fn digest(folder: &FleetFolder, fleet: &Fleet) -> Result<String, Erro
     add(&serde_json::to_vec(&told).map_err(|cause| Error::new(cause.to_string()))?);
     for name in files(folder.path(), Path::new(STUDY))? {
         add(name.to_string_lossy().as_bytes());
-        let mut text = Vec::new();
-        let mut file = folder.dir().read(&name)?;
-        file.read_to_end(&mut text)
-            .map_err(|cause| Error::file("read", &folder.file(&name), &cause))?;
-        add(&text);
+        add(&folder.dir().bytes(&name, MOST_DOCUMENT)?);
     }
     Ok(hex(&hash.finalize()))
 }

@@ -8,6 +8,7 @@ mod write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use assay_escape::shell_word;
 use assay_judge::{Budget, Outcome, Tuned, Tuning, Verdict, tuning};
 use assay_kernel::signal;
 use assay_plan::{Scope, Setting, take_turns};
@@ -150,7 +151,7 @@ fn only_trial(study: &Study) -> Result<Bindings, Code> {
     }
     let several = study.factors.iter().filter(|factor| factor.values.len() > 1);
     let choose: Vec<String> =
-        several.map(|factor| format!("--set {}={}", factor.name, factor.values[0])).collect();
+        several.map(|factor| format!("--set {}", shell_word(&format!("{}={}", factor.name, factor.values[0])))).collect();
     talk::error(&format!(
         "the study has {} trials, and a setting is searched for one\n  hint: choose one, as `{}`",
         all.len(),
