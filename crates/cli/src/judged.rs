@@ -27,6 +27,9 @@ pub(crate) fn judge_run(folder: &RunFolder, run: &Run) -> Result<Judgement, assa
     Ok(judgement)
 }
 
+/// The page of a run.
+pub(crate) const REPORT: &str = "report.html";
+
 /// Writes the report of a judged run, of a search (`tune.json`) with what it came to.
 pub(crate) fn write_report(
     folder: &RunFolder,
@@ -39,8 +42,12 @@ pub(crate) fn write_report(
         None => assay_report::html(&run.manifest, judgement, &run.samples),
     };
     match written {
-        Ok(html) => folder.write_text("report.html", &html)?,
-        Err(error) => talk::error(&format!("the report could not be written: {error}")),
+        Ok(html) => folder.write_text(REPORT, &html)?,
+        Err(error) => {
+            // That of an earlier judgement would be taken for this one's.
+            folder.dir().remove_file(REPORT)?;
+            talk::error(&format!("the report could not be written: {error}"));
+        }
     }
     Ok(())
 }

@@ -44,7 +44,8 @@ mod tests {
 
     #[test]
     fn texts_that_would_break_a_row_are_quoted() {
-        for (text, wanted) in [("a/b", "a/b"), ("a,\"b\"", "\"a,\"\"b\"\"\""), ("a\nb", "\"a\nb\"")] {
+        for (text, wanted) in [("a/b", "a/b"), ("a,\"b\"", "\"a,\"\"b\"\"\""), ("a\nb", "\"a\nb\"")]
+        {
             assert_eq!(csv(text), wanted);
         }
     }

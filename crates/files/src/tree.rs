@@ -168,8 +168,13 @@ fn empty(
         }
         let Some(done) = way.pop() else { return Ok(()) };
         let Some(above) = way.last() else { return Ok(()) };
-        here = openat(&here, "..", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-            .map_err(wrong)?;
+        here = openat(
+            &here,
+            "..",
+            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .map_err(wrong)?;
         if Identity::of(here.as_fd()).map_err(wrong)? != above.identity {
             return Err(exchanged(&whole));
         }

@@ -28,7 +28,7 @@ use assay_kernel::{Error, Root, process};
 pub use change::{Area, Change};
 pub use disk::DiskIdentity;
 pub use group::{is_frozen, why_it_lives};
-pub use line::Damaged;
+pub use line::{Damaged, look};
 pub use loop_device::LoopDevice;
 pub use unfinished::{
     LedgerRestore, RestoreReport, Unfinished, restore_all, set_aside, unfinished,

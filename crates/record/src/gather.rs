@@ -68,7 +68,7 @@ impl Piece<'_> {
 fn pieces(runs: &[(String, PathBuf)]) -> Result<BTreeMap<String, Vec<Piece<'_>>>, Error> {
     let mut found: BTreeMap<String, Vec<Piece<'_>>> = BTreeMap::new();
     for (host, run) in runs {
-        let samples = match Dir::open(run)?.dir("samples") {
+        let samples = match Dir::open(run).and_then(|run| run.dir("samples")) {
             Err(error) if error.is_missing() => continue,
             samples => samples?,
         };

@@ -20,10 +20,7 @@ pub fn is_guarded() -> bool {
 /// Calls a reader of the Parquet library on a file that may be anybody's. Its own checks do not
 /// cover all that a damaged file can say (an offset beyond a page, a level that no column has), and
 /// it then panics; nothing of ours is half-done meanwhile.
-pub(crate) fn guarded<T>(
-    path: &Path,
-    read: impl FnOnce() -> Result<T, Error>,
-) -> Result<T, Error> {
+pub(crate) fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     let before = GUARDED.replace(true);
     let read = catch_unwind(AssertUnwindSafe(read));
     GUARDED.set(before);

@@ -50,7 +50,7 @@ pub use overrides::{LimitReading, OverridesRecord, ThreadReading};
 pub use placement::{Counted, NodeCounts, PlacementReading, PlacementRecord};
 pub use rows::RowBuffer;
 pub use run::Run;
-pub use schema::SCHEMA;
+pub use schema::{SCHEMA, parse as parse_manifest};
 pub use setting::{Dropped, SettingReading, SettingRecord};
 pub use shelf::{Shelf, runs};
 pub use stream::{SampleStream, parse_stream, read_growing, read_tables, to_parquet};

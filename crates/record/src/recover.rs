@@ -114,9 +114,9 @@ fn batch(message: &Message<'_>, body: &[u8], schema: &SchemaRef) -> Option<Recor
     }
     let buffers = batch.buffers()?;
     // No two share bytes: a body is as long as all of them, so that rows cost what they take.
-    let lengths = buffers.iter().try_fold(0_u64, |sum, buffer| {
-        sum.checked_add(u64::try_from(buffer.length()).ok()?)
-    });
+    let lengths = buffers
+        .iter()
+        .try_fold(0_u64, |sum, buffer| sum.checked_add(u64::try_from(buffer.length()).ok()?));
     if lengths? > body.len() as u64 {
         return None;
     }

@@ -92,7 +92,12 @@ mod tests {
         let place = run();
         let deep = format!("{{\"schema\": 1, \"x\": {}", "[".repeat(200_000));
         fs::write(place.path().join("manifest.json"), deep).unwrap();
-        let error = Run::load(place.path()).unwrap_err().to_string();
-        assert!(error.contains("recursion limit"), "{error}");
+        assert!(Run::load(place.path()).is_err());
+        fs::write(place.path().join("manifest.json"), MANIFEST).unwrap();
+        let deep = "[".repeat(200_000) + &"]".repeat(200_000);
+        fs::write(place.path().join("tune.json"), deep).unwrap();
+        let folder = RunFolder::open(place.path()).unwrap();
+        let error = folder.read_json::<serde_json::Value>("tune.json").unwrap_err().to_string();
+        assert!(error.contains("recursion limit") && error.contains("tune.json"), "{error}");
     }
 }

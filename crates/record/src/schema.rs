@@ -22,7 +22,7 @@ struct Origin {
 
 /// Reads the text of a manifest. The version is looked at first: a newer format may lack what this
 /// one asks for, and "missing field" would send its reader the wrong way.
-pub(crate) fn parse(text: &str, path: &Path) -> Result<Manifest, Error> {
+pub fn parse(text: &str, path: &Path) -> Result<Manifest, Error> {
     let origin: Origin = serde_json::from_str(text).map_err(|cause| damaged(path, &cause))?;
     check(&origin, path)?;
     let manifest: Manifest = serde_json::from_str(text).map_err(|cause| damaged(path, &cause))?;
@@ -39,7 +39,8 @@ pub(crate) fn check_samples(name: &str, path: &Path) -> Result<(), Error> {
     if is_name && !name.ends_with('/') {
         return Ok(());
     }
-    let cause = format!("its samples are said to be in `{name}`, which leads out of the run folder");
+    let cause =
+        format!("its samples are said to be in `{name}`, which leads out of the run folder");
     Err(Error::new("read", path, &cause).with_hint("the manifest was damaged, or made to harm"))
 }
 

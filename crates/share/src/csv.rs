@@ -65,8 +65,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let folder = Dir::open(place.path()).unwrap();
         let mut csv = Csv::create(&folder, &RUNS).unwrap();
-        let cells =
-            [Cell::Text("=HYPERLINK(1;2)"), Cell::Text("a\nb"), Cell::Text(""), Cell::None];
+        let cells = [Cell::Text("=HYPERLINK(1;2)"), Cell::Text("a\nb"), Cell::Text(""), Cell::None];
         csv.row(&cells).unwrap();
         Box::new(csv).finish().unwrap();
         let text = std::fs::read_to_string(place.path().join("runs.csv")).unwrap();

@@ -112,18 +112,16 @@ impl Follower {
 
     /// Opens streams that are new. A repeat that was over before anybody looked has no stream any
     /// more, and is taken from its Parquet.
-    fn look_around(
-        &mut self,
-        dir: &Dir,
-        take: &mut dyn FnMut(Place, &Table),
-    ) -> Result<(), Error> {
+    fn look_around(&mut self, dir: &Dir, take: &mut dyn FnMut(Place, &Table)) -> Result<(), Error> {
         let samples = match dir.dir("samples") {
             Err(error) if error.is_missing() => return Ok(()),
             samples => samples.map_err(assay_record::Error::from)?,
         };
         let names = samples.names().map_err(assay_record::Error::from)?;
-        let mut found: Vec<(Place, OsString)> =
-            names.into_iter().filter_map(|name| Some((Place::parse(name.to_str()?)?, name))).collect();
+        let mut found: Vec<(Place, OsString)> = names
+            .into_iter()
+            .filter_map(|name| Some((Place::parse(name.to_str()?)?, name)))
+            .collect();
         found.sort();
         for (place, name) in found {
             let folder = samples.dir(&name).map_err(assay_record::Error::from)?;

@@ -64,8 +64,10 @@ impl Families {
 }
 
 fn text(labels: &[(&str, &str)]) -> String {
-    let labels: Vec<String> =
-        labels.iter().map(|(name, value)| format!("{name}=\"{}\"", assay_escape::openmetrics(value))).collect();
+    let labels: Vec<String> = labels
+        .iter()
+        .map(|(name, value)| format!("{name}=\"{}\"", assay_escape::openmetrics(value)))
+        .collect();
     if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) }
 }
 

@@ -4,9 +4,7 @@ use assay_escape::quoted;
 use serde_json::{Value, json};
 
 use super::Drawing;
-use super::spec::{
-    base, csv_number, only_chosen, phases, repeat_choice, seconds, warm_up,
-};
+use super::spec::{base, csv_number, only_chosen, phases, repeat_choice, seconds, warm_up};
 use crate::counters::curves;
 use crate::timeline::Bins;
 use crate::trial::Trial;

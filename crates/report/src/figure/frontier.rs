@@ -240,4 +240,3 @@ fn describe(found: &Tuning, points: &[Point<'_>]) -> String {
         points.iter().filter(|point| point.setting.on_frontier).map(says).collect();
     format!("{} settings. On the frontier: {}. {}", points.len(), on.join("; "), found.sentence)
 }
-

@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 
 use super::Drawing;
 use super::spec::{
-    base, colour_by_weight, csv_number, only_chosen, phases, repeat_choice, seconds,
-    steps, warm_up,
+    base, colour_by_weight, csv_number, only_chosen, phases, repeat_choice, seconds, steps, warm_up,
 };
 use crate::number::Unit;
 use crate::quantity::Quantity;
