@@ -115,7 +115,6 @@ fn worker(target: &Target, words: &Words) -> Result<bool, String> {
     let mut file = dir.create(last(target)).map_err(|error| said(&error))?;
     let memory = Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) };
     setrlimit(Resource::As, memory).map_err(|error| said(&error))?;
-    std::panic::set_hook(Box::new(|_| ()));
     let count = Arc::new(AtomicU64::new(0));
     watch(Arc::clone(&count));
     let limits = Limits { time: Duration::from_secs(words.time), executions: u64::MAX };

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 use std::io::{Seek, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::cell::RefCell;
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -14,6 +15,11 @@ use crate::target::Target;
 
 /// Inputs that are changed further at the most.
 const POOL: usize = 4096;
+
+thread_local! {
+    /// Where the last panic was.
+    static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
+}
 
 /// When a round ends.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +71,11 @@ impl Round {
         let (mut known, mut places) = (HashSet::new(), HashSet::new());
         let mut round = Self::default();
         let mut reader = (target.reader)();
+        let told = panic::take_hook();
+        panic::set_hook(Box::new(|panic| {
+            let place = panic.location().map(ToString::to_string).unwrap_or_default();
+            PLACE.with_borrow_mut(|last| *last = place);
+        }));
         let begun = Instant::now();
         let first: Vec<Vec<u8>> = pool.clone();
         let mut first = first.into_iter();
@@ -85,13 +96,15 @@ impl Round {
                 Ok(answer) if known.insert(answer) && pool.len() < POOL => pool.push(input),
                 Ok(_) => {}
                 Err(panic) => {
-                    let why = said(&*panic);
-                    if places.insert(without_numbers(&why)) {
+                    let place = PLACE.take();
+                    if places.insert(place.clone()) {
+                        let why = format!("{} at {place}", said(&*panic));
                         round.panics.push(Found { input, why });
                     }
                 }
             }
         }
+        panic::set_hook(told);
         round.answers = known.len();
         round
     }

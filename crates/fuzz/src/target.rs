@@ -19,7 +19,7 @@ pub struct Target {
 }
 
 /// Reads one input.
-pub type Reader = Box<dyn FnMut(&[u8]) -> u64>;
+pub(crate) type Reader = Box<dyn FnMut(&[u8]) -> u64>;
 
 const FAULTS: &str = "crates/testbed/faults";
 

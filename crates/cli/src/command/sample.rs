@@ -12,6 +12,7 @@ use clap::Args;
 use jiff::Timestamp;
 
 use crate::exit::Code;
+use crate::judged::REPORT;
 use crate::talk;
 
 /// What `assay sample` takes.
