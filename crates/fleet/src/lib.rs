@@ -37,7 +37,7 @@ pub use error::Error;
 pub use folder::FleetFolder;
 pub use limit::{Limit, limit};
 pub use merge::FleetMerge;
-pub use slurm::{Node, Slurm, SlurmTask};
+pub use slurm::{Node, Slurm, SlurmTask, look as look_at_slurm};
 pub use state::{TaskState, states};
 pub use submit::submit;
 pub use task::{TaskEnd, carry_out};
