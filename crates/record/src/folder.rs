@@ -1,6 +1,5 @@
 //! The run folder on disk.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -123,13 +122,13 @@ impl RunFolder {
 
     /// Whether it has a regular file of this name.
     pub fn has(&self, name: impl AsRef<Path>) -> bool {
-        self.dir.has_file(name)
+        self.held.dir.has_file(name)
     }
 
     /// What is in a document. All of a run folder is read from the descriptor of the folder: a
     /// regular file, no link, nothing that is waited for, and not more than any run has.
     pub fn text(&self, name: impl AsRef<Path>) -> Result<String, Error> {
-        Ok(self.dir.text(name, limit::document())?)
+        Ok(self.held.dir.text(name, limit::document())?)
     }
 
     /// The folder of the samples of a repeat, by the name that the manifest gives it; `None` where
@@ -137,7 +136,7 @@ impl RunFolder {
     pub fn samples(&self, name: &str) -> Result<Option<Dir>, Error> {
         // A name that leads elsewhere is refused before anybody looks there.
         schema::check_samples(name, &self.file(MANIFEST))?;
-        match self.dir.dir(Path::new("samples").join(name)) {
+        match self.held.dir.dir(Path::new("samples").join(name)) {
             Err(error) if error.is_missing() => Ok(None),
             found => Ok(found.map(Some)?),
         }
