@@ -245,7 +245,7 @@ mod tests {
         let before = queue(&name);
         let state = tempfile::tempdir().unwrap();
         let image = state.path().join("assay-image");
-        let file = File::options().read(true).write(true).create(true).open(&image).unwrap();
+        let file = File::create_new(&image).unwrap();
         file.set_len(8 << 20).unwrap();
         let id = Identity::of_file(&file).unwrap();
         let image = Image { file: &file, path: &image, id: (id.device, id.inode) };
