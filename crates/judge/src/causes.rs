@@ -211,7 +211,7 @@ fn suspicions(
         match queue {
             Err(why) => found.push(Suspicion::NotSeen(format!("the queue: {why}"))),
             Ok(queue) => {
-                found.extend(of_queue(subject, (&queue, repeat), measure, numbers, promise))
+                found.extend(of_queue(subject, (&queue, repeat), measure, numbers, promise));
             }
         }
     }

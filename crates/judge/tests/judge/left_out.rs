@@ -213,6 +213,14 @@ fn a_trial_is_over_by_repeats_that_count() {
 }
 
 #[test]
+fn the_fact_of_looks_says_what_all_looks_leave_of_the_error() {
+    let trial = looked_at(5).judge().trials.remove(0);
+    let fact = trial.facts.iter().find(|fact| fact.fact == "looks").unwrap();
+    // Ten repeats are looked at eight times.
+    assert!(fact.evidence.contains("intervals may spend 12.5 % of the error"), "{}", fact.evidence);
+}
+
+#[test]
 fn a_promise_of_spans_is_not_known_before_all_of_them_were_seen() {
     let mut run = looked_at(3);
     run.trial().promises[0].every = Some(EveryRecord { span_s: 1.0, part: 0.95 });
