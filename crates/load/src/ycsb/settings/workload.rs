@@ -158,7 +158,8 @@ fn between(
         return Err(properties.refuse(key, &format!("expected at most {high}, the longest")));
     }
     if zipfian && high - low > MOST_LENGTHS {
-        let remedy = format!("a zipfian choice among more than {MOST_LENGTHS} takes hours to begin");
+        let remedy =
+            format!("a zipfian choice among more than {MOST_LENGTHS} takes hours to begin");
         return Err(properties.refuse(key, &remedy));
     }
     Ok(match zipfian {
