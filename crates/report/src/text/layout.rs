@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn a_name_is_no_row_of_its_own() {
         let shown = vec![Column::new("group", Align::Left, 0, cells(&["a\nkept", "\u{1b}[31mb"]))];
-        assert_eq!(table(shown, 80), ["  group      ", "  a\\nkept    ", "  \\x1b[31mb"]);
+        assert_eq!(table(shown, 80), ["  group    ", "  a\\nkept  ", "  \\x1b[31mb"]);
     }
 
     #[test]
