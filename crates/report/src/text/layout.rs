@@ -28,7 +28,7 @@ impl Column {
         cells: Vec<String>,
     ) -> Self {
         // A name with a line end in it would look like a row of its own.
-        let cells = cells.iter().map(|cell| line(cell).into_owned()).collect();
+        let cells = cells.into_iter().map(|cell| line(&cell).into_owned()).collect();
         Self { heading: line(&heading.into()).into_owned(), align, cells, dispensable }
     }
 
