@@ -1,8 +1,8 @@
 //! One target, again and again.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::io::{Seek, Write};
-use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

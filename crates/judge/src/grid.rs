@@ -31,6 +31,9 @@ pub(crate) struct Grid {
     pub(crate) missing_s: f64,
 }
 
+/// Rows that may rest on few readings: those of a day.
+const MOST_INVENTED: usize = 1 << 20;
+
 /// So many times the usual distance between two readings is a gap.
 const GAP: f64 = 2.5;
 
@@ -75,6 +78,13 @@ impl Grid {
         let steps = (end_ns.saturating_sub(start_ns) / step_ns) as usize;
         if steps == 0 {
             return Err("the samples do not cover the common window".to_owned());
+        }
+        // A single time that was damaged, or made up, would make rows for years.
+        let readings = all.iter().map(Vec::len).max().unwrap_or(0);
+        if steps > MOST_INVENTED && steps / 16 > readings {
+            return Err(format!(
+                "its readings are too far apart: {steps} steps would rest on {readings} of them"
+            ));
         }
         let width = all.len();
         let mut grid = Self {
@@ -246,6 +256,14 @@ mod tests {
         assert_eq!((grid.steps, grid.step_ns, grid.start_ns), (18, STEP_NS, 50_000_000));
         assert!((grid.totals()[0] - 1.8).abs() < 1e-9 && (grid.totals()[1] - 0.9).abs() < 1e-9);
         assert!(grid.increments(1).iter().all(|step| (step - 0.05).abs() < 1e-9));
+    }
+
+    #[test]
+    fn one_time_that_is_years_away_makes_no_rows_for_years() {
+        let year = 365 * 86_400 * 1_000_000_000;
+        let series = vec![vec![(0, 0.0), (1_000_000_000, 1.0), (2_000_000_000, 2.0), (year, 3.0)]];
+        let error = Grid::of_series(&series, 1.0, 0, year).unwrap_err();
+        assert!(error.contains("too far apart"), "{error}");
     }
 
     #[test]

@@ -39,6 +39,6 @@ pub(crate) fn stream() -> u64 {
 pub(crate) fn cells(bytes: u64) -> u64 {
     match *LIFTED {
         true => u64::MAX,
-        false => bytes.saturating_mul(CELLS_PER_BYTE).max(CELLS_ANYWAY).min(CELLS),
+        false => bytes.saturating_mul(CELLS_PER_BYTE).clamp(CELLS_ANYWAY, CELLS),
     }
 }

@@ -9,6 +9,7 @@ use arrow_schema::SchemaRef;
 use parquet::arrow::arrow_reader::{
     ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
+use parquet::file::metadata::RowGroupMetaData;
 
 use crate::arrow::check;
 use crate::error::Error;
@@ -39,7 +40,7 @@ impl Batches {
                 .map_err(|cause| damaged(&cause))?;
             let schema = SchemaRef::clone(builder.schema());
             check(&schema).map_err(|why| damaged(&why))?;
-            let said = builder.metadata().row_groups().iter().map(|group| group.num_rows());
+            let said = builder.metadata().row_groups().iter().map(RowGroupMetaData::num_rows);
             let said = said.fold(0_u64, |sum, rows| {
                 sum.saturating_add(u64::try_from(rows).unwrap_or(u64::MAX))
             });

@@ -28,7 +28,7 @@ impl Column {
         cells: Vec<String>,
     ) -> Self {
         // A name with a line end in it would look like a row of its own.
-        let cells = cells.iter().map(|cell| line(cell).into_owned()).collect();
+        let cells = cells.into_iter().map(|cell| line(&cell).into_owned()).collect();
         Self { heading: line(&heading.into()).into_owned(), align, cells, dispensable }
     }
 
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn a_name_is_no_row_of_its_own() {
         let shown = vec![Column::new("group", Align::Left, 0, cells(&["a\nkept", "\u{1b}[31mb"]))];
-        assert_eq!(table(shown, 80), ["  group      ", "  a\\nkept    ", "  \\x1b[31mb"]);
+        assert_eq!(table(shown, 80), ["  group    ", "  a\\nkept  ", "  \\x1b[31mb"]);
     }
 
     #[test]
