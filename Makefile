@@ -6,7 +6,7 @@ AS_ROOT := $(shell [ "$$(id -u)" -eq 0 ] || echo sudo)
 ASSAY := target/release/assay
 ASSAY_LOAD := target/release/assay-load
 
-.PHONY: demo test test-quick check audit bench conformance screenshots package book install build setup clean
+.PHONY: demo test test-quick fuzz check audit bench conformance screenshots package book install build setup clean
 
 # From a fresh clone to a verdict, in minutes; says what it does and how long each step takes.
 demo:
@@ -19,6 +19,13 @@ test: setup
 # What needs no root, no network and no guest: the inner loop.
 test-quick:
 	@scripts/test --quick $(if $(ONLY),--only '$(ONLY)')
+
+# Damaged input for every reader of what comes from outside, so many seconds each (CONTRIBUTING.md):
+# make fuzz TIME=600 ONLY=parquet SEED=2. What makes one panic is left in target/fuzz.
+fuzz:
+	@scripts/setup build
+	cargo build -p assay-fuzz
+	@target/debug/assay-fuzz --time $(or $(TIME),60) --seed $(or $(SEED),1) $(if $(ONLY),--only '$(ONLY)')
 
 check:
 	@scripts/setup build

@@ -28,20 +28,27 @@ pub(crate) fn judge_run(folder: &RunFolder, run: &Run) -> Result<Judgement, assa
     Ok(judgement)
 }
 
+/// The page of a run.
+pub(crate) const REPORT: &str = "report.html";
+
 /// Writes the report of a judged run, of a search (`tune.json`) with what it came to.
 pub(crate) fn write_report(
     folder: &RunFolder,
     run: &Run,
     judgement: &Judgement,
 ) -> Result<(), assay_record::Error> {
-    let search = folder.file("tune.json").is_file();
+    let search = folder.has("tune.json");
     let written = match search.then(|| folder.read_json("tune.json")).transpose()? {
         Some(found) => assay_report::html_of_tuning(&run.manifest, judgement, &run.samples, &found),
         None => assay_report::html(&run.manifest, judgement, &run.samples),
     };
     match written {
-        Ok(html) => folder.write_text("report.html", &html)?,
-        Err(error) => talk::error(&format!("the report could not be written: {error}")),
+        Ok(html) => folder.write_text(REPORT, &html)?,
+        Err(error) => {
+            // That of an earlier judgement would be taken for this one's.
+            folder.dir().remove_file(REPORT)?;
+            talk::error(&format!("the report could not be written: {error}"));
+        }
     }
     Ok(())
 }
@@ -49,7 +56,7 @@ pub(crate) fn write_report(
 /// Shows a judgement: the document for programs, the table for people.
 pub(crate) fn show(folder: &RunFolder, manifest: &Manifest, judgement: &Judgement, as_json: bool) {
     if as_json {
-        match std::fs::read_to_string(folder.file("verdict.json")) {
+        match folder.text("verdict.json") {
             Ok(text) => talk::data(&text),
             Err(cause) => talk::error(&cause),
         }

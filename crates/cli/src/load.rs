@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use assay_diagnostic::{Diagnostic, Severity, closest, render, to_json};
+use assay_files::input_text;
 use assay_study::{
     Scalar, Study, WarmUp, choose_disk, choose_scheduler, parse, parse_scalar, set_factors,
     shipped, shipped_file,
@@ -12,6 +13,9 @@ use assay_study::{
 use crate::args::StudyArguments;
 use crate::exit::Code;
 use crate::talk;
+
+/// Bytes of a study, of what stands beside it, and of documents that people name.
+pub(crate) const MOST_TEXT: u64 = 64 << 20;
 
 /// A study and where it came from.
 pub(crate) struct Loaded {
@@ -102,7 +106,8 @@ fn find(wanted: &str) -> Result<Source, Code> {
     if is_name && !path.is_file() {
         return find_shipped(wanted);
     }
-    let text = std::fs::read_to_string(path).map_err(|cause| {
+    let text = input_text(path, MOST_TEXT).map_err(|error| {
+        let cause = error.cause;
         talk::error(&format!(
             "cannot read {wanted}: {cause}\n  hint: name a study file, or one of `assay studies`"
         ));
@@ -138,7 +143,8 @@ fn read_beside(source: &Source, path: &str) -> Result<String, String> {
         None => shipped_file(path),
         Some(folder) => {
             let path = folder.join(path);
-            std::fs::read_to_string(&path).map_err(|cause| format!("{}: {cause}", path.display()))
+            input_text(&path, MOST_TEXT)
+                .map_err(|error| format!("{}: {}", path.display(), error.cause))
         }
     }
 }

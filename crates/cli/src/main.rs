@@ -18,6 +18,13 @@ fn main() -> std::process::ExitCode {
         return command::conform::probe(&words).into();
     }
     assay_kernel::open_files::raise_limit();
+    let told = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        // What a library makes of a damaged file is told as an error of that file.
+        if !assay_record::is_guarded() {
+            told(panic);
+        }
+    }));
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {

@@ -1,12 +1,16 @@
 //! The only place that prints: data to stdout, talk to stderr.
 
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write, stderr, stdout};
 
+use assay_escape::terminal;
 use assay_report::{Style, ascii};
 
 /// Data. A reader that has gone away (`assay studies | head`) is no error. What goes to a file or
-/// a pipe is UTF-8 whatever the locale; a terminal gets what it can show.
+/// a pipe is UTF-8 whatever the locale; a terminal gets what it can show. Neither gets what a
+/// terminal would obey: what is piped into a pager or a log is seen on one later.
 pub(crate) fn data(text: &str) {
+    let text = &*terminal(text, colors_data());
     let mut out = stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
     let _ = match out.is_terminal() && !is_utf8() {
@@ -17,7 +21,12 @@ pub(crate) fn data(text: &str) {
 
 /// Talk: progress, remarks, errors.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(stderr().lock(), "{}", text.trim_end());
+    let _ = writeln!(stderr().lock(), "{}", shown(text.trim_end()));
+}
+
+/// Text from wherever, as stderr may show it.
+pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+    terminal(text, colors_talk())
 }
 
 /// An error, with the hint lines that its text may carry.

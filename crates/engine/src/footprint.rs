@@ -1,5 +1,6 @@
 //! Asking a generator how much it would take, before anything is planned.
 
+use std::io::Read;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -9,20 +10,38 @@ use serde_json::Value;
 /// program first; it makes nothing and ends at once.
 pub fn footprint(command: &[String]) -> Result<u64, String> {
     let (program, words) = command.split_first().ok_or("there is no command")?;
-    let output = Command::new(program)
+    let failed = |cause: std::io::Error| format!("starting {program} failed: {cause}");
+    let mut child = Command::new(program)
         .args(words)
         .stdin(Stdio::null())
-        .output()
-        .map_err(|cause| format!("starting {program} failed: {cause}"))?;
-    let said = String::from_utf8_lossy(&output.stdout);
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    // A program that says more, on both at once or without end, is none of ours.
+    let (answer, complaint) = (child.stdout.take(), child.stderr.take());
+    let complaint = std::thread::spawn(move || start_of(complaint));
+    let said = start_of(answer);
+    let complaint = complaint.join().unwrap_or_default();
+    let _ = child.kill();
+    child.wait().map_err(failed)?;
     // A prediction that does not fit this host is a prediction all the same: the limit is ours.
-    read(&said).map_err(|why| {
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        match complaint.trim().lines().next() {
-            Some(line) => line.to_owned(),
-            None => why,
-        }
+    read(&said).map_err(|why| match complaint.trim().lines().next() {
+        Some(line) => line.to_owned(),
+        None => why,
     })
+}
+
+/// Bytes of an answer; a prediction has a few thousand.
+const MOST_SAID: u64 = 1 << 20;
+
+/// What a program says until it ends, or says too much and is cut off.
+fn start_of(pipe: Option<impl Read>) -> String {
+    let mut said = Vec::new();
+    if let Some(pipe) = pipe {
+        let _ = pipe.take(MOST_SAID).read_to_end(&mut said);
+    }
+    String::from_utf8_lossy(&said).into_owned()
 }
 
 fn read(text: &str) -> Result<u64, String> {
@@ -46,6 +65,14 @@ mod tests {
         assert_eq!(read(r#"{"footprint": {"predicted_bytes": 7}}"#), Ok(7));
         assert!(read("{}").unwrap_err().contains("footprint"));
         assert!(read("no").unwrap_err().contains("cannot be read"));
+    }
+
+    #[test]
+    fn a_generator_that_never_ends_its_answer_is_cut_off() {
+        for endless in ["yes", "yes >&2; yes", "yes & yes >&2"] {
+            let command = ["sh", "-c", endless].map(str::to_owned);
+            assert!(footprint(&command).is_err(), "{endless}");
+        }
     }
 
     #[test]

@@ -88,9 +88,9 @@ impl Process {
         let (output, talk) = output_files(launch.tool);
         let talk = create(&talk)?;
         let stdout = match launch.tool {
-            ToolPlan::Fio(_) => {
-                talk.try_clone().map_err(|cause| Error::new("open", launch.folder.path(), &cause))?
-            }
+            ToolPlan::Fio(_) => talk
+                .try_clone()
+                .map_err(|cause| Error::new("open", launch.folder.path(), &cause))?,
             ToolPlan::Call(_) => create(&output)?,
         };
         // A name is looked for here, where relative entries of PATH do not count.
@@ -187,9 +187,8 @@ impl Process {
 
     /// What it wrote: its result, and what it said.
     pub(crate) fn output(&self) -> (String, String) {
-        let read = |name: &str| {
-            String::from_utf8_lossy(&read_output(&self.folder, name)).into_owned()
-        };
+        let read =
+            |name: &str| String::from_utf8_lossy(&read_output(&self.folder, name)).into_owned();
         let (output, talk) = output_files(&self.tool);
         (read(&output), read(&talk))
     }

@@ -6,8 +6,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use assay_cgroup::Tree;
-use assay_files::{Caller, Dir};
 use assay_facts::{Available, HostFacts};
+use assay_files::{Caller, Dir};
 use assay_host::scratch::ScratchDisk;
 use assay_kernel::rights::User;
 use assay_kernel::{Error, Root};

@@ -302,8 +302,12 @@ impl Dir {
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = openat(&above, name, flags, self.made.file).map_err(wrong)?;
         let found = fstat(&fd).map_err(wrong)?;
-        if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile || found.st_nlink > 1 {
-            let why = "it is no regular file of its own name alone";
+        if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+            return Err(Error::refused("open", &whole, "it is no regular file"));
+        }
+        // Reading changes nothing under any of its names, and copies are often made of links.
+        if found.st_nlink > 1 && flags.intersects(OFlags::WRONLY | OFlags::RDWR) {
+            let why = "it has other names too, and would change under them";
             return Err(Error::refused("open", &whole, why));
         }
         Ok(File::from(fd))

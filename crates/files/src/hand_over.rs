@@ -54,12 +54,7 @@ impl Dir {
     }
 }
 
-fn give_inside(
-    folder: impl AsFd,
-    top: &Stat,
-    to: Caller,
-    depth: usize,
-) -> rustix::io::Result<()> {
+fn give_inside(folder: impl AsFd, top: &Stat, to: Caller, depth: usize) -> rustix::io::Result<()> {
     for entry in Listing::read_from(&folder)? {
         let entry = entry?;
         let name = OsStr::from_bytes(entry.file_name().to_bytes());
@@ -83,7 +78,7 @@ fn give_inside(
                 give_inside(&inner, top, to, depth + 1)?;
             }
             FileType::Symlink => {}
-            FileType::RegularFile if what.st_nlink == 1 => {}
+            FileType::RegularFile | FileType::Fifo if what.st_nlink == 1 => {}
             _ => continue,
         }
         chownat(&found, "", Some(to.user()), Some(to.group()), AtFlags::EMPTY_PATH)?;

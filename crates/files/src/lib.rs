@@ -2,8 +2,9 @@
 //!
 //! Everything works from the descriptor of a directory: no link is followed below it, names of
 //! drafts cannot be guessed, nothing that exists is opened for writing by accident, and what is
-//! removed is what was made, known by device and inode. A folder that somebody else may change
-//! while root works in it is refused ([`check`]); what was looked at is what is used.
+//! removed is what was made, known by device and inode. What somebody else may have put there is
+//! read as a regular file of at most so many bytes, and never waited for. A folder that somebody else
+//! may change while root works in it is refused ([`check`]); what was looked at is what is used.
 
 mod dir;
 mod draft;
@@ -11,6 +12,7 @@ mod error;
 mod hand_over;
 mod output;
 mod owner;
+mod read;
 mod tree;
 
 pub use dir::Dir;
@@ -18,4 +20,5 @@ pub use draft::Draft;
 pub use error::Error;
 pub use output::{output, replace};
 pub use owner::{Caller, Checked, Trust, check};
+pub use read::{input, input_text};
 pub use tree::Identity;

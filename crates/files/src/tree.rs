@@ -1,11 +1,11 @@
 //! Removing a directory with what is in it: the one that was made, and nothing that somebody has
 //! put in its place.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{
     AtFlags, Dir as Listing, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2,
@@ -131,44 +131,106 @@ fn enter(above: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
     }
 }
 
+/// A directory on the way down: what is left to do in it.
+struct Level {
+    identity: Identity,
+    /// Its name in the one above.
+    name: OsString,
+    /// Directories in it that are not empty yet.
+    inside: Vec<OsString>,
+}
+
+/// Removes all that is in a directory. Somebody may have nested directories deeper than a stack
+/// or a table of descriptors holds, so that only the one being emptied is open: the way back up is
+/// `..`, which has to be the directory that the way down came through.
 fn empty(
     directory: &OwnedFd,
     path: &Path,
     device: u64,
     between: &mut dyn FnMut() -> io::Result<()>,
 ) -> Result<(), Error> {
+    let mut here = directory.try_clone().map_err(|cause| Error::new("remove", path, cause))?;
+    let mut way = vec![level(&here, OsString::new(), path, device, between)?];
+    loop {
+        let whole = shown(path, &way);
+        let wrong = |cause: Errno| Error::new("remove", &whole, cause);
+        let Some(last) = way.last_mut() else { return Ok(()) };
+        if let Some(name) = last.inside.pop() {
+            let place = whole.join(&name);
+            let inner = match enter(&here, &name) {
+                Err(Errno::NOENT) => continue,
+                Err(Errno::XDEV) => return Err(mounted(&place)),
+                inner => inner.map_err(|cause| Error::new("remove", &place, cause))?,
+            };
+            way.push(level(&inner, name, &place, device, between)?);
+            here = inner;
+            continue;
+        }
+        let Some(done) = way.pop() else { return Ok(()) };
+        let Some(above) = way.last() else { return Ok(()) };
+        here = openat(
+            &here,
+            "..",
+            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .map_err(wrong)?;
+        if Identity::of(here.as_fd()).map_err(wrong)? != above.identity {
+            return Err(exchanged(&whole));
+        }
+        between().map_err(|cause| Error::new("remove", &whole, cause))?;
+        match unlinkat(&here, &done.name, AtFlags::REMOVEDIR) {
+            Err(Errno::NOENT) | Ok(()) => {}
+            Err(Errno::BUSY) => return Err(mounted(&whole)),
+            Err(cause) => return Err(wrong(cause)),
+        }
+    }
+}
+
+/// Names of directories that an error shows: of a path that is longer nobody reads more.
+const SHOWN: usize = 32;
+
+/// Where the way down leads, as far as people want to know.
+fn shown(path: &Path, way: &[Level]) -> PathBuf {
+    let names = way.iter().skip(1).take(SHOWN).map(|level| &level.name);
+    names.fold(path.to_owned(), |path, name| path.join(name))
+}
+
+/// Removes what is no directory from one that was entered, and says which directories are in it.
+fn level(
+    directory: &OwnedFd,
+    name: OsString,
+    path: &Path,
+    device: u64,
+    between: &mut dyn FnMut() -> io::Result<()>,
+) -> Result<Level, Error> {
     let wrong = |cause: Errno| Error::new("remove", path, cause);
+    let identity = Identity::of(directory.as_fd()).map_err(wrong)?;
+    if identity.device != device {
+        return Err(mounted(path));
+    }
+    let mut inside = Vec::new();
     for entry in Listing::read_from(directory).map_err(wrong)? {
         let entry = entry.map_err(wrong)?;
         let name = OsStr::from_bytes(entry.file_name().to_bytes());
         if name == "." || name == ".." {
             continue;
         }
-        let whole = path.join(name);
-        let kind = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
-        let kind = match kind {
+        let kind = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => continue,
             kind => FileType::from_raw_mode(kind.map_err(wrong)?.st_mode),
         };
-        let flags = if kind == FileType::Directory {
-            let inner = enter(directory, name).map_err(|cause| match cause {
-                Errno::XDEV => mounted(&whole),
-                cause => Error::new("remove", &whole, cause),
-            })?;
-            if Identity::of(inner.as_fd()).map_err(wrong)?.device != device {
-                return Err(mounted(&whole));
-            }
-            empty(&inner, &whole, device, between)?;
-            AtFlags::REMOVEDIR
-        } else {
-            AtFlags::empty()
-        };
+        if kind == FileType::Directory {
+            inside.push(name.to_owned());
+            continue;
+        }
+        let whole = path.join(name);
         between().map_err(|cause| Error::new("remove", &whole, cause))?;
-        match unlinkat(directory, name, flags) {
+        match unlinkat(directory, name, AtFlags::empty()) {
             Err(Errno::NOENT) | Ok(()) => {}
             Err(Errno::BUSY) => return Err(mounted(&whole)),
             Err(cause) => return Err(Error::new("remove", &whole, cause)),
         }
     }
-    Ok(())
+    Ok(Level { identity, name, inside })
 }

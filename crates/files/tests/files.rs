@@ -5,8 +5,9 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::Path;
 
-use assay_files::{Dir, Trust, check, output};
+use assay_files::{Dir, Trust, check, input, output};
 
 #[test]
 fn replacing_is_whole_and_leaves_no_draft() {
@@ -71,7 +72,7 @@ fn a_private_folder_is_its_owner_s_alone() {
     let dir = Dir::make_private(&path).unwrap();
     dir.keep_to_owner().unwrap();
     drop(dir.create("ledger").unwrap());
-    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o7777;
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o7777;
     assert_eq!((mode(&path), mode(&path.join("ledger"))), (0o700, 0o600));
 }
 
@@ -117,7 +118,7 @@ fn output_goes_where_the_user_says_and_not_where_another_s_link_leads() {
     symlink(&file, &link).unwrap();
     output(&link).unwrap().write_all(b"two").unwrap();
     assert_eq!(fs::read(&file).unwrap(), b"two");
-    output(std::path::Path::new("/dev/null")).unwrap();
+    output(Path::new("/dev/null")).unwrap();
     if rustix::process::geteuid().is_root() {
         std::os::unix::fs::lchown(&link, Some(65534), None).unwrap();
         assert!(output(&link).is_err());
@@ -195,4 +196,55 @@ fn a_folder_is_taken_over_and_handed_over_with_what_is_ours_in_it() {
     assert_eq!(owner("logs/theirs"), 65534);
     assert_eq!(owner("logs/theirs/file"), 0, "what lies in somebody else's folder");
     assert_eq!(victim.metadata().unwrap().uid(), 0);
+}
+
+/// Directories nested deeper than a stack or a table of descriptors holds.
+fn nest(top: &Path, depth: usize) {
+    use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+    let open = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut here = openat(CWD, top, open, Mode::empty()).unwrap();
+    for _ in 0..depth {
+        mkdirat(&here, "d", Mode::from_raw_mode(0o700)).unwrap();
+        here = openat(&here, "d", open, Mode::empty()).unwrap();
+    }
+    rustix::fs::mknodat(&here, "file", rustix::fs::FileType::RegularFile, Mode::RUSR, 0).unwrap();
+}
+
+#[test]
+fn a_tree_is_removed_however_deep_somebody_has_nested_it() {
+    // In memory where it can be: no disk has to write forty thousand directories.
+    let memory = Path::new("/dev/shm");
+    let place = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    let place = place.unwrap();
+    let dir = Dir::open(place.path()).unwrap();
+    let top = dir.make_dir("scratch").unwrap();
+    for name in ["a", "b"] {
+        top.make_dir(name).unwrap();
+        nest(&top.path().join(name), 10_000);
+    }
+    assert!(dir.remove_tree("scratch").unwrap());
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn what_is_read_is_a_regular_file_of_at_most_so_many_bytes() {
+    let place = tempfile::tempdir().unwrap();
+    let dir = Dir::open(place.path()).unwrap();
+    fs::write(place.path().join("file"), "said").unwrap();
+    fs::write(place.path().join("bytes"), b"a\xff").unwrap();
+    symlink("file", place.path().join("link")).unwrap();
+    fs::hard_link(place.path().join("file"), place.path().join("copy")).unwrap();
+    let _fifo = dir.make_fifo("fifo").unwrap();
+    assert_eq!(dir.bytes("file", 4).unwrap(), b"said");
+    assert_eq!(dir.text("copy", 99).unwrap(), "said", "a copy made of links is read");
+    let long = dir.bytes("file", 3).unwrap_err().to_string();
+    assert!(long.contains("longer than 3 bytes"), "{long}");
+    let odd = dir.text("bytes", 9).unwrap_err().to_string();
+    assert!(odd.contains("byte 1 is not UTF-8"), "{odd}");
+    for name in ["link", "fifo", "..", "/etc/hostname", "none", "file/x"] {
+        assert!(dir.bytes(name, 99).is_err(), "{name}");
+    }
+    assert_eq!(dir.names().unwrap(), ["bytes", "copy", "fifo", "file", "link"]);
+    assert!(input(&place.path().join("link"), 3).is_err());
+    assert_eq!(input(&place.path().join("link"), 4).unwrap(), b"said");
 }

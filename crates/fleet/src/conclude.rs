@@ -4,7 +4,7 @@ use assay_judge::{FleetHost, Verdict};
 
 /// The verdict of a fleet and the sentence that says why.
 #[must_use]
-pub(crate) fn conclude(hosts: &[FleetHost]) -> (Verdict, String) {
+pub fn conclude(hosts: &[FleetHost]) -> (Verdict, String) {
     let verdicts: Vec<Verdict> = hosts.iter().filter_map(|host| host.verdict).collect();
     let missing = named(hosts, |host| host.verdict.is_none());
     if verdicts.is_empty() {
@@ -65,6 +65,10 @@ fn plural(count: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use assay_judge::HostState;
+
     use super::*;
 
     fn host(node: &str, verdict: Option<Verdict>) -> FleetHost {

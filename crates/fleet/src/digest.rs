@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::document::Fleet;
 use crate::error::Error;
-use crate::folder::FleetFolder;
+use crate::folder::{FleetFolder, MOST_DOCUMENT};
 
 /// The folder of the study in that of the fleet.
 pub(crate) const STUDY: &str = "study";
@@ -44,10 +44,7 @@ pub(crate) fn take(folder: &FleetFolder, fleet: &Fleet) -> Result<Taken, Error> 
     add(&serde_json::to_vec(&told).map_err(|cause| Error::new(cause.to_string()))?);
     for name in files(folder.path(), Path::new(STUDY))? {
         add(name.to_string_lossy().as_bytes());
-        let mut text = Vec::new();
-        let mut file = folder.dir().read(&name)?;
-        file.read_to_end(&mut text)
-            .map_err(|cause| Error::file("read", &folder.file(&name), &cause))?;
+        let text = folder.dir().bytes(&name, MOST_DOCUMENT)?;
         add(&text);
         read.push((name, text));
     }

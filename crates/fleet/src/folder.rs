@@ -28,6 +28,9 @@ pub struct FleetFolder {
     dir: Arc<Dir>,
 }
 
+/// Bytes of a document or of what a task printed.
+pub(crate) const MOST_DOCUMENT: u64 = 64 << 20;
+
 /// The name of the fleet's own document.
 const FLEET: &str = "fleet.json";
 
@@ -42,17 +45,24 @@ impl FleetFolder {
                 "choose a new folder with --out; to go on with a fleet: `assay fleet resume`",
             ));
         }
-        let text = whole.to_string_lossy();
-        // Slurm reads `%` in the name of a log as a pattern, and a script ends at its line.
-        if text.contains(['%', '"', '\\']) || text.chars().any(char::is_control) {
-            return Err(Error::file("create", path, &"a job script cannot name such a folder")
-                .hint("choose one without `%`, `\"`, backslashes and control characters"));
-        }
-        let folder = Self { dir: Arc::new(dir), path: whole.clone() };
+        let folder = Self { dir: Arc::new(dir), path: whole };
+        folder.can_be_named()?;
         for part in ["log", "tasks"] {
             folder.make_dir(Path::new(part))?;
         }
         Ok(folder)
+    }
+
+    /// Refuses a folder that no job script can name: Slurm reads `%` in the name of a log as a
+    /// pattern, and an option ends at its line.
+    pub(crate) fn can_be_named(&self) -> Result<(), Error> {
+        let text = self.path.to_string_lossy();
+        if text.contains(['%', '"', '\\']) || text.chars().any(char::is_control) {
+            let why = "a job script cannot name such a folder";
+            return Err(Error::file("use", &self.path, &why)
+                .hint("choose one without `%`, `\"`, backslashes and control characters"));
+        }
+        Ok(())
     }
 
     /// Opens one.
@@ -119,10 +129,8 @@ impl FleetFolder {
     }
 
     fn read_json<T: DeserializeOwned>(&self, name: &Path) -> Result<T, Error> {
-        let path = self.file(name);
-        let text = fs::read_to_string(self.dir.here().join(name))
-            .map_err(|cause| Error::file("read", &path, &cause))?;
-        serde_json::from_str(&text).map_err(|cause| Error::file("read", &path, &cause))
+        let text = self.dir.text(name, MOST_DOCUMENT)?;
+        serde_json::from_str(&text).map_err(|cause| Error::file("read", &self.file(name), &cause))
     }
 
     /// Replaces `fleet.json`.
@@ -154,7 +162,7 @@ impl FleetFolder {
     /// The last line that a task printed, where it printed any.
     #[must_use]
     pub fn last_line(&self, task: usize, job: u64) -> Option<String> {
-        let text = fs::read(self.file(format!("log/{job}_{task}.txt"))).ok()?;
+        let text = self.dir.bytes(format!("log/{job}_{task}.txt"), MOST_DOCUMENT).ok()?;
         let text = String::from_utf8_lossy(&text).into_owned();
         text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)
     }

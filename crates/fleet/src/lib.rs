@@ -31,12 +31,15 @@ mod watch;
 
 pub use choose::{Choice, Chosen, choose};
 pub use collect::{collect, write};
+pub use conclude::conclude;
 pub use document::{Fleet, LeftOut, Phase, SCHEMA, Submission, Task, TaskRecord};
 pub use error::Error;
 pub use folder::FleetFolder;
 pub use limit::{Limit, limit};
-pub use slurm::{Node, Slurm, SlurmTask};
+pub use merge::FleetMerge;
+pub use slurm::{Node, Slurm, SlurmTask, look as look_at_slurm};
 pub use state::{TaskState, states};
 pub use submit::submit;
 pub use task::{TaskEnd, carry_out};
+pub use traits::{differences, traits};
 pub use watch::{Watcher, cancel, wait};

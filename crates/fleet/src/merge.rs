@@ -14,7 +14,7 @@ use assay_judge::{Judgement, PromiseJudgement, TrialJudgement, Verdict};
 
 /// What hosts have said so far.
 #[derive(Debug, Default)]
-pub(crate) struct FleetMerge {
+pub struct FleetMerge {
     nodes: Vec<String>,
     trials: Vec<Trial>,
     comparisons: Vec<FleetComparison>,
@@ -41,7 +41,7 @@ struct Promise {
 
 impl FleetMerge {
     /// Takes what one host found.
-    pub(crate) fn add(&mut self, node: &str, judgement: &Judgement) {
+    pub fn add(&mut self, node: &str, judgement: &Judgement) {
         let host = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         self.nodes.push(node.to_owned());
         for trial in &judgement.trials {
@@ -106,7 +106,7 @@ impl FleetMerge {
 
     /// What all of them say together.
     #[must_use]
-    pub(crate) fn finish(self) -> (Vec<FleetTrial>, Vec<FleetComparison>) {
+    pub fn finish(self) -> (Vec<FleetTrial>, Vec<FleetComparison>) {
         let nodes = self.nodes;
         let trial = |trial: Trial| FleetTrial {
             factors: trial.factors,

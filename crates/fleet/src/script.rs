@@ -1,5 +1,7 @@
 //! The job script: readable, and all that Slurm needs to know.
 
+use assay_escape::{shell_word, slurm_word};
+
 use crate::document::Fleet;
 
 /// What the tasks carry out, and the hashes by which they know it again.
@@ -19,7 +21,7 @@ pub(crate) fn script(fleet: &Fleet, code: &Code, tasks: &[usize]) -> String {
     let partition = fleet
         .partition
         .as_ref()
-        .map(|name| format!("#SBATCH --partition={name}\n"))
+        .map(|name| format!("#SBATCH --partition={}\n", slurm_word(name)))
         .unwrap_or_default();
     let compared = code.program.as_ref().map_or_else(String::new, |hash| {
         format!(
@@ -60,19 +62,14 @@ pub(crate) fn script(fleet: &Fleet, code: &Code, tasks: &[usize]) -> String {
          {compared}\
          exec \"$program\" fleet task \"$fleet\" \"$SLURM_ARRAY_TASK_ID\" --job \
          \"$SLURM_ARRAY_JOB_ID\" --digest {digest}{trust}\n",
-        study = fleet.study,
+        study = slurm_word(&fleet.study),
         digest = code.digest,
         array = array.join(","),
         limit = fleet.time_limit_min,
         ahead = fleet.signal_ahead_s,
-        program = quoted(&fleet.program),
-        quoted = quoted(folder),
+        program = shell_word(&fleet.program),
+        quoted = shell_word(folder),
     )
-}
-
-/// A word for the shell, whatever it contains.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]
@@ -123,6 +120,21 @@ mod tests {
         // sbatch stops reading options at the first command.
         let last_option = text.rfind("#SBATCH").unwrap();
         assert!(last_option < text.find("program=").unwrap());
+    }
+
+    #[test]
+    fn no_name_becomes_a_line_or_an_option_of_the_job() {
+        let study = "io\ntouch /owned\n#SBATCH --uid=0".to_owned();
+        let partition = Some("all\n#SBATCH --uid=0".to_owned());
+        let odd = Fleet { study, partition, ..fleet() };
+        let text = script(&odd, &code("/shared"), &[0]);
+        assert!(!text.lines().any(|line| line.starts_with("#SBATCH --uid")), "{text}");
+        let options = text.lines().filter(|line| line.starts_with("#SBATCH")).count();
+        let plain = script(&fleet(), &code("/shared"), &[0]);
+        let usual = plain.lines().filter(|line| line.starts_with("#SBATCH")).count();
+        assert_eq!(options, usual);
+        let named = text.lines().find(|line| line.starts_with("#SBATCH --job-name")).unwrap();
+        assert_eq!(named, "#SBATCH --job-name=assay-io_touch__owned__SBATCH_--uid_0");
     }
 
     #[test]

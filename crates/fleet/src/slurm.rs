@@ -16,6 +16,15 @@ use call::{call, succeed};
 pub use parse::{Node, SlurmTask};
 use parse::{job_of_sbatch, nodes, tasks};
 
+/// What is understood of what Slurm's commands print: nodes, tasks and jobs in this text.
+#[must_use]
+pub fn look(text: &str) -> (usize, usize, Option<u64>) {
+    let (nodes, tasks) = (nodes(text), tasks(text));
+    let refused = nodes.iter().filter(|node| node.refuses().is_some() || node.is_idle()).count();
+    let waits = tasks.iter().filter(|task| task.waits() || task.lives()).count();
+    (refused, waits, job_of_sbatch(text).ok())
+}
+
 /// The commands of a Slurm that answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slurm {

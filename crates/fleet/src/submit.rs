@@ -22,6 +22,7 @@ pub fn submit(
     tasks: &[usize],
     slurm: &Slurm,
 ) -> Result<u64, Error> {
+    folder.can_be_named()?;
     let name = format!("job-{}.sh", fleet.submissions.len() + 1);
     let code = Code {
         folder: folder.path().display().to_string(),

@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::digest::{STUDY, Taken, take};
 use crate::document::{Fleet, Phase, SCHEMA, TaskRecord};
 use crate::error::Error;
-use crate::folder::FleetFolder;
+use crate::folder::{FleetFolder, MOST_DOCUMENT};
 use crate::submit::now;
 use crate::turn;
 
@@ -222,7 +222,8 @@ impl Errand<'_> {
         if verdict {
             return None;
         }
-        let said = std::fs::read(self.folder.file(self.place.join("stderr.txt"))).ok()?;
+        let said = self.place.join("stderr.txt");
+        let said = self.folder.dir().bytes(said, MOST_DOCUMENT).ok()?;
         let said = String::from_utf8_lossy(&said).into_owned();
         let lines = || said.lines().map(str::trim);
         let error = lines().find_map(|line| line.strip_prefix("error: "));

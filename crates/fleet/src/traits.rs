@@ -9,7 +9,7 @@ use assay_judge::{Differs, FleetHost, HostDifference};
 
 /// What the host of a run is: by name, in words that are equal where hosts are alike.
 #[must_use]
-pub(crate) fn traits(manifest: &Manifest) -> BTreeMap<String, String> {
+pub fn traits(manifest: &Manifest) -> BTreeMap<String, String> {
     let host = &manifest.host;
     let mut traits = BTreeMap::new();
     let mut put = |name: &str, value: String| traits.insert(name.to_owned(), value);
@@ -112,7 +112,7 @@ fn tools(manifest: &Manifest) -> BTreeMap<String, String> {
 
 /// In what hosts are not alike. How most are is usual; among equals, how the first is.
 #[must_use]
-pub(crate) fn differences(hosts: &[FleetHost]) -> Vec<HostDifference> {
+pub fn differences(hosts: &[FleetHost]) -> Vec<HostDifference> {
     let known: Vec<&FleetHost> = hosts.iter().filter(|host| !host.traits.is_empty()).collect();
     let names: BTreeSet<&String> = known.iter().flat_map(|host| host.traits.keys()).collect();
     names.into_iter().filter_map(|name| difference(name, &known)).collect()

@@ -29,7 +29,7 @@ pub use change::{Area, Change};
 pub use disk::DiskIdentity;
 pub(crate) use disk::whole_disk;
 pub use group::{is_frozen, why_it_lives};
-pub use line::Damaged;
+pub use line::{Damaged, look};
 pub use loop_device::LoopDevice;
 pub use unfinished::{
     LedgerRestore, RestoreReport, Unfinished, restore_all, set_aside, unfinished,

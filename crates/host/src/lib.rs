@@ -14,5 +14,8 @@ pub mod scratch;
 
 pub use command::find as find_program;
 pub use facts::{gather, kernel, knobs, look_for, machine};
-pub use ledger::{lock_file, private_state, ChangeReport, Ledger, Unfinished, restore_all, set_aside, state_dir, unfinished};
+pub use ledger::{
+    ChangeReport, Ledger, Unfinished, lock_file, private_state, restore_all, set_aside, state_dir,
+    unfinished,
+};
 pub use preflight::requirements;

@@ -8,7 +8,7 @@ use assay_record::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, TrialRec
 
 use crate::compared::{ComparisonJudgement, LevelJudgement, PairJudgement};
 use crate::judgement::Verdict;
-use crate::statistics::over_repeats::{Spread, to_accuse};
+use crate::statistics::over_repeats::{Spread, needed_of_all, to_accuse};
 use crate::wanted::{Found, Numbers};
 use crate::wording::{number, some_of};
 
@@ -309,18 +309,9 @@ pub(crate) fn of_level(factors: Levels, found: &Numbers, confidence: f64) -> Lev
     }
 }
 
-/// The repeats that would probably decide: enough for one pair that is outside, or for all that
-/// are inside.
+/// The repeats that would probably decide.
 fn needed(pairs: &[Pair], allowed: Allowed, confidence: f64) -> Option<usize> {
-    let (mut outside, mut inside) = (Vec::new(), Vec::new());
-    for pair in pairs.iter().filter(|pair| pair.verdict == Verdict::Undecided) {
-        let spread = pair.spread.as_ref().ok()?;
-        let room = allowed.room(spread.mean);
-        let needed = spread.needed(room.abs(), confidence);
-        if room < 0.0 { outside.push(needed) } else { inside.push(needed) }
-    }
-    if !outside.is_empty() {
-        return outside.into_iter().flatten().min();
-    }
-    inside.into_iter().collect::<Option<Vec<usize>>>()?.into_iter().max()
+    let open = pairs.iter().filter(|pair| pair.verdict == Verdict::Undecided);
+    let spreads = open.filter_map(|pair| pair.spread.as_ref().ok());
+    needed_of_all(spreads.map(|spread| (*spread, allowed.room(spread.mean))), confidence)
 }

@@ -11,7 +11,7 @@ use crate::placed;
 use crate::promise::{self, Said, Subject};
 use crate::reason;
 use crate::repeat::Repeat;
-use crate::statistics::over_repeats::{Spread, to_accuse};
+use crate::statistics::over_repeats::{Spread, needed_of_all, to_accuse};
 use crate::statistics::pooled::Estimate;
 use crate::wording::{count, few, margin as margin_text, number, percent, some_of};
 
@@ -215,21 +215,11 @@ fn sentence(promise: &PromiseRecord, group: &Seen, groups: usize, verdict: Verdi
     }
 }
 
-/// The repeats that would probably decide: enough for the first group that is outside, or for
-/// every group that is inside.
+/// The repeats that would probably decide.
 fn needed(promise: &PromiseRecord, seen: &[Seen]) -> Option<usize> {
     let open =
         seen.iter().filter(|group| group.offence.verdict(promise.within) == Verdict::Undecided);
-    let (mut outside, mut inside) = (Vec::new(), Vec::new());
-    for group in open {
-        let room = room(promise, group);
-        let needed = group.spread.needed(room.abs(), promise.confidence);
-        if room < 0.0 { outside.push(needed) } else { inside.push(needed) }
-    }
-    if !outside.is_empty() {
-        return outside.into_iter().flatten().min();
-    }
-    inside.into_iter().collect::<Option<Vec<usize>>>()?.into_iter().max()
+    needed_of_all(open.map(|group| (group.spread, room(promise, group))), promise.confidence)
 }
 
 /// How far the estimate is from the edge of the margin, as a logarithm; negative beyond it.

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use assay_escape::shell_word;
 use assay_plan::NullBlkSpeed;
 use assay_study::DiskChoice;
 use assay_units::Bytes;
@@ -37,17 +38,17 @@ pub(crate) fn serial(number: usize) -> String {
 /// The settings of the init step.
 pub(crate) fn settings(spec: &GuestSpec, errand: &Errand, guest: &str) -> String {
     let mut lines = vec![
-        format!("layout={}", quote(spec.layout.word())),
-        format!("swap={}", quote(if spec.swap.is_some() { SWAP } else { "" })),
-        format!("work={}", quote(if errand.work.is_some() { WORK_DISK } else { "" })),
+        format!("layout={}", shell_word(spec.layout.word())),
+        format!("swap={}", shell_word(if spec.swap.is_some() { SWAP } else { "" })),
+        format!("work={}", shell_word(if errand.work.is_some() { WORK_DISK } else { "" })),
         // The lab ends the guest before; this is for a guest whose lab was killed.
         format!("limit={}", spec.timeout.as_secs() + 60),
-        format!("back={}", quote(errand.back.as_ref().map_or("", |back| back.from.as_str()))),
-        format!("directory={}", quote(&shown(errand.directory.as_deref()))),
-        format!("export ASSAY_LAB_GUEST={}", quote(guest)),
+        format!("back={}", shell_word(errand.back.as_ref().map_or("", |back| back.from.as_str()))),
+        format!("directory={}", shell_word(&shown(errand.directory.as_deref()))),
+        format!("export ASSAY_LAB_GUEST={}", shell_word(guest)),
     ];
     for (name, value) in &errand.environment {
-        lines.push(format!("export {name}={}", quote(value)));
+        lines.push(format!("export {name}={}", shell_word(value)));
     }
     lines.push("disks() {\n    :".to_owned());
     for (index, disk) in spec.disks.iter().enumerate() {
@@ -79,16 +80,11 @@ pub(crate) fn command(words: &[Word]) -> String {
     let words: Vec<String> = words
         .iter()
         .map(|word| match word {
-            Word::Text(text) => quote(text),
+            Word::Text(text) => shell_word(text),
             Word::Disk(number) => format!("\"block:$ASSAY_LAB_DISK_{number}\""),
         })
         .collect();
     format!("{}\n", words.join(" "))
-}
-
-/// One word of shell that stands for `text`.
-pub(crate) fn quote(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// Where a folder of the host that is shown to the guest appears there.
@@ -136,14 +132,8 @@ mod tests {
 
     #[test]
     fn words_stay_one_word_whatever_is_in_them() {
-        assert_eq!(quote("it's $HOME; rm"), "'it'\\''s $HOME; rm'");
         let words = [Word::Text("a b".to_owned()), Word::Disk(1)];
         assert_eq!(command(&words), "'a b' \"block:$ASSAY_LAB_DISK_1\"\n");
-        let echoed = std::process::Command::new("sh")
-            .args(["-c", &format!("printf %s {}", quote("a'b\"c$d\n`e`"))])
-            .output()
-            .unwrap();
-        assert_eq!(echoed.stdout, b"a'b\"c$d\n`e`");
     }
 
     #[test]

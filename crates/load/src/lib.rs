@@ -29,12 +29,14 @@ mod ycsb;
 
 pub use arguments::command;
 pub use failure::Failure;
+pub use filebench::check_script;
 pub use footprint::{Footprint, Phase};
 pub use generator::{Entry, Finished, Generator, Report};
 pub use headroom::{GroupRoom, Headroom};
 pub use measured::Backing;
 pub use registry::GENERATORS;
 pub use talk::Talk;
+pub use ycsb::check_properties;
 
 /// Arguments with the spellings of the founders' own command lines replaced by those that
 /// [`command`] knows: `-threads` of YCSB has one dash.

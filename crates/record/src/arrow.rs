@@ -3,12 +3,13 @@
 //! Columns are `time_ns: uint64`, `subject: utf8`, then one nullable `uint64` a counter. A
 //! counter that could not be read is null, never zero.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
+use crate::limit;
 use crate::table::{Column, Table};
 
 /// The schema of a source with these counters.
@@ -34,11 +35,45 @@ pub(crate) fn to_batch(table: &Table, schema: SchemaRef) -> Result<RecordBatch, 
     RecordBatch::try_new(schema, columns)
 }
 
+/// Whether this is the shape of samples; asked before the first row of any file is read.
+pub(crate) fn check(schema: &Schema) -> Result<(), String> {
+    let fields = schema.fields();
+    if fields.len() > limit::COLUMNS {
+        return Err(format!("it has {} columns, and {} are read", fields.len(), limit::COLUMNS));
+    }
+    let fixed = [("time_ns", DataType::UInt64), ("subject", DataType::Utf8)];
+    let expected = fixed.iter().map(|(name, kind)| (Some(*name), kind));
+    let expected = expected.chain(std::iter::repeat((None, &DataType::UInt64)));
+    if fields.len() < fixed.len() {
+        return Err(format!(
+            "it has {} columns, where samples have `time_ns`, `subject` and their counters",
+            fields.len()
+        ));
+    }
+    let mut names = HashSet::new();
+    for (index, (field, (name, kind))) in fields.iter().zip(expected).enumerate() {
+        let found = field.name();
+        if field.data_type() != kind || name.is_some_and(|name| name != found) {
+            let name = name.unwrap_or(found);
+            let kind = kind.to_string().to_lowercase();
+            return Err(format!(
+                "column {index} is `{found}` of {}, where samples have `{name}` of {kind}",
+                field.data_type().to_string().to_lowercase()
+            ));
+        }
+        if !names.insert(found) {
+            return Err(format!("it has two columns `{found}`"));
+        }
+    }
+    Ok(())
+}
+
 /// Builds one table from many batches.
 #[derive(Debug, Default)]
 pub(crate) struct Assembler {
     table: Table,
     known: HashMap<String, u32>,
+    begun: bool,
 }
 
 impl Assembler {
@@ -46,11 +81,29 @@ impl Assembler {
         Self {
             table: Table { source: source.to_owned(), ..Table::default() },
             known: HashMap::new(),
+            begun: false,
         }
     }
 
-    /// Appends a batch. One of another shape is refused.
+    /// Appends a batch. One of another shape than samples have, or than the batches before, is
+    /// refused.
     pub(crate) fn append(&mut self, batch: &RecordBatch) -> Result<(), String> {
+        let schema = batch.schema();
+        if !self.begun {
+            check(&schema)?;
+            let counters = schema.fields().iter().skip(2);
+            self.table.columns = counters
+                .map(|field| Column { name: field.name().clone(), values: Vec::new() })
+                .collect();
+            self.begun = true;
+        }
+        let names = schema.fields().iter().skip(2).map(|field| field.name());
+        if !names.eq(self.table.columns.iter().map(|column| &column.name)) {
+            return Err("its batches have different columns".to_owned());
+        }
+        if [0, 1].iter().any(|index| batch.column(*index).null_count() > 0) {
+            return Err("a row has no time or no subject".to_owned());
+        }
         let numbers = |index: usize| {
             batch.column(index).as_any().downcast_ref::<UInt64Array>().ok_or_else(|| {
                 format!("column {} is not uint64", batch.schema().field(index).name())
@@ -61,12 +114,6 @@ impl Assembler {
             .as_any()
             .downcast_ref::<StringArray>()
             .ok_or("the second column is not text")?;
-        if self.table.columns.is_empty() {
-            self.table.columns = batch.schema().fields()[2..]
-                .iter()
-                .map(|field| Column { name: field.name().clone(), values: Vec::new() })
-                .collect();
-        }
         self.table.time_ns.extend(numbers(0)?.values());
         for row in 0..batch.num_rows() {
             let index = self.subject(subjects.value(row));

@@ -8,6 +8,10 @@ use assay_files::Dir;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::folder::RunFolder;
+
+/// The name of the file.
+const EVENTS: &str = "events.jsonl";
 
 /// One line of `events.jsonl`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,8 +38,8 @@ pub struct EventLog {
 impl EventLog {
     /// Opens the log of a run folder.
     pub fn create(folder: &Path) -> Result<Self, Error> {
-        let path = folder.join("events.jsonl");
-        let file = Dir::open(folder)?.append("events.jsonl")?;
+        let path = folder.join(EVENTS);
+        let file = Dir::open(folder)?.append(EVENTS)?;
         Ok(Self { file, path })
     }
 
@@ -48,11 +52,15 @@ impl EventLog {
     }
 }
 
-/// Reads the events of a run folder. A torn last line, as a full disk leaves it, is passed over.
-pub fn read_events(folder: &Path) -> Result<Vec<Event>, Error> {
-    let path = folder.join("events.jsonl");
-    let text = std::fs::read_to_string(&path).map_err(|cause| Error::io("read", &path, &cause))?;
-    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+/// Reads the events of a run folder.
+pub fn read_events(folder: &RunFolder) -> Result<Vec<Event>, Error> {
+    Ok(parse_events(&folder.text(EVENTS)?))
+}
+
+/// The events of a text. A torn last line, as a full disk leaves it, is passed over.
+#[must_use]
+pub fn parse_events(text: &str) -> Vec<Event> {
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 #[cfg(test)]
@@ -74,6 +82,8 @@ mod tests {
         let mut text = std::fs::read_to_string(&path).unwrap();
         text.push_str("{\"time_ns\": 6, \"ki");
         std::fs::write(&path, text).unwrap();
-        assert_eq!(read_events(place.path()).unwrap(), [event]);
+        std::fs::write(place.path().join("manifest.json"), "{}").unwrap();
+        let folder = RunFolder::open(place.path()).unwrap();
+        assert_eq!(read_events(&folder).unwrap(), [event]);
     }
 }

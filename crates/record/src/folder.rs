@@ -1,6 +1,5 @@
 //! The run folder on disk.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::Error;
+use crate::limit;
 use crate::manifest::Manifest;
 use crate::schema;
 
@@ -120,6 +120,28 @@ impl RunFolder {
         Ok(self.file(name))
     }
 
+    /// Whether it has a regular file of this name.
+    pub fn has(&self, name: impl AsRef<Path>) -> bool {
+        self.held.dir.has_file(name)
+    }
+
+    /// What is in a document. All of a run folder is read from the descriptor of the folder: a
+    /// regular file, no link, nothing that is waited for, and not more than any run has.
+    pub fn text(&self, name: impl AsRef<Path>) -> Result<String, Error> {
+        Ok(self.held.dir.text(name, limit::document())?)
+    }
+
+    /// The folder of the samples of a repeat, by the name that the manifest gives it; `None` where
+    /// there is none.
+    pub fn samples(&self, name: &str) -> Result<Option<Dir>, Error> {
+        // A name that leads elsewhere is refused before anybody looks there.
+        schema::check_samples(name, &self.file(MANIFEST))?;
+        match self.held.dir.dir(Path::new("samples").join(name)) {
+            Err(error) if error.is_missing() => Ok(None),
+            found => Ok(found.map(Some)?),
+        }
+    }
+
     /// Replaces `manifest.json`.
     pub fn write_manifest(&self, manifest: &Manifest) -> Result<(), Error> {
         self.write_json(MANIFEST, manifest)
@@ -127,13 +149,7 @@ impl RunFolder {
 
     /// Reads `manifest.json`.
     pub fn read_manifest(&self) -> Result<Manifest, Error> {
-        let path = self.file("manifest.json");
-        let text = fs::read_to_string(self.held.dir.here().join(MANIFEST)).map_err(|cause| match cause.kind() {
-            std::io::ErrorKind::InvalidData => Error::new("read", &path, &"it is not text")
-                .with_hint("a copy or a disk damaged it; copy the run folder again"),
-            _ => Error::io("read", &path, &cause),
-        })?;
-        schema::parse(&text, &path)
+        schema::parse(&self.text(MANIFEST)?, &self.file(MANIFEST))
     }
 
     /// Replaces a JSON document.
@@ -147,10 +163,8 @@ impl RunFolder {
 
     /// Reads a JSON document.
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, Error> {
-        let path = self.file(name);
-        let text = fs::read_to_string(self.held.dir.here().join(name))
-            .map_err(|cause| Error::io("read", &path, &cause))?;
-        serde_json::from_str(&text).map_err(|cause| Error::new("read", &path, &cause))
+        let text = self.text(name)?;
+        serde_json::from_str(&text).map_err(|cause| Error::new("read", &self.file(name), &cause))
     }
 
     /// Replaces a file whole: readers see the old text or the new one, never a part, and after a

@@ -4,7 +4,7 @@
 //! (docs/run-folder.md). Hosts need not have the same counters: one that lacks a counter has nulls.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt32Array, new_null_arra
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use assay_files::Dir;
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::properties::WriterProperties;
 
 use crate::error::Error;
+use crate::parquet::Batches;
 
 /// Rows that are held before they go to the disk: with fifty counters some 50 MB.
 const ROW_GROUP: usize = 1 << 17;
@@ -37,7 +37,8 @@ struct Piece<'r> {
     host: &'r str,
     trial: u32,
     repeat: u32,
-    path: PathBuf,
+    folder: Arc<Dir>,
+    name: OsString,
 }
 
 /// Gathers the samples of runs, each a host and its run folder, into the directory `folder`. Memory does not grow
@@ -53,25 +54,38 @@ pub fn gather(runs: &[(String, PathBuf)], folder: &Dir) -> Result<Gathered, Erro
     Ok(gathered)
 }
 
+impl Piece<'_> {
+    fn path(&self) -> PathBuf {
+        self.folder.path().join(&self.name)
+    }
+
+    fn batches(&self) -> Result<Batches, Error> {
+        Batches::open(self.folder.read(&self.name)?, &self.path(), BATCH)
+    }
+}
+
 /// Every Parquet file of every repeat, by source.
 fn pieces(runs: &[(String, PathBuf)]) -> Result<BTreeMap<String, Vec<Piece<'_>>>, Error> {
     let mut found: BTreeMap<String, Vec<Piece<'_>>> = BTreeMap::new();
     for (host, run) in runs {
-        for repeat_folder in entries(&run.join("samples"))? {
-            let Some((trial, repeat)) = numbers(&repeat_folder) else { continue };
-            for path in entries(&repeat_folder)? {
+        let samples = match Dir::open(run).and_then(|run| run.dir("samples")) {
+            Err(error) if error.is_missing() => continue,
+            samples => samples?,
+        };
+        for name in samples.names()? {
+            let Some((trial, repeat)) = name.to_str().and_then(numbers) else { continue };
+            let folder = Arc::new(samples.dir(&name)?);
+            for name in folder.names()? {
+                let path = Path::new(&name);
                 if path.extension().is_none_or(|found| found != "parquet") {
                     continue;
                 }
                 let Some(source) = path.file_stem().and_then(|stem| stem.to_str()) else {
                     continue;
                 };
-                found.entry(source.to_owned()).or_default().push(Piece {
-                    host,
-                    trial,
-                    repeat,
-                    path: path.clone(),
-                });
+                let folder = Arc::clone(&folder);
+                let piece = Piece { host, trial, repeat, folder, name: name.clone() };
+                found.entry(source.to_owned()).or_default().push(piece);
             }
         }
     }
@@ -79,8 +93,7 @@ fn pieces(runs: &[(String, PathBuf)]) -> Result<BTreeMap<String, Vec<Piece<'_>>>
 }
 
 /// `trial-01-repeat-00`.
-fn numbers(folder: &Path) -> Option<(u32, u32)> {
-    let name = folder.file_name()?.to_str()?;
+fn numbers(name: &str) -> Option<(u32, u32)> {
     let (trial, repeat) = name.strip_prefix("trial-")?.split_once("-repeat-")?;
     Some((trial.parse().ok()?, repeat.parse().ok()?))
 }
@@ -102,8 +115,8 @@ fn gather_source(
         .map_err(|cause| failed(&cause))?;
     let mut rows = 0;
     for piece in whole {
-        for batch in batches(&piece.path)? {
-            let batch = batch.map_err(|cause| Error::new("read", &piece.path, &cause))?;
+        for batch in piece.batches()? {
+            let batch = batch?;
             rows += batch.num_rows() as u64;
             let wide = widen(piece, &batch, &schema).map_err(|cause| failed(&cause))?;
             writer.write(&wide).map_err(|cause| failed(&cause))?;
@@ -121,31 +134,19 @@ fn readable<'p, 'r>(
 ) -> (Vec<&'p Piece<'r>>, Vec<String>) {
     let (mut whole, mut counters, mut known) = (Vec::new(), Vec::new(), BTreeSet::new());
     for piece in pieces {
-        let found = File::open(&piece.path).map_err(|cause| cause.to_string()).and_then(|file| {
-            ParquetRecordBatchReaderBuilder::try_new(file).map_err(|cause| cause.to_string())
-        });
-        match found {
-            Ok(builder) => {
-                for field in builder.schema().fields().iter().skip(2) {
-                    if known.insert(field.name().clone()) {
-                        counters.push(field.name().clone());
+        match piece.batches() {
+            Ok(batches) => {
+                for name in batches.counters() {
+                    if known.insert(name.to_owned()) {
+                        counters.push(name.to_owned());
                     }
                 }
                 whole.push(piece);
             }
-            Err(why) => left_out.push((piece.path.clone(), why)),
+            Err(error) => left_out.push((piece.path(), error.cause)),
         }
     }
     (whole, counters)
-}
-
-fn batches(
-    path: &Path,
-) -> Result<impl Iterator<Item = Result<RecordBatch, arrow_schema::ArrowError>>, Error> {
-    let file = File::open(path).map_err(|cause| Error::io("read", path, &cause))?;
-    ParquetRecordBatchReaderBuilder::try_new(file)
-        .and_then(|builder| builder.with_batch_size(BATCH).build())
-        .map_err(|cause| Error::new("read", path, &cause))
 }
 
 fn schema(counters: &[String]) -> SchemaRef {
@@ -185,18 +186,4 @@ fn widen(
         })
         .collect();
     RecordBatch::try_new(SchemaRef::clone(schema), columns)
-}
-
-/// What a folder holds, in order; nothing where there is no such folder.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let failed = |cause: &std::io::Error| Error::io("list", folder, cause);
-    if !folder.is_dir() {
-        return Ok(Vec::new());
-    }
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|cause| failed(&cause))? {
-        found.push(entry.map_err(|cause| failed(&cause))?.path());
-    }
-    found.sort();
-    Ok(found)
 }

@@ -4,8 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
+use assay_files::Dir;
 use serde::{Deserialize, Serialize};
 
+use crate::limit;
 use crate::schema::SCHEMA;
 
 /// A run at a glance.
@@ -109,22 +111,26 @@ pub fn stamp(folder: &Path) -> Stamp {
 /// Looks at a run folder. What is wrong with it is part of what is seen.
 #[must_use]
 pub fn glance(folder: &Path) -> Glance {
-    match fs::read_to_string(folder.join("manifest.json")) {
+    let folder = match Dir::open(folder) {
+        Ok(folder) => folder,
+        Err(error) => return unreadable(error.cause.to_string()),
+    };
+    match folder.text("manifest.json", limit::document()) {
         Ok(text) => match serde_json::from_str::<Manifest>(&text) {
-            Ok(manifest) => of_manifest(manifest, folder),
+            Ok(manifest) => of_manifest(manifest, &folder),
             Err(cause) if cause.is_eof() => {
                 unreadable("manifest.json ends in the middle".to_owned())
             }
             Err(cause) => unreadable(format!("manifest.json: {cause}")),
         },
-        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
+        Err(error) if error.is_missing() => {
             unreadable("there is no manifest.json: the run ended before it began".to_owned())
         }
-        Err(cause) => unreadable(format!("manifest.json: {cause}")),
+        Err(error) => unreadable(format!("manifest.json: {}", error.cause)),
     }
 }
 
-fn of_manifest(manifest: Manifest, folder: &Path) -> Glance {
+fn of_manifest(manifest: Manifest, folder: &Dir) -> Glance {
     let state = match manifest.schema {
         Some(SCHEMA) => match (&manifest.ended_early, manifest.restored) {
             (Some(why), _) => State::EndedEarly(why.clone()),
@@ -141,7 +147,7 @@ fn of_manifest(manifest: Manifest, folder: &Path) -> Glance {
     let first = ran().map(|repeat| repeat.released_ns).min();
     let last = ran().map(|repeat| repeat.stopped_ns).max();
     let seconds = first.zip(last).map(|(first, last)| (last - first) as f64 * 1e-9);
-    let judged = fs::read_to_string(folder.join("verdict.json")).ok();
+    let judged = folder.text("verdict.json", limit::document()).ok();
     let judged: Option<Judged> = judged.and_then(|text| serde_json::from_str(&text).ok());
     let host = manifest.host.as_ref();
     Glance {
@@ -156,7 +162,7 @@ fn of_manifest(manifest: Manifest, folder: &Path) -> Glance {
         title: manifest.title.unwrap_or_default(),
         started_at: manifest.started_at.unwrap_or_default(),
         verdict: judged.map(|judged| judged.verdict),
-        report: folder.join("report.html").is_file(),
+        report: folder.has_file("report.html"),
     }
 }
 

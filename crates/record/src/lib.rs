@@ -19,10 +19,13 @@ mod event;
 mod folder;
 mod gather;
 mod glance;
+mod guard;
 mod guest;
 mod ipc;
+mod limit;
 mod manifest;
 mod overrides;
+mod parquet;
 mod placement;
 mod recover;
 mod rows;
@@ -37,19 +40,20 @@ mod tail;
 pub use comparison::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, ReferenceRecord};
 pub use curve::{Curve, Mark};
 pub use error::Error;
-pub use event::{Event, EventLog, read_events};
+pub use event::{Event, EventLog, parse_events, read_events};
 pub use folder::RunFolder;
 pub use gather::{Gathered, gather};
 pub use glance::{Glance, Stamp, State, glance, stamp};
+pub use guard::is_guarded;
 pub use guest::Guest;
 pub use overrides::{LimitReading, OverridesRecord, ThreadReading};
 pub use placement::{Counted, NodeCounts, PlacementReading, PlacementRecord};
 pub use rows::RowBuffer;
 pub use run::Run;
-pub use schema::SCHEMA;
+pub use schema::{SCHEMA, parse as parse_manifest};
 pub use setting::{Dropped, SettingReading, SettingRecord};
 pub use shelf::{Shelf, runs};
-pub use stream::{SampleStream, read_growing, read_tables, to_parquet};
+pub use stream::{SampleStream, parse_stream, read_growing, read_tables, to_parquet};
 
 pub use manifest::{
     Change, DiskRecord, Drift, EveryRecord, Fault, GroupRecord, IoClass, KnobRecord, Latency,

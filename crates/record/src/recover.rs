@@ -11,8 +11,9 @@ use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow_ipc::{Field, Message, Type, root_as_message};
 use arrow_schema::SchemaRef;
 
-use crate::arrow::schema;
+use crate::arrow::{check, schema};
 use crate::ipc::BatchWriter;
+use crate::limit;
 
 /// Stands before each message.
 const MARK: [u8; 4] = [0xff; 4];
@@ -34,10 +35,60 @@ pub(crate) fn batches(bytes: &[u8]) -> impl Iterator<Item = RecordBatch> + '_ {
     })
 }
 
+/// A stream that grows: what has come of it and is not whole yet.
+#[derive(Default)]
+pub(crate) struct Growing {
+    bytes: Vec<u8>,
+    /// Where the next message begins, which may be beyond what there is.
+    at: usize,
+    schema: Option<SchemaRef>,
+    /// Bytes of the description of a batch.
+    length: Option<usize>,
+}
+
+/// Bytes of a description, and of a body, that are waited for. One that says that it is longer is
+/// damaged.
+const LONGEST: (usize, i64) = (1 << 22, 1 << 30);
+
+impl Growing {
+    /// Takes what has come; the batches that are whole now.
+    pub(crate) fn add(&mut self, fresh: &[u8]) -> Vec<RecordBatch> {
+        self.bytes.extend_from_slice(fresh);
+        let mut batches = Vec::new();
+        let messages = Messages { bytes: &self.bytes, at: 0 };
+        while self.at + PREFIX <= self.bytes.len() {
+            let Some(found) = messages.message(self.at) else {
+                if messages.comes(self.at) {
+                    break;
+                }
+                self.at += 8;
+                continue;
+            };
+            if self.schema.is_none() {
+                self.schema = found.message.header_as_schema().and_then(schema_of);
+                let writer = self.schema.as_ref().and_then(|schema| BatchWriter::new(schema).ok());
+                self.length = writer.map(|writer| writer.description());
+            } else if (found.is_followed || Some(found.length) == self.length)
+                && let Some(schema) = &self.schema
+            {
+                batches.extend(batch(&found.message, found.body, schema));
+            }
+            self.at = found.next(self.at);
+        }
+        let done = self.at.min(self.bytes.len());
+        self.bytes.drain(..done);
+        self.at -= done;
+        batches
+    }
+}
+
 /// A schema of `time_ns`, `subject` and counters; none for any other. The library's own reader of
 /// schemas panics at one that is damaged.
 fn schema_of(found: arrow_ipc::Schema<'_>) -> Option<SchemaRef> {
     let fields = found.fields()?;
+    if fields.len() > limit::COLUMNS {
+        return None;
+    }
     let is_number = |field: &Field<'_>| {
         field.type_as_int().is_some_and(|int| int.bitWidth() == 64 && !int.is_signed())
     };
@@ -46,7 +97,8 @@ fn schema_of(found: arrow_ipc::Schema<'_>) -> Option<SchemaRef> {
         && kinds.next().is_some_and(|field| field.type_type() == Type::Utf8)
         && kinds.all(|field| is_number(&field));
     let names = fields.iter().skip(2).map(|field| field.name().map(str::to_owned));
-    is_ours.then(|| names.collect::<Option<Vec<_>>>()).flatten().map(|names| schema(&names))
+    let names = is_ours.then(|| names.collect::<Option<Vec<_>>>()).flatten();
+    names.map(|names| schema(&names)).filter(|schema| check(schema).is_ok())
 }
 
 /// The rows of a batch. They are taken from the bytes here, since the library panics at places and
@@ -61,6 +113,13 @@ fn batch(message: &Message<'_>, body: &[u8], schema: &SchemaRef) -> Option<Recor
         return None;
     }
     let buffers = batch.buffers()?;
+    // No two share bytes: a body is as long as all of them, so that rows cost what they take.
+    let lengths = buffers
+        .iter()
+        .try_fold(0_u64, |sum, buffer| sum.checked_add(u64::try_from(buffer.length()).ok()?));
+    if lengths? > body.len() as u64 {
+        return None;
+    }
     let mut buffers = buffers.iter().map(|buffer| {
         let offset = usize::try_from(buffer.offset()).ok()?;
         body.get(offset..offset.checked_add(usize::try_from(buffer.length()).ok()?)?)
@@ -134,6 +193,31 @@ impl<'b> Messages<'b> {
     }
 }
 
+impl Messages<'_> {
+    /// Whether what begins here may be a message of which a part is still to come.
+    fn comes(&self, at: usize) -> bool {
+        let rest = &self.bytes[at..];
+        let Some(length) = rest.get(4..PREFIX).and_then(|length| length.try_into().ok()) else {
+            return true;
+        };
+        let length = u32::from_le_bytes(length) as usize;
+        if rest[..4] != MARK || length == 0 || !length.is_multiple_of(8) || length > LONGEST.0 {
+            return false;
+        }
+        let Some(description) = rest.get(PREFIX..PREFIX + length) else { return true };
+        let body = root_as_message(description).map_or(-1, |message| message.bodyLength());
+        (0..=LONGEST.1).contains(&body) && (rest.len() - PREFIX - length) < body as usize
+    }
+}
+
+impl Found<'_> {
+    /// Where the message behind one at `at` begins.
+    fn next(&self, at: usize) -> usize {
+        let begin = at + PREFIX + self.length;
+        if self.is_followed { (begin + self.body.len()).next_multiple_of(8) } else { begin }
+    }
+}
+
 impl<'b> Iterator for Messages<'b> {
     type Item = Found<'b>;
 
@@ -143,10 +227,7 @@ impl<'b> Iterator for Messages<'b> {
                 self.at += 8;
                 continue;
             };
-            self.at += PREFIX + found.length;
-            if found.is_followed {
-                self.at = (self.at + found.body.len()).next_multiple_of(8);
-            }
+            self.at = found.next(self.at);
             return Some(found);
         }
         None

@@ -1,6 +1,6 @@
 //! Which manifests this version reads, and what to say of those that it does not.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
 use serde::Deserialize;
 
@@ -22,10 +22,26 @@ struct Origin {
 
 /// Reads the text of a manifest. The version is looked at first: a newer format may lack what this
 /// one asks for, and "missing field" would send its reader the wrong way.
-pub(crate) fn parse(text: &str, path: &Path) -> Result<Manifest, Error> {
+pub fn parse(text: &str, path: &Path) -> Result<Manifest, Error> {
     let origin: Origin = serde_json::from_str(text).map_err(|cause| damaged(path, &cause))?;
     check(&origin, path)?;
-    serde_json::from_str(text).map_err(|cause| damaged(path, &cause))
+    let manifest: Manifest = serde_json::from_str(text).map_err(|cause| damaged(path, &cause))?;
+    for repeat in manifest.trials.iter().flat_map(|trial| &trial.repeats) {
+        check_samples(&repeat.samples, path)?;
+    }
+    Ok(manifest)
+}
+
+/// Refuses a folder of samples that is not one in `samples/`.
+pub(crate) fn check_samples(name: &str, path: &Path) -> Result<(), Error> {
+    let mut parts = Path::new(name).components();
+    let is_name = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
+    if is_name && !name.ends_with('/') {
+        return Ok(());
+    }
+    let cause =
+        format!("its samples are said to be in `{name}`, which leads out of the run folder");
+    Err(Error::new("read", path, &cause).with_hint("the manifest was damaged, or made to harm"))
 }
 
 /// Refuses another format.
@@ -83,6 +99,14 @@ mod tests {
     #[test]
     fn an_older_format_is_refused_as_such() {
         assert!(error(r#"{"schema": 0}"#).contains("older than this version reads (1)"));
+    }
+
+    #[test]
+    fn samples_lie_in_the_run_folder() {
+        for name in ["/etc", "../other", "a/b", "", ".", "..", "a/"] {
+            assert!(check_samples(name, Path::new("m")).is_err(), "{name}");
+        }
+        assert!(check_samples("trial-00-repeat-00", Path::new("m")).is_ok());
     }
 
     #[test]

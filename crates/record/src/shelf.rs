@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use assay_files::Dir;
 
 use crate::error::Error;
+use crate::limit;
 
 /// A folder of runs that nobody else updates meanwhile.
 #[derive(Debug)]
@@ -41,6 +42,11 @@ impl Shelf {
     /// Everything in it that is a run, or was to become one, in the order of names.
     pub fn runs(&self) -> Result<Vec<PathBuf>, Error> {
         runs(&self.path)
+    }
+
+    /// What is in a document beside the runs.
+    pub fn text(&self, name: &str) -> Result<String, Error> {
+        Ok(self.dir.text(name, limit::document())?)
     }
 
     /// Replaces a file beside the runs whole.

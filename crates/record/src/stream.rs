@@ -3,7 +3,7 @@
 //! The stream is append-only and each batch stands for itself, so a run that is killed loses at
 //! most the batch it was writing.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -11,13 +11,14 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, SchemaRef};
 use assay_files::Dir;
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Encoding;
 use parquet::file::properties::WriterProperties;
 
 use crate::arrow::{Assembler, schema, to_batch};
 use crate::error::Error;
 use crate::ipc::BatchWriter;
+use crate::limit;
+use crate::parquet::Batches;
 use crate::recover;
 use crate::rows::RowBuffer;
 use crate::table::Table;
@@ -63,10 +64,10 @@ impl SampleStream {
 /// Turns every stream in `folder` into Parquet and removes it.
 pub fn to_parquet(folder: &Path) -> Result<(), Error> {
     let dir = Dir::open(folder)?;
-    for path in files(folder, "arrows")? {
-        let table = read_stream(&path)?;
+    for name in files(&dir, "arrows")? {
+        let table = read_stream(&dir, &name)?;
         write_parquet(&dir, &format!("{}.parquet", table.source), &table)?;
-        dir.remove_file(path.file_name().unwrap_or_default())?;
+        dir.remove_file(&name)?;
     }
     Ok(())
 }
@@ -74,13 +75,18 @@ pub fn to_parquet(folder: &Path) -> Result<(), Error> {
 /// Every table in `folder`, from Parquet where there is one and from the stream where the run
 /// ended before it was turned into one.
 pub fn read_tables(folder: &Path) -> Result<Vec<Table>, Error> {
+    tables_in(&Dir::open(folder)?)
+}
+
+/// The same of a folder that is open.
+pub(crate) fn tables_in(dir: &Dir) -> Result<Vec<Table>, Error> {
     let mut tables = Vec::new();
-    for path in files(folder, "parquet")? {
-        tables.push(read_parquet(&path)?);
+    for name in files(dir, "parquet")? {
+        tables.push(read_parquet(dir, &name)?);
     }
-    for path in files(folder, "arrows")? {
+    for name in files(dir, "arrows")? {
         // Both exist when the run was killed between writing the one and removing the other.
-        let table = read_stream(&path)?;
+        let table = read_stream(dir, &name)?;
         if !tables.iter().any(|known| known.source == table.source) {
             tables.push(table);
         }
@@ -91,29 +97,34 @@ pub fn read_tables(folder: &Path) -> Result<Vec<Table>, Error> {
 /// The table of one source from a folder whose samples are still being written: every batch that
 /// is whole. `None` where there is no such source.
 pub fn read_growing(folder: &Path, source: &str) -> Result<Option<Table>, Error> {
-    let path = folder.join(format!("{source}.arrows"));
-    if path.is_file() { read_stream(&path).map(Some) } else { Ok(None) }
+    let dir = Dir::open(folder)?;
+    let name = PathBuf::from(format!("{source}.arrows"));
+    if dir.has_file(&name) { read_stream(&dir, &name).map(Some) } else { Ok(None) }
 }
 
-fn read_stream(path: &Path) -> Result<Table, Error> {
-    let bytes = fs::read(path).map_err(|cause| Error::io("read", path, &cause))?;
-    let mut assembler = Assembler::new(&source_of(path));
-    for batch in recover::batches(&bytes) {
-        assembler.append(&batch).map_err(|cause| Error::new("read", path, &cause))?;
+fn read_stream(dir: &Dir, name: &Path) -> Result<Table, Error> {
+    let bytes = dir.bytes(name, limit::stream())?;
+    let wrong = |cause| Error::new("read", &dir.path().join(name), &cause);
+    parse_stream(&source_of(name), &bytes).map_err(wrong)
+}
+
+/// The table in the bytes of a stream: every batch that can be read.
+pub fn parse_stream(source: &str, bytes: &[u8]) -> Result<Table, String> {
+    let mut assembler = Assembler::new(source);
+    for batch in recover::batches(bytes) {
+        assembler.append(&batch)?;
     }
     Ok(assembler.finish())
 }
 
-fn read_parquet(path: &Path) -> Result<Table, Error> {
-    let damaged = |cause: &dyn std::fmt::Display| Error::new("read", path, cause);
-    let file = File::open(path).map_err(|cause| Error::io("read", path, &cause))?;
-    let reader = ParquetRecordBatchReaderBuilder::try_new(file)
-        .and_then(|builder| builder.with_batch_size(1 << 16).build())
-        .map_err(|cause| damaged(&cause))?;
-    let mut assembler = Assembler::new(&source_of(path));
-    for batch in reader {
-        let batch = batch.map_err(|cause| damaged(&cause))?;
-        assembler.append(&batch).map_err(|cause| damaged(&cause))?;
+/// Rows that are read at once.
+const ROWS: usize = 1 << 16;
+
+fn read_parquet(dir: &Dir, name: &Path) -> Result<Table, Error> {
+    let path = dir.path().join(name);
+    let mut assembler = Assembler::new(&source_of(name));
+    for batch in Batches::open(dir.read(name)?, &path, ROWS)? {
+        assembler.append(&batch?).map_err(|cause| Error::new("read", &path, &cause))?;
     }
     Ok(assembler.finish())
 }
@@ -147,21 +158,16 @@ fn wrong(operation: &'static str, path: &Path, cause: &ArrowError) -> Error {
     }
 }
 
-fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, Error> {
-    let failed = |cause: &std::io::Error| Error::io("list", folder, cause);
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|cause| failed(&cause))? {
-        let path = entry.map_err(|cause| failed(&cause))?.path();
-        if path.extension().is_some_and(|found| found == extension) {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
+/// The files of a kind in a folder, in order.
+fn files(dir: &Dir, extension: &str) -> Result<Vec<PathBuf>, Error> {
+    let names = dir.names()?.into_iter().map(PathBuf::from);
+    Ok(names.filter(|name| name.extension().is_some_and(|found| found == extension)).collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::table::Column;
 
@@ -184,6 +190,11 @@ mod tests {
         stream.append(&table(4)).unwrap();
         stream.finish().unwrap();
         folder.join("io.arrows")
+    }
+
+    fn whole_stream(path: &Path) -> Table {
+        let dir = Dir::open(path.parent().unwrap()).unwrap();
+        read_stream(&dir, Path::new(path.file_name().unwrap())).unwrap()
     }
 
     #[test]
@@ -222,14 +233,14 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = stream(place.path());
         let whole = fs::read(&path).unwrap();
-        let sound = read_stream(&path).unwrap();
+        let sound = whole_stream(&path);
         let second = whole.len() - 8 - (whole.len() - 8 - schema_ends(&whole)) / 2;
         for at in 0..whole.len() {
             for damage in [0x00, 0xff, whole[at] ^ 0x01, whole[at] ^ 0x80] {
                 let mut bytes = whole.clone();
                 bytes[at] = damage;
                 fs::write(&path, &bytes).unwrap();
-                let found = read_stream(&path).unwrap();
+                let found = whole_stream(&path);
                 let has = |time_ns: u64| {
                     let row = found.time_ns.iter().position(|found| *found == time_ns);
                     let old = sound.time_ns.iter().position(|sound| *sound == time_ns);
@@ -265,7 +276,7 @@ mod tests {
         for batch in reader {
             assembler.append(&batch.unwrap()).unwrap();
         }
-        assert_eq!(assembler.finish(), read_stream(&path).unwrap());
+        assert_eq!(assembler.finish(), whole_stream(&path));
 
         let names = ["read_bytes".to_owned()];
         let theirs = place.path().join("theirs.arrows");
@@ -275,7 +286,7 @@ mod tests {
             writer.write(&to_batch(&table(from), schema(&names)).unwrap()).unwrap();
         }
         writer.finish().unwrap();
-        let found = read_stream(&theirs).unwrap();
-        assert_eq!(Table { source: "io".to_owned(), ..found }, read_stream(&path).unwrap());
+        let found = whole_stream(&theirs);
+        assert_eq!(Table { source: "io".to_owned(), ..found }, whole_stream(&path));
     }
 }

@@ -1,26 +1,31 @@
 //! Samples batch by batch: from a stream that is still being written, or from files that are too
 //! many or too large to be in memory at once.
 
+use std::ffi::OsString;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
-use arrow_buffer::Buffer;
-use arrow_ipc::reader::{StreamDecoder, StreamReader};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use assay_files::Dir;
 
 use crate::arrow::Assembler;
 use crate::error::Error;
+use crate::limit;
+use crate::parquet::Batches;
+use crate::recover::{self, Growing};
 use crate::table::Table;
 
 /// Rows of one batch: with ten columns of eight bytes about a megabyte.
 const ROWS: usize = 1 << 14;
 
+/// Bytes that are read at once from a stream that grows.
+const PIECE: u64 = 16 << 20;
+
 /// The end of a stream that grows.
 pub struct Tail {
     file: File,
-    decoder: StreamDecoder,
+    growing: Growing,
     source: String,
     path: PathBuf,
 }
@@ -28,10 +33,10 @@ pub struct Tail {
 impl Tail {
     /// Opens `<source>.arrows`. What is in it is read again from the beginning; the file may be
     /// removed while it is open.
-    pub fn open(path: &Path) -> Result<Self, Error> {
-        let file = File::open(path).map_err(|cause| Error::io("read", path, &cause))?;
-        let source = source_of(path);
-        Ok(Self { file, decoder: StreamDecoder::new(), source, path: path.to_owned() })
+    pub fn open(dir: &Dir, name: &Path) -> Result<Self, Error> {
+        let file = dir.read(name)?;
+        let path = dir.path().join(name);
+        Ok(Self { file, growing: Growing::default(), source: source_of(name), path })
     }
 
     /// The source that it holds samples of.
@@ -40,52 +45,45 @@ impl Tail {
         &self.source
     }
 
-    /// What has become whole since the last call: one table a batch.
-    pub fn read(&mut self) -> Result<Vec<Table>, Error> {
-        let mut fresh = Vec::new();
-        self.file.read_to_end(&mut fresh).map_err(|cause| Error::io("read", &self.path, &cause))?;
-        let mut buffer = Buffer::from(fresh);
-        let mut tables = Vec::new();
-        while !buffer.is_empty() {
-            let decoded = self.decoder.decode(&mut buffer);
-            match decoded.map_err(|cause| Error::new("read", &self.path, &cause))? {
-                Some(batch) => tables.push(table(&self.source, &batch, &self.path)?),
-                None => break,
+    /// Hands over what has become whole since the last call, a table a batch. A batch that is
+    /// damaged is passed over.
+    pub fn read(&mut self, take: &mut dyn FnMut(Table)) -> Result<(), Error> {
+        loop {
+            let mut fresh = Vec::new();
+            let read = Read::by_ref(&mut self.file).take(PIECE).read_to_end(&mut fresh);
+            read.map_err(|cause| Error::io("read", &self.path, &cause))?;
+            if fresh.is_empty() {
+                return Ok(());
+            }
+            for batch in self.growing.add(&fresh) {
+                take(table(&self.source, &batch, &self.path)?);
             }
         }
-        Ok(tables)
     }
 }
 
-/// A file with the samples of one source.
+/// A file with the samples of one source, in the folder of its repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SampleFile {
     /// The source.
     pub source: String,
-    /// Its place.
-    pub path: PathBuf,
+    /// Its name in the folder.
+    pub name: OsString,
     /// Whether it is a stream, and not Parquet.
     pub is_stream: bool,
 }
 
-/// The files of one repeat, a source each: Parquet where there is one, else the stream. A folder
-/// that is not there has none.
-pub fn sample_files(folder: &Path) -> Result<Vec<SampleFile>, Error> {
-    let failed = |cause: &std::io::Error| Error::io("list", folder, cause);
+/// The files of one repeat, a source each: Parquet where there is one, else the stream.
+pub fn sample_files(folder: &Dir) -> Result<Vec<SampleFile>, Error> {
     let mut found: Vec<SampleFile> = Vec::new();
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(found),
-        Err(cause) => return Err(failed(&cause)),
-    };
-    for entry in entries {
-        let path = entry.map_err(|cause| failed(&cause))?.path();
+    for name in folder.names()? {
+        let path = Path::new(&name);
         let is_stream = match path.extension().and_then(|extension| extension.to_str()) {
             Some("parquet") => false,
             Some("arrows") => true,
             _ => continue,
         };
-        found.push(SampleFile { source: source_of(&path), path, is_stream });
+        found.push(SampleFile { source: source_of(path), name, is_stream });
     }
     found.sort_by(|a, b| (&a.source, a.is_stream).cmp(&(&b.source, b.is_stream)));
     found.dedup_by(|later, first| later.source == first.source);
@@ -95,27 +93,20 @@ pub fn sample_files(folder: &Path) -> Result<Vec<SampleFile>, Error> {
 impl SampleFile {
     /// Hands over its samples in tables of at most some ten thousand rows, in the order of the file.
     /// `false` from `take` ends it early.
-    pub fn each(&self, take: &mut dyn FnMut(Table) -> bool) -> Result<(), Error> {
-        let damaged = |cause: &dyn std::fmt::Display| Error::new("read", &self.path, cause);
-        let file = File::open(&self.path).map_err(|cause| Error::io("read", &self.path, &cause))?;
+    pub fn each(&self, folder: &Dir, take: &mut dyn FnMut(Table) -> bool) -> Result<(), Error> {
+        let path = folder.path().join(&self.name);
         if self.is_stream {
-            // A stream that is cut holds what was whole.
-            let Ok(reader) = StreamReader::try_new(BufReader::new(file), None) else {
-                return Ok(());
-            };
-            for batch in reader.map_while(Result::ok) {
-                if !take(table(&self.source, &batch, &self.path)?) {
+            // A stream that is cut or damaged holds what is whole.
+            let bytes = folder.bytes(&self.name, limit::stream())?;
+            for batch in recover::batches(&bytes) {
+                if !take(table(&self.source, &batch, &path)?) {
                     break;
                 }
             }
             return Ok(());
         }
-        let reader = ParquetRecordBatchReaderBuilder::try_new(file)
-            .and_then(|builder| builder.with_batch_size(ROWS).build())
-            .map_err(|cause| damaged(&cause))?;
-        for batch in reader {
-            let batch = batch.map_err(|cause| damaged(&cause))?;
-            if !take(table(&self.source, &batch, &self.path)?) {
+        for batch in Batches::open(folder.read(&self.name)?, &path, ROWS)? {
+            if !take(table(&self.source, &batch?, &path)?) {
                 break;
             }
         }
@@ -166,14 +157,35 @@ mod tests {
         let whole = fs::read(stream(place.path())).unwrap();
         let growing = place.path().join("growing.arrows");
         let mut file = File::create(&growing).unwrap();
-        let mut tail = Tail::open(&growing).unwrap();
+        let dir = Dir::open(place.path()).unwrap();
+        let mut tail = Tail::open(&dir, Path::new("growing.arrows")).unwrap();
         let mut seen = Vec::new();
         for piece in whole.chunks(37) {
             file.write_all(piece).unwrap();
-            seen.extend(tail.read().unwrap().into_iter().flat_map(|table| table.time_ns));
+            tail.read(&mut |table| seen.extend(table.time_ns)).unwrap();
         }
         assert_eq!(seen, [0, 1, 10, 11, 20, 21, 30, 31, 40, 41]);
-        assert!(tail.read().unwrap().is_empty());
+        tail.read(&mut |_| panic!("nothing is left")).unwrap();
+    }
+
+    /// However a stream is damaged, whoever follows it goes on; and sees the same as who comes later.
+    #[test]
+    fn a_damaged_stream_is_followed_to_its_end() {
+        let place = tempfile::tempdir().unwrap();
+        let whole = fs::read(stream(place.path())).unwrap();
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x80;
+            fs::write(place.path().join("io.arrows"), &bytes).unwrap();
+            let dir = Dir::open(place.path()).unwrap();
+            let mut seen = 0;
+            Tail::open(&dir, Path::new("io.arrows"))
+                .unwrap()
+                .read(&mut |table| seen += table.time_ns.len())
+                .unwrap();
+            let later = read_tables(place.path()).unwrap()[0].time_ns.len();
+            assert!(seen <= 10 && later <= 10, "byte {at}: {seen} and {later}");
+        }
     }
 
     #[test]
@@ -182,19 +194,19 @@ mod tests {
         stream(place.path());
         let whole = read_tables(place.path()).unwrap();
         for is_stream in [true, false] {
-            let files = sample_files(place.path()).unwrap();
+            let dir = Dir::open(place.path()).unwrap();
+            let files = sample_files(&dir).unwrap();
             assert_eq!((files.len(), files[0].is_stream), (1, is_stream));
             let mut times = Vec::new();
             let mut take = |table: Table| {
                 times.extend(table.time_ns);
                 true
             };
-            files[0].each(&mut take).unwrap();
+            files[0].each(&dir, &mut take).unwrap();
             assert_eq!(times, whole[0].time_ns);
             if is_stream {
                 to_parquet(place.path()).unwrap();
             }
         }
-        assert!(sample_files(&place.path().join("missing")).unwrap().is_empty());
     }
 }

@@ -17,6 +17,7 @@ mod series;
 mod spec;
 mod threads;
 
+use assay_escape::json_in_html;
 use minijinja::Value as Markup;
 use serde::Serialize;
 use serde_json::Value;
@@ -167,10 +168,9 @@ fn place(trial: &Trial<'_>, drawings: Vec<Drawing>, greyed: bool) -> Result<Vec<
     placed.collect()
 }
 
-/// JSON in which no text of a user can end the element that it stands in: `<` appears only
-/// inside strings, where JSON allows to write it as an escape.
+/// JSON in which no text of a user can end the element that it stands in.
 fn for_script_element(id: &str, spec: &Value) -> Result<Markup, Error> {
     let json = serde_json::to_string(spec)
         .map_err(|cause| Error::new(format!("write figure {id} as JSON"), cause))?;
-    Ok(Markup::from_safe_string(json.replace('<', "\\u003c")))
+    Ok(Markup::from_safe_string(json_in_html(&json)))
 }

@@ -1,6 +1,7 @@
 //! The page that lists runs. It carries what it knows of each as data, so that the next page need
 //! only look at what is new.
 
+use assay_escape::json_in_html;
 use assay_record::{Glance, Stamp, State};
 use minijinja::Value as Markup;
 use serde::{Deserialize, Serialize};
@@ -106,7 +107,7 @@ pub(crate) fn render(entries: &[IndexEntry]) -> Result<String, Error> {
 fn data(entries: &[IndexEntry]) -> Result<Markup, Error> {
     let json = serde_json::to_string(entries)
         .map_err(|cause| Error::new("write the list of runs as JSON", cause))?;
-    Ok(Markup::from_safe_string(json.replace('<', "\\u003c")))
+    Ok(Markup::from_safe_string(json_in_html(&json)))
 }
 
 fn row(entry: &IndexEntry) -> Row {

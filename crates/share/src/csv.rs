@@ -1,7 +1,8 @@
-//! Tables as CSV (RFC 4180), and as JSON lines.
+//! Tables as CSV (RFC 4180).
 
 use std::io::{BufWriter, Write};
 
+use assay_escape::csv;
 use assay_files::{Dir, Draft};
 
 use crate::cell::{Cell, Sink};
@@ -34,7 +35,9 @@ impl Sink for Csv {
             }
             match cell {
                 Cell::None => {}
-                Cell::Text(text) => quoted(text, &mut self.line),
+                // An empty text has quotation marks, to be told from none.
+                Cell::Text("") => self.line.push_str("\"\""),
+                Cell::Text(text) => self.line.push_str(&csv(text)),
                 Cell::Whole(value) => self.line.push_str(&value.to_string()),
                 Cell::Number(value) => self.line.push_str(&value.to_string()),
                 Cell::Flag(value) => self.line.push_str(&value.to_string()),
@@ -52,28 +55,21 @@ impl Sink for Csv {
     }
 }
 
-/// A text with quotation marks where it has to have them; an empty text has them too, to be told
-/// from none.
-fn quoted(text: &str, line: &mut String) {
-    if text.is_empty() || text.contains([',', '"', '\n', '\r']) {
-        line.push('"');
-        line.push_str(&text.replace('"', "\"\""));
-        line.push('"');
-    } else {
-        line.push_str(text);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::columns::RUNS;
 
     #[test]
-    fn texts_that_would_break_a_row_are_quoted() {
-        for (text, wanted) in [("a/b", "a/b"), ("a,\"b\"", "\"a,\"\"b\"\"\""), ("", "\"\"")] {
-            let mut line = String::new();
-            quoted(text, &mut line);
-            assert_eq!(line, wanted);
-        }
+    fn no_name_is_a_formula_or_a_row_and_an_empty_text_is_not_none() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Dir::open(place.path()).unwrap();
+        let mut csv = Csv::create(&folder, &RUNS).unwrap();
+        let cells = [Cell::Text("=HYPERLINK(1;2)"), Cell::Text("a\nb"), Cell::Text(""), Cell::None];
+        csv.row(&cells).unwrap();
+        Box::new(csv).finish().unwrap();
+        let text = std::fs::read_to_string(place.path().join("runs.csv")).unwrap();
+        let (_, row) = text.split_once('\n').unwrap();
+        assert_eq!(row, "'=HYPERLINK(1;2),\"a\nb\",\"\",\n");
     }
 }

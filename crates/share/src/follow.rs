@@ -5,14 +5,18 @@
 //! stays readable for those who have it open.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use assay_files::Dir;
 use assay_record::{SampleFile, State, Table, Tail, glance, sample_files};
 use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::tables::name;
+
+/// Bytes of all events of a run.
+const MOST_EVENTS: u64 = 256 << 20;
 
 /// Which repeat of which trial, both from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,6 +39,7 @@ impl Place {
 pub struct Follower {
     folder: PathBuf,
     name: String,
+    /// By their place in the folder.
     tails: BTreeMap<PathBuf, (Place, Tail)>,
     /// Sources that are or were followed, by folder and name.
     known: Vec<(Place, String)>,
@@ -68,8 +73,9 @@ impl Follower {
 
     /// Events that are new, each as one object with `table = "events"`.
     pub fn events(&mut self) -> Vec<Value> {
-        let path = self.folder.join("events.jsonl");
-        let Ok(text) = fs::read_to_string(path) else { return Vec::new() };
+        let dir = Dir::open(&self.folder);
+        let text = dir.and_then(|dir| dir.text("events.jsonl", MOST_EVENTS));
+        let Ok(text) = text else { return Vec::new() };
         // The last line may be half there.
         let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
         let fresh = whole.get(self.events_read..).unwrap_or_default();
@@ -86,15 +92,14 @@ impl Follower {
 
     /// Samples that are new.
     pub fn samples(&mut self, take: &mut dyn FnMut(Place, &Table)) -> Result<(), Error> {
-        self.look_around(take)?;
+        let Ok(dir) = Dir::open(&self.folder) else { return Ok(()) };
+        self.look_around(&dir, take)?;
         let mut over = Vec::new();
         for (path, (place, tail)) in &mut self.tails {
             // Whether it is complete must be known before it is read: what is written in between
             // would be lost.
-            let removed = !path.exists();
-            for table in tail.read()? {
-                take(*place, &table);
-            }
+            let removed = !dir.has_file(path);
+            tail.read(&mut |table| take(*place, &table))?;
             if removed {
                 over.push(path.clone());
             }
@@ -107,18 +112,22 @@ impl Follower {
 
     /// Opens streams that are new. A repeat that was over before anybody looked has no stream any
     /// more, and is taken from its Parquet.
-    fn look_around(&mut self, take: &mut dyn FnMut(Place, &Table)) -> Result<(), Error> {
-        let Ok(folders) = fs::read_dir(self.folder.join("samples")) else { return Ok(()) };
-        let mut found: Vec<(Place, PathBuf)> = folders
-            .filter_map(|entry| {
-                let entry = entry.ok()?;
-                Some((Place::parse(entry.file_name().to_str()?)?, entry.path()))
-            })
+    fn look_around(&mut self, dir: &Dir, take: &mut dyn FnMut(Place, &Table)) -> Result<(), Error> {
+        let samples = match dir.dir("samples") {
+            Err(error) if error.is_missing() => return Ok(()),
+            samples => samples.map_err(assay_record::Error::from)?,
+        };
+        let names = samples.names().map_err(assay_record::Error::from)?;
+        let mut found: Vec<(Place, OsString)> = names
+            .into_iter()
+            .filter_map(|name| Some((Place::parse(name.to_str()?)?, name)))
             .collect();
         found.sort();
-        for (place, folder) in found {
+        for (place, name) in found {
+            let folder = samples.dir(&name).map_err(assay_record::Error::from)?;
             for file in sample_files(&folder)? {
-                self.begin(place, &file, take)?;
+                let path = Path::new("samples").join(&name).join(&file.name);
+                self.begin(place, (&folder, &file), path, take)?;
             }
         }
         Ok(())
@@ -127,7 +136,8 @@ impl Follower {
     fn begin(
         &mut self,
         place: Place,
-        file: &SampleFile,
+        (folder, file): (&Dir, &SampleFile),
+        path: PathBuf,
         take: &mut dyn FnMut(Place, &Table),
     ) -> Result<(), Error> {
         let known = (place, file.source.clone());
@@ -136,10 +146,10 @@ impl Follower {
         }
         if file.is_stream {
             // It may have become Parquet since the folder was read; the next round finds that.
-            let Ok(tail) = Tail::open(&file.path) else { return Ok(()) };
-            self.tails.insert(file.path.clone(), (place, tail));
+            let Ok(tail) = Tail::open(folder, Path::new(&file.name)) else { return Ok(()) };
+            self.tails.insert(path, (place, tail));
         } else {
-            file.each(&mut |table| {
+            file.each(folder, &mut |table| {
                 take(place, &table);
                 true
             })?;
@@ -171,6 +181,8 @@ impl Follower {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use assay_record::{Column, Event, EventLog, RunFolder, SampleStream, to_parquet};
 
     use super::*;

@@ -1,13 +1,16 @@
 //! `runs/index.html`, kept up to date.
 
-use std::fs;
 use std::path::Path;
 
+use assay_files::Dir;
 use assay_record::{Shelf, glance, stamp};
 use assay_report::{IndexEntry, index_entries, index_html};
 
 use crate::error::Error;
 use crate::link::link;
+
+/// Bytes of a page: that of ten thousand runs has some ten million.
+const MOST_PAGE: u64 = 256 << 20;
 
 /// The name of the page.
 const PAGE: &str = "index.html";
@@ -20,13 +23,13 @@ const PAGE: &str = "index.html";
 pub fn update_index(folder: &Path) -> Result<usize, Error> {
     let shelf = Shelf::lock(folder)?;
     let page = folder.join(PAGE);
-    let known = match fs::read_to_string(&page) {
+    let known = match shelf.text(PAGE) {
         Ok(text) => index_entries(&text).ok_or_else(|| {
             Error::DoesNotFit(format!(
                 "{} was not written by assay and is left alone\n  hint: move it away, and `assay \
                  report --index {}` writes the list of runs",
                 page.display(),
-                folder.display()
+                assay_escape::shell_word(&folder.to_string_lossy())
             ))
         })?,
         Err(_) => Vec::new(),
@@ -54,14 +57,15 @@ pub fn update_index(folder: &Path) -> Result<usize, Error> {
 pub fn belongs(folder: &Path) -> bool {
     let is_runs = folder.file_name().is_some_and(|name| name == "runs");
     let ours = || {
-        let page = fs::read_to_string(folder.join(PAGE)).ok();
-        page.is_some_and(|page| index_entries(&page).is_some())
+        let page = Dir::open(folder).and_then(|folder| folder.text(PAGE, MOST_PAGE));
+        page.is_ok_and(|page| index_entries(&page).is_some())
     };
     is_runs || ours()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::ffi::OsStrExt;
 
     use super::*;

@@ -1,5 +1,7 @@
 //! Counters of samples as metrics of OpenMetrics: names, base units, types.
 
+use assay_escape::is_metric_name;
+
 /// What becomes of a counter.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Metric {
@@ -17,9 +19,10 @@ pub(crate) struct Metric {
 /// blocks have thousands of rows, and belong into a notebook.
 const SHOWN: [&str; 7] = ["io", "disk", "cpu", "host_cpu", "memory", "throttle", "pressure"];
 
-/// The metric of a counter; `None` for sources that are not shown.
+/// The metric of a counter; `None` for sources that are not shown, and for what is no name of a
+/// counter: OpenMetrics has no way to escape one.
 pub(crate) fn metric(source: &str, counter: &str) -> Option<Metric> {
-    if !SHOWN.contains(&source) {
+    if !SHOWN.contains(&source) || !is_metric_name(counter) {
         return None;
     }
     const UNITS: [(&str, &str, &str, f64); 5] = [
@@ -39,11 +42,6 @@ pub(crate) fn metric(source: &str, counter: &str) -> Option<Metric> {
     };
     let amount = counter == "in_flight" || (source == "memory" && counter.ends_with("_bytes"));
     Some(Metric { name: format!("assay_{source}_{name}"), unit, counter: !amount, scale })
-}
-
-/// A label's value (OpenMetrics 1.0, escaped strings).
-pub(crate) fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 #[cfg(test)]
@@ -67,5 +65,6 @@ mod tests {
             );
         }
         assert_eq!(metric("threads", "usage_ns"), None);
+        assert_eq!(metric("io", "x 1\nevil 6\n#"), None, "a name that would be a line");
     }
 }

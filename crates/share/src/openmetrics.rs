@@ -7,7 +7,7 @@ use assay_judge::{Judgement, Verdict};
 use assay_record::{Manifest, Table};
 
 use crate::follow::Place;
-use crate::metrics::{Metric, escaped, metric};
+use crate::metrics::{Metric, metric};
 
 /// Families of metrics by name: what is said of each, and its samples.
 #[derive(Debug, Default)]
@@ -64,8 +64,10 @@ impl Families {
 }
 
 fn text(labels: &[(&str, &str)]) -> String {
-    let labels: Vec<String> =
-        labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+    let labels: Vec<String> = labels
+        .iter()
+        .map(|(name, value)| format!("{name}=\"{}\"", assay_escape::openmetrics(value)))
+        .collect();
     if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) }
 }
 

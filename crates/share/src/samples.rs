@@ -1,8 +1,6 @@
 //! The samples of a run as rows, a file at a time and a batch of it at a time.
 
-use std::path::Path;
-
-use assay_record::{Manifest, Table, sample_files};
+use assay_record::{Manifest, RunFolder, Table, sample_files};
 
 use crate::cell::{Cell, Sink};
 use crate::error::Error;
@@ -10,16 +8,17 @@ use crate::error::Error;
 /// All samples of a run folder.
 pub(crate) fn samples(
     run: &str,
-    folder: &Path,
+    folder: &RunFolder,
     manifest: &Manifest,
     sink: &mut dyn Sink,
 ) -> Result<(), Error> {
     for (trial, record) in manifest.trials.iter().enumerate() {
         for (repeat, record) in record.repeats.iter().enumerate() {
             let place = Place { run, trial, repeat, start_ns: record.all_released_ns };
-            for file in sample_files(&folder.join("samples").join(&record.samples))? {
+            let Some(samples) = folder.samples(&record.samples)? else { continue };
+            for file in sample_files(&samples)? {
                 let mut failed = None;
-                file.each(&mut |table| {
+                file.each(&samples, &mut |table| {
                     failed = place.table(&table, sink).err();
                     failed.is_none()
                 })?;

@@ -105,8 +105,8 @@ fn write(mut tables: Tables<'_>, runs: &[PathBuf]) -> Result<Outcome, Error> {
     let mut outcome = Outcome::default();
     for path in runs {
         match open(path) {
-            Ok((manifest, judgement)) => {
-                tables.add(path, &manifest, judgement.as_ref())?;
+            Ok((folder, manifest, judgement)) => {
+                tables.add(&folder, &manifest, judgement.as_ref())?;
                 outcome.runs += 1;
             }
             Err(error) => outcome.left_out.push((path.clone(), error.to_string())),
@@ -119,36 +119,36 @@ fn write(mut tables: Tables<'_>, runs: &[PathBuf]) -> Result<Outcome, Error> {
     Ok(outcome)
 }
 
-/// The manifest of a run and its verdict: the one that stands in the folder, else a new one.
-pub(crate) fn open(path: &Path) -> Result<(Manifest, Option<Judgement>), Error> {
+/// A run, its manifest and its verdict: the one that stands in the folder, else a new one.
+fn open(path: &Path) -> Result<(RunFolder, Manifest, Option<Judgement>), Error> {
     let folder = RunFolder::open(path)?;
     let manifest = folder.read_manifest()?;
     if manifest.recording.is_some() {
-        return Ok((manifest, None));
+        return Ok((folder, manifest, None));
     }
     if let Ok(judgement) = folder.read_json::<Judgement>("verdict.json") {
-        return Ok((manifest, Some(judgement)));
+        return Ok((folder, manifest, Some(judgement)));
     }
     let run = assay_record::Run::load(path)?;
     let judgement = assay_judge::judge(&run.manifest, &run.samples);
-    Ok((manifest, Some(judgement)))
+    Ok((folder, manifest, Some(judgement)))
 }
 
 impl Tables<'_> {
     fn add(
         &mut self,
-        path: &Path,
+        folder: &RunFolder,
         manifest: &Manifest,
         judgement: Option<&Judgement>,
     ) -> Result<(), Error> {
-        let name = name(path);
+        let name = name(folder.path());
         let of = Of { name: &name, manifest, judgement };
         rows::run(&of, self.runs.as_mut())?;
         rows::trials(&of, self.trials.as_mut())?;
         rows::promises(&of, self.promises.as_mut())?;
         rows::workloads(&of, self.workloads.as_mut())?;
         match &mut self.samples {
-            Some(sink) => samples(&name, path, manifest, sink.as_mut()),
+            Some(sink) => samples(&name, folder, manifest, sink.as_mut()),
             None => Ok(()),
         }
     }

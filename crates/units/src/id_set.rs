@@ -65,11 +65,14 @@ impl FromStr for IdSet {
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let wrong = || UnitError::new(text, EXPECTED);
         let mut ids = BTreeSet::new();
+        // Ranges that say the same again and again are nobody's who means a set.
+        let mut said = 0_usize;
         for part in text.trim().split(',').filter(|part| !part.is_empty()) {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             let first: u16 = first.trim().parse().map_err(|_| wrong())?;
             let last: u16 = last.trim().parse().map_err(|_| wrong())?;
-            if first > last {
+            said += usize::from(last.saturating_sub(first)) + 1;
+            if first > last || said > 4 * usize::from(u16::MAX) {
                 return Err(wrong());
             }
             ids.extend(first..=last);

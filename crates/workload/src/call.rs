@@ -1,5 +1,7 @@
 //! A workload as a command line: what is started, with which words, and who waits at the gate.
 
+use assay_escape::shell_words;
+
 use crate::given::{Given, names_given};
 use crate::kind::Gate;
 use crate::metric::{Metric, find};
@@ -66,11 +68,7 @@ impl Call {
     #[must_use]
     pub fn shown(&self) -> String {
         let name = self.program.rsplit('/').next().unwrap_or(&self.program);
-        let quoted = self.words.iter().map(|word| {
-            let is_plain = !word.is_empty() && !word.contains(|c: char| c.is_whitespace());
-            if is_plain { word.clone() } else { format!("'{word}'") }
-        });
-        std::iter::once(name.to_owned()).chain(quoted).collect::<Vec<_>>().join(" ")
+        shell_words(std::iter::once(name).chain(self.words.iter().map(String::as_str)))
     }
 }
 

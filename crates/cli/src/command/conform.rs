@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 
 use assay_conform::{Case, CaseRecord, Document, Finished, Request, Verdict};
 use assay_facts::HostFacts;
+use assay_files::input_text;
 use assay_host::{gather, state_dir};
 use assay_kernel::{Root, signal};
 use clap::Args;
 use jiff::Timestamp;
 
 use crate::exit::Code;
+use crate::load::MOST_TEXT;
 use crate::talk;
 
 /// What `assay conform` takes.
@@ -89,8 +91,7 @@ fn merge(paths: &[PathBuf]) -> Code {
 }
 
 fn open(path: &Path) -> Result<Document, String> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|cause| format!("cannot read {}: {cause}", path.display()))?;
+    let text = input_text(path, MOST_TEXT).map_err(|error| error.to_string())?;
     serde_json::from_str(&text).map_err(|cause| {
         let hint = "it is to be what `assay conform --json` prints";
         format!("cannot understand {}: {cause}\n  hint: {hint}", path.display())

@@ -16,6 +16,7 @@ use clap::{Args, Subcommand};
 
 use crate::args::{StudyArguments, TrustArguments};
 use crate::exit::Code;
+use crate::load::MOST_TEXT;
 use crate::talk;
 use show::Lines;
 
@@ -246,8 +247,8 @@ fn conclude(
         talk::say(&format!("samples left out: {}: {why}", path.display()));
     }
     if as_json {
-        let path = folder.file("fleet-verdict.json");
-        talk::data(&std::fs::read_to_string(&path).map_err(|error| refuse(&error))?);
+        let text = folder.dir().text("fleet-verdict.json", MOST_TEXT);
+        talk::data(&text.map_err(|error| refuse(&error))?);
     } else {
         talk::data(&assay_report::fleet_text(&judgement, talk::width(), talk::colors_data()));
         talk::data(&format!("report: {}", folder.file("report.html").display()));

@@ -6,7 +6,7 @@ use crate::args::ReportArguments;
 use crate::command::index;
 use crate::command::sample;
 use crate::exit::Code;
-use crate::judged::{judge_run, open_run};
+use crate::judged::{REPORT, judge_run, open_run};
 use crate::talk;
 
 /// Writes the report of a recorded run again.
@@ -25,6 +25,8 @@ pub(crate) fn run(arguments: &ReportArguments) -> Code {
         judge_run(&folder, &run).map(|_| ())
     };
     match written {
+        // Why there is none was said.
+        Ok(()) if !folder.has(REPORT) => Code::Usage,
         Ok(()) => {
             index::update_beside(&folder);
             talk::data(&folder.file("report.html").display().to_string());

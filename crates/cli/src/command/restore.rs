@@ -1,5 +1,6 @@
 //! `assay restore`
 
+use assay_escape::shell_word;
 use assay_host::{ledger::LedgerRestore, restore_all, set_aside, state_dir};
 use assay_kernel::Root;
 use clap::Args;
@@ -70,7 +71,8 @@ fn restore() -> Code {
 /// What a person can do about a ledger that Assay cannot bring to its end.
 fn way_out(ledger: &LedgerRestore) -> String {
     let run = &ledger.run_id;
-    let by_hand = format!("once you have cleaned up by hand: assay restore --set-aside {run}");
+    let by_hand =
+        format!("once you have cleaned up by hand: assay restore --set-aside {}", shell_word(run));
     if let Some(format) = ledger.newer_format {
         return format!(
             "the ledger of run {run} was written by a newer Assay (format {format}) and was left \

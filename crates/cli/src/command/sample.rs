@@ -12,6 +12,7 @@ use clap::Args;
 use jiff::Timestamp;
 
 use crate::exit::Code;
+use crate::judged::REPORT;
 use crate::talk;
 
 /// What `assay sample` takes.
@@ -161,8 +162,11 @@ pub(crate) fn write(folder: &RunFolder, run: &Run) -> Result<(), assay_record::E
     let document = assay_report::recording_document(&run.manifest, &run.samples);
     folder.write_json("summary.json", &document)?;
     match assay_report::recording_html(&run.manifest, &run.samples) {
-        Ok(html) => folder.write_text("report.html", &html)?,
-        Err(error) => talk::error(&format!("the report could not be written: {error}")),
+        Ok(html) => folder.write_text(REPORT, &html)?,
+        Err(error) => {
+            folder.dir().remove_file(REPORT)?;
+            talk::error(&format!("the report could not be written: {error}"));
+        }
     }
     Ok(())
 }

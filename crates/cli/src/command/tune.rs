@@ -8,6 +8,7 @@ mod write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use assay_escape::shell_word;
 use assay_intervention::{Budget, Outcome, Tuned, Tuning, tuning};
 use assay_kernel::signal;
 use assay_plan::{Scope, Setting, take_turns};
@@ -149,8 +150,11 @@ fn only_trial(study: &Study) -> Result<Bindings, Code> {
         return Ok(all.remove(0));
     }
     let several = study.factors.iter().filter(|factor| factor.values.len() > 1);
-    let choose: Vec<String> =
-        several.map(|factor| format!("--set {}={}", factor.name, factor.values[0])).collect();
+    let choose: Vec<String> = several
+        .map(|factor| {
+            format!("--set {}", shell_word(&format!("{}={}", factor.name, factor.values[0])))
+        })
+        .collect();
     talk::error(&format!(
         "the study has {} trials, and a setting is searched for one\n  hint: choose one, as `{}`",
         all.len(),

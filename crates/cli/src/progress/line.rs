@@ -23,6 +23,7 @@ impl Line {
     pub(crate) fn draw(&mut self, text: &str) {
         if let Some(screen) = &mut self.screen {
             let columns = talk::size().columns;
+            let text = assay_escape::line(text);
             let line = text.chars().take(columns.saturating_sub(1)).collect();
             screen.draw(vec![line], columns);
         }

@@ -6,6 +6,8 @@
 
 use std::io::{Write, stderr};
 
+use crate::talk;
+
 /// What stands at the end of the terminal now.
 #[derive(Debug, Default)]
 pub(crate) struct Screen {
@@ -31,7 +33,7 @@ impl Screen {
         put(&format!(
             "{}{}\r\n",
             frame(&lines, &[], columns),
-            text.trim_end().replace('\n', "\r\n")
+            talk::shown(text.trim_end()).replace('\n', "\r\n")
         ));
         if !lines.is_empty() {
             self.draw(lines, columns);

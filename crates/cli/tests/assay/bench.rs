@@ -114,10 +114,17 @@ impl Bench {
         Running::start(command, self.work.path(), self.out()).end(Duration::from_secs(120))
     }
 
+    /// `assay run STUDY` with its run folder at [`Bench::out`], not started yet.
+    pub(crate) fn run_command(&self, study: &Path) -> Command {
+        let mut command = self.program();
+        command.arg("run").arg(study).arg("--out").arg(self.out());
+        command
+    }
+
     /// Starts `assay run STUDY` with its run folder at [`Bench::out`].
     pub(crate) fn start(&self, study: &Path, more: &[&str]) -> Running {
-        let mut command = self.program();
-        command.arg("run").arg(study).arg("--out").arg(self.out()).args(more);
+        let mut command = self.run_command(study);
+        command.args(more);
         Running::start(command, self.work.path(), self.out())
     }
 

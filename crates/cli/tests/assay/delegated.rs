@@ -139,6 +139,71 @@ fn a_users_run_that_is_killed_is_restored_by_the_user() {
     Picture::assert_same(&before, "after a user's restore");
 }
 
+/// Nothing has to be given up, and nothing can be, by who names himself.
+#[test]
+fn a_user_may_name_oneself_as_whom_workloads_run_as() {
+    let wanted = ["cpu", "cpuacct"];
+    let Some((bench, _groups)) = delegated("a user's own name", &wanted) else { return };
+    let path = study(&bench, "\"cpu.weight\" = [100, 300]");
+    let text = fs::read_to_string(&path).unwrap();
+    for (name, code) in [("nobody", None), ("65534:65534", None), ("root", Some(4))] {
+        let own = format!("use = \"fio\"\nuser = \"{name}\"\n");
+        fs::write(&path, text.replace("use = \"fio\"\n", &own)).unwrap();
+        let mut run = as_nobody(&bench);
+        let out = bench.path("home/run");
+        run.arg("run").arg(&path).arg("--out").arg(&out);
+        let ended = bench.finish(run);
+        match code {
+            None => ended.assert_verdict(),
+            Some(code) => ended.assert_code(code),
+        }
+        fs::remove_dir_all(&out).unwrap();
+    }
+}
+
+/// What runs outside of all groups still needs one, in which it is found when the run ends.
+#[test]
+fn what_a_user_runs_outside_is_in_a_group_that_was_delegated_or_refused_with_the_remedy() {
+    let wanted = ["cpu", "cpuacct"];
+    let test = "a user's workload outside";
+    let Some((bench, groups)) = delegated(test, &wanted) else { return };
+    let text = crate::ends::BESIDE.replace("60 s", "1 s");
+    let path = bench.write("beside.toml", &text);
+    let run = |name: &str| {
+        let mut run = as_nobody(&bench);
+        run.arg("run").arg(&path).arg("--out").arg(bench.path(name));
+        bench.finish(run)
+    };
+    run("home/with").assert_verdict();
+    let left = crate::running::processes_in(bench.folder());
+    assert!(left.is_empty(), "{left:?}");
+    drop(groups);
+    let refused = run("home/without");
+    refused.assert_code(4);
+    refused.assert_says(&["needs root, because no group of", "chown -R", "nothing was touched"]);
+    assert!(crate::running::processes_in(bench.folder()).is_empty());
+}
+
+/// Each has a state directory of his own, and neither touches what is the other's.
+#[test]
+fn root_and_a_user_run_at_the_same_time() {
+    let wanted = ["cpu", "cpuacct"];
+    let Some((bench, _groups)) = delegated("two users at once", &wanted) else { return };
+    let before = Picture::take_with(&[&bench.path("home/data")]);
+    let out = bench.path("home/run");
+    let mut of_user = as_nobody(&bench);
+    of_user.arg("run").arg(study(&bench, "\"cpu.weight\" = [100, 300]")).arg("--out").arg(&out);
+    let small = bench.write("small.toml", &crate::study::Weights::small().text());
+    let talk = bench.path("talk");
+    fs::create_dir(&talk).unwrap();
+    let of_user = Running::start(of_user, &talk, out);
+    let of_root = bench.start(&small, &[]);
+    for run in [of_user, of_root] {
+        run.end(std::time::Duration::from_secs(60)).assert_verdict();
+    }
+    Picture::assert_same(&before, "after two users at once");
+}
+
 #[test]
 fn what_was_not_delegated_is_refused_by_name_and_nothing_is_touched() {
     let wanted = ["cpu", "cpuacct"];

@@ -18,7 +18,7 @@ use crate::halt::{Moment, run_until};
 use crate::running::{Running, json, processes_in};
 
 /// Two groups that compute, and a process beside all groups.
-const BESIDE: &str = r#"
+pub(crate) const BESIDE: &str = r#"
 title = "Beside all groups"
 [design]
 repeats = 1
@@ -46,10 +46,10 @@ fn a_run_under_nohup_outlives_its_terminal_and_ends_with_its_verdict() {
     let Some(bench) = Bench::on_busy_host("nohup") else { return };
     let study = crate::study::Weights { at_most: "3 s", ..crate::study::Weights::small() };
     let study = bench.write("study.toml", &study.text());
+    let run = bench.run_command(&study);
     let mut command = Command::new("nohup");
-    command.arg(env!("CARGO_BIN_EXE_assay"));
+    command.arg(run.get_program()).args(run.get_args());
     bench.settle(&mut command);
-    command.arg("run").arg(study).arg("--out").arg(bench.out());
     let mut run = Running::start(command, bench.folder(), bench.out());
     run.wait_until("the window", |run| run.says("run"));
     run.signal_from_terminal(Signal::HUP);
@@ -84,6 +84,14 @@ fn frozen(test: &str) -> Option<(Bench, Running, Freezer, Vec<u32>)> {
     Some((bench, run, freezer, victims))
 }
 
+fn thaw_and_restore(bench: &Bench, freezer: Freezer) {
+    freezer.thaw();
+    sleep(Duration::from_millis(200));
+    drop(freezer);
+    bench.assay(["restore"]).assert_code(0);
+    bench.assert_host_is_as_before("thawed and restored");
+}
+
 #[test]
 fn a_frozen_workload_ends_the_run_within_a_minute_with_everything_else_back() {
     let Some((bench, run, freezer, victims)) = frozen("a frozen workload") else { return };
@@ -99,11 +107,7 @@ fn a_frozen_workload_ends_the_run_within_a_minute_with_everything_else_back() {
     let back =
         manifest["changes"].as_array().unwrap().iter().filter(|c| c["restored"]["value"] == true);
     assert!(back.count() > 0, "{manifest}");
-    freezer.thaw();
-    sleep(Duration::from_millis(200));
-    drop(freezer);
-    bench.assay(["restore"]).assert_code(0);
-    bench.assert_host_is_as_before("thawed and restored");
+    thaw_and_restore(&bench, freezer);
 }
 
 #[test]
@@ -113,11 +117,7 @@ fn a_second_ctrl_c_waits_for_nobody() {
     sleep(Duration::from_secs(1));
     run.signal(Signal::INT);
     run.end(Duration::from_secs(15)).assert_code(6);
-    freezer.thaw();
-    sleep(Duration::from_millis(200));
-    drop(freezer);
-    bench.assay(["restore"]).assert_code(0);
-    bench.assert_host_is_as_before("thawed and restored");
+    thaw_and_restore(&bench, freezer);
 }
 
 #[test]

@@ -46,6 +46,7 @@ mod settings;
 mod shipped;
 mod smallest;
 mod study;
+mod sudo;
 mod terminal;
 mod tune;
 mod usage;

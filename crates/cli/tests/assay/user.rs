@@ -48,8 +48,8 @@ fn a_workload_of_another_user_has_its_rights_and_sees_nothing_of_root() {
     let secret = fs::File::open(bench.write("secret", "of root")).unwrap();
     // A descriptor that whoever starts Assay has left open to all it starts.
     rustix::io::fcntl_setfd(&secret, rustix::io::FdFlags::empty()).unwrap();
-    let mut command = bench.program();
-    command.env("SECRET_OF_ROOT", "1").arg("run").arg(study).arg("--out").arg(bench.out());
+    let mut command = bench.run_command(&study);
+    command.env("SECRET_OF_ROOT", "1");
     let ended = bench.finish(command);
     drop(secret);
     ended.assert_verdict();

@@ -35,7 +35,11 @@ pub(super) fn check(root: &Root, change: &Change) -> Result<(), Error> {
         }
         // Which folder it is was written down, and it is given away only if it is a run's.
         Change::OwnFolder { path, uid, .. } => {
-            if is_whole(path) && *uid != 0 { Ok(()) } else { Err(not_ours(path)) }
+            if is_whole(path) && *uid != 0 {
+                Ok(())
+            } else {
+                Err(not_ours(path))
+            }
         }
         Change::MakeTree { path }
         | Change::MakeFile { path }
@@ -76,7 +80,11 @@ fn setting(root: &Root, path: &Path) -> Result<(), Error> {
         _ => false,
     };
     match host_settings().iter().any(is_it) {
-        true => below_one_of(root, path, &["/proc/sys", "/sys/kernel/mm", "/sys/module/zswap"].map(PathBuf::from)),
+        true => below_one_of(
+            root,
+            path,
+            &["/proc/sys", "/sys/kernel/mm", "/sys/module/zswap"].map(PathBuf::from),
+        ),
         false => Err(not_ours(path)),
     }
 }
@@ -88,12 +96,14 @@ fn request(root: &Root, path: &Path, inverse: &str) -> Result<(), Error> {
     let is_root = path.parent().is_some_and(|group| tops.iter().any(|top| top == group));
     let switches_off = inverse.ends_with(" enable=0") || inverse.ends_with(" ctrl=auto");
     let gives_up = inverse.starts_with('-') && !inverse.contains(char::is_whitespace);
-    match name {
-        _ if is_root && switches_off && ROOT_FILES.contains(&name) => true,
-        name => name == SUBTREE_CONTROL && gives_up,
+    let is_asked_by_runs = match name {
+        SUBTREE_CONTROL => gives_up,
+        name => is_root && switches_off && ROOT_FILES.contains(&name),
+    };
+    match is_asked_by_runs {
+        true => below_one_of(root, path, &tops),
+        false => Err(not_ours(path)),
     }
-    .then(|| below_one_of(root, path, &tops))
-    .unwrap_or_else(|| Err(not_ours(path)))
 }
 
 fn group(root: &Root, path: &Path) -> Result<(), Error> {

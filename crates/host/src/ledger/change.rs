@@ -188,7 +188,9 @@ impl Change {
             Self::OwnFolder { path, uid, .. } => {
                 format!("keep {} from its user {uid}", path.display())
             }
-            Self::AttachLoop { image, .. } => format!("attach {} to a loop device", image.display()),
+            Self::AttachLoop { image, .. } => {
+                format!("attach {} to a loop device", image.display())
+            }
             Self::AddPartition { device, number, .. } => {
                 format!("add partition {number} of {}", device.display())
             }

@@ -157,6 +157,14 @@ impl Contents {
     }
 }
 
+/// How many changes stand open in the bytes of a ledger, and how many of its lines cannot be
+/// trusted.
+#[must_use]
+pub fn look(bytes: &[u8]) -> (usize, usize) {
+    let contents = parse(bytes);
+    (contents.open.len(), contents.damaged.len())
+}
+
 /// Reads a whole ledger. Every byte sequence is read; what cannot be trusted is in `damaged`.
 pub(super) fn parse(bytes: &[u8]) -> Contents {
     let mut contents =

@@ -86,12 +86,7 @@ impl Ledger {
         Ok(None)
     }
 
-    fn attach(
-        &mut self,
-        root: &Root,
-        number: u32,
-        image: &Image<'_>,
-    ) -> Result<LoopDevice, Error> {
+    fn attach(&mut self, root: &Root, number: u32, image: &Image<'_>) -> Result<LoopDevice, Error> {
         let node = node(number);
         let change = Change::AttachLoop { image: image.path.to_owned(), file: Some(image.id) };
         self.record(change, || loop_device::configure(&node, image.file, true, BLOCK_SIZE))?;
@@ -250,7 +245,7 @@ mod tests {
         let before = queue(&name);
         let state = tempfile::tempdir().unwrap();
         let image = state.path().join("assay-image");
-        let file = File::options().read(true).write(true).create(true).open(&image).unwrap();
+        let file = File::create_new(&image).unwrap();
         file.set_len(8 << 20).unwrap();
         let id = Identity::of_file(&file).unwrap();
         let image = Image { file: &file, path: &image, id: (id.device, id.inode) };

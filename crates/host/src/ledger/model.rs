@@ -211,7 +211,9 @@ impl Host {
         let target = Path::new("/var/tmp/assay/mnt/assay-disk-1");
         ledger.make_dir(root, image.parent().unwrap())?;
         ledger.make_file(root, image)?.write_all(b"data").unwrap();
-        ledger.record(Change::AddLoop { number: 9, image: None, file: None }, || fake::add_loop(root, 9))?;
+        ledger.record(Change::AddLoop { number: 9, image: None, file: None }, || {
+            fake::add_loop(root, 9)
+        })?;
         let change = Change::AttachLoop { image: image.to_owned(), file: None };
         ledger.record(change, || fake::attach(root, 9, image))?;
         let change = Change::AddPartition { device: node.to_owned(), number: 1, disk: None };

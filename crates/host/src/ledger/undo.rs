@@ -267,12 +267,7 @@ pub(super) fn unmount(
 
 /// Gives a run folder to the user who called sudo, if it is the one that was taken. One that the user
 /// has renamed meanwhile stays root's: nothing else is given away in its place.
-fn hand_over(
-    root: &Root,
-    path: &Path,
-    made: Option<Identity>,
-    to: Caller,
-) -> Result<(), Error> {
+fn hand_over(root: &Root, path: &Path, made: Option<Identity>, to: Caller) -> Result<(), Error> {
     let Some(made) = made else { return Ok(()) };
     let Ok(folder) = above(root, path).and_then(|(dir, name)| Ok(dir.dir(name)?)) else {
         return Ok(());

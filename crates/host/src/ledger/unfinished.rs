@@ -210,10 +210,7 @@ pub(super) fn restore_in_boot(
 
 /// Locks the ledgers of dead runs, so that no other `assay restore` works on the same ones, and
 /// removes what runs left that died before their ledger had its name, hence before any change.
-fn claim(
-    directory: &Path,
-    report: &mut RestoreReport,
-) -> Result<Vec<(Journal, Contents)>, Error> {
+fn claim(directory: &Path, report: &mut RestoreReport) -> Result<Vec<(Journal, Contents)>, Error> {
     let _gate = Gate::close(directory)?;
     for path in files(directory, UNBORN)? {
         let removed = journal::directory(&path)?.remove_file(journal::name_of(&path));

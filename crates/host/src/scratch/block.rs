@@ -26,9 +26,8 @@ pub(super) fn check(root: &Root, device: &Path, erase: Option<&str>) -> Result<B
         Error::unexpected("use", device, "it is not a whole disk: name the disk, not a partition")
     })?;
     refuse_in_use(device, &disk)?;
-    let open = open.map_err(|error| {
-        error.with_hint("something uses it: lsblk and `fuser -v` tell what")
-    })?;
+    let open =
+        open.map_err(|error| error.with_hint("something uses it: lsblk and `fuser -v` tell what"))?;
     refuse_exchanged(root, device, &disk.name, &open)?;
     if !erase.is_some_and(|word| permits(word, &disk)) {
         refuse_content(device, &node, &disk, erase)?;

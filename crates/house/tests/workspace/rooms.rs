@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::tree::root;
 
 /// The rooms from the ground up. A room may use those above it in this list and no others.
-const FLOORS: [&str; 27] = [
+const FLOORS: [&str; 29] = [
     "units",
+    "escape",
     "files",
     "diagnostic",
     "facts",
@@ -32,12 +33,14 @@ const FLOORS: [&str; 27] = [
     "lab",
     "fleet",
     "cli",
+    "fuzz",
     "bench",
 ];
 
 /// Rooms that perform no I/O on the host, with everything they use.
 const PURE: [&str; 11] = [
     "units",
+    "escape",
     "diagnostic",
     "facts",
     "knob",

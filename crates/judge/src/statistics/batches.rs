@@ -43,6 +43,8 @@ pub(crate) struct Within {
     pub(crate) errors: Vec<f64>,
     /// Degrees of freedom of these errors.
     pub(crate) freedom: f64,
+    /// The same by half as many batches, which remember less of each other, and how free these are.
+    pub(crate) coarse: (Vec<f64>, f64),
     /// The largest amount that any group got in one step, as a share or rate of the whole.
     pub(crate) quantum: f64,
     /// In how many turns each group was served, 0 for a group that got nothing at all.
@@ -61,24 +63,23 @@ pub(crate) fn of_repeat(grid: &Grid, quantity: Quantity) -> Option<Within> {
         // Matters only where the group was served in another repeat.
         false => (0.5 * quantum).ln(),
     };
+    let errors = |batches: usize| -> Vec<f64> {
+        (0..grid.width).map(|group| error(grid, quantity, group, batches)).collect()
+    };
+    let half = BATCHES.min(grid.steps) / 2;
     Some(Within {
         logs: grid.totals().iter().map(log).collect(),
-        errors: (0..grid.width).map(|group| error(grid, quantity, group)).collect(),
-        freedom: (batches(grid) - 1) as f64,
+        errors: errors(BATCHES.min(grid.steps)),
+        freedom: (BATCHES.min(grid.steps) - 1) as f64,
+        coarse: (errors(half), half.saturating_sub(1) as f64),
         quantum,
         turns: (0..grid.width).map(|group| turns::effective(&grid.increments(group))).collect(),
     })
 }
 
-/// A coarse sampler may have fewer steps than batches.
-fn batches(grid: &Grid) -> usize {
-    BATCHES.min(grid.steps)
-}
-
 /// The standard error of one group's logarithm by batch means.
-fn error(grid: &Grid, quantity: Quantity, group: usize) -> f64 {
+fn error(grid: &Grid, quantity: Quantity, group: usize, batches: usize) -> f64 {
     let (amount, all) = (grid.totals()[group], grid.totals().iter().sum::<f64>());
-    let batches = batches(grid);
     if amount <= 0.0 || batches < 2 {
         return f64::INFINITY;
     }
@@ -155,6 +156,7 @@ mod tests {
             of_repeat(&grid(&steps), Quantity::Share).unwrap()
         };
         assert_eq!((of(4).freedom, of(10).freedom, of(100).freedom), (3.0, 9.0, 9.0));
+        assert_eq!((of(4).coarse.1, of(100).coarse.1), (1.0, 4.0));
         assert_eq!((of(1).freedom, of(1).errors[0]), (0.0, f64::INFINITY));
     }
 

@@ -81,6 +81,25 @@ fn half(deviation: f64, count: usize, confidence: f64) -> f64 {
     t_quantile(confidence, (count - 1) as f64) * deviation / (count as f64).sqrt()
 }
 
+/// The repeats that would probably decide what is open: enough for the first that is outside, or for
+/// all that are inside. Each has its room to the edge of what is allowed, negative beyond it.
+pub(crate) fn needed_of_all(
+    open: impl Iterator<Item = (Spread, f64)>,
+    confidence: f64,
+) -> Option<usize> {
+    let needed = |(spread, room): (Spread, f64)| (room, spread.needed(room.abs(), confidence));
+    let (outside, inside): (Vec<_>, Vec<_>) = open.map(needed).partition(|(room, _)| *room < 0.0);
+    match outside.is_empty() {
+        true => inside
+            .into_iter()
+            .map(|(_, needed)| needed)
+            .collect::<Option<Vec<_>>>()?
+            .into_iter()
+            .max(),
+        false => outside.into_iter().filter_map(|(_, needed)| needed).min(),
+    }
+}
+
 /// The confidence at which each of `count` intervals must stand for all of them to hold together
 /// at `confidence` (Bonferroni).
 pub(crate) fn of_all(confidence: f64, count: usize) -> f64 {

@@ -90,7 +90,7 @@ pub(crate) fn combine(
     let (width, wrong) = (first.logs.len(), 1.0 - confidence);
     let all = to_accuse(confidence, width);
     let (known, free) = match repeats {
-        [one] => (one.errors.iter().map(|error| within(*error, one.freedom)).collect(), 1),
+        [one] => (alone(one), width),
         _ => between(repeats, quantity, expected),
     };
     let of_group = |(group, known): (usize, Known)| {
@@ -106,10 +106,14 @@ pub(crate) fn combine(
     known.into_iter().enumerate().map(of_group).collect()
 }
 
-/// One repeat knows its own noise.
-fn within(error: f64, freedom: f64) -> Known {
-    let within = Sure { error, freedom };
-    Known { shown: within, pooled: within, own: within }
+/// One repeat knows its own noise. What remembers for long makes batches too much alike, which longer
+/// ones show.
+fn alone(one: &Within) -> Vec<Known> {
+    let of = |(error, coarse): (&f64, &f64)| {
+        let shown = Sure { error: *error, freedom: one.freedom };
+        Known { shown, pooled: shown, own: Sure { error: *coarse, freedom: one.coarse.1 } }
+    };
+    one.errors.iter().zip(&one.coarse.0).map(of).collect()
 }
 
 /// What two or more repeats say of each group, and how many groups their own repeats may accuse by
@@ -168,7 +172,8 @@ mod tests {
 
     fn repeat(logs: &[f64], error: f64) -> Within {
         let (errors, turns) = (vec![error; logs.len()], vec![200.0; logs.len()]);
-        Within { logs: logs.to_vec(), errors, freedom: 9.0, quantum: 0.01, turns }
+        let (logs, coarse) = (logs.to_vec(), (errors.clone(), 4.0));
+        Within { logs, errors, freedom: 9.0, coarse, quantum: 0.01, turns }
     }
 
     fn half(repeats: &[Within], quantity: Quantity) -> f64 {

@@ -78,7 +78,8 @@ mod tests {
 
     fn limits(turns: f64, log: f64) -> Estimate {
         let (logs, errors, turns) = (vec![log], vec![0.001], vec![turns]);
-        let repeat = Within { logs, errors, freedom: 9.0, quantum: 0.01, turns };
+        let coarse = (errors.clone(), 4.0);
+        let repeat = Within { logs, errors, freedom: 9.0, coarse, quantum: 0.01, turns };
         let seen = Estimate::of_log(log, 0.0, 0.0, 0.0);
         widened(&[repeat], 0, (0.95, 0.975), seen)
     }

@@ -2,7 +2,7 @@
 //! alike, that looks do not depend on each other, that nobody stops when it suits.
 
 use assay_judge::is_enough;
-use assay_record::{EveryRecord, RelationRecord, StopRecord};
+use assay_record::{EveryRecord, RelationRecord, StopRecord, WarmUpRecord};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -13,7 +13,8 @@ use crate::tables::{Cell, Truth, exact, ladder, shifted, table};
 
 /// Cells that `full_tables` judges as well.
 pub(crate) fn all() -> impl Iterator<Item = Cell> {
-    let cells = [together(64), jumping(64), stopped(), placed_threads(), every(), metrics()];
+    let cells =
+        [together(64), jumping(64), stopped(), placed_threads(), every(), metrics(), edges()];
     cells.into_iter().flatten()
 }
 
@@ -200,6 +201,53 @@ fn metrics() -> Vec<Cell> {
         }
     }
     cells
+}
+
+/// Just within the margin and just outside, with what makes noise hard to know.
+fn edges() -> Vec<Cell> {
+    let mut cells = Vec::new();
+    let noise = |correlation| Server::Noise { deviation: 0.2, correlation };
+    for (name, server, seconds) in [
+        ("AR(0.9)", noise(0.9), 30.0),
+        ("AR(0.98)", noise(0.98), 60.0),
+        ("bursts of 3 s", Server::Bursts { mean_s: 3.0 }, 60.0),
+        ("turns of 3 s", Server::Turns { round_s: 3.0, jitter: 0.5 }, 20.0),
+        ("heavy tails", Server::Heavy { tail: 2.2 }, 30.0),
+    ] {
+        for (groups, repeats) in [(2, 1), (16, 1), (2, 2), (3, 3), (16, 2), (16, 3), (16, 5)] {
+            for (times, truth) in [(1.09, Truth::Holds), (1.12, Truth::Fails)] {
+                let name = format!("{name}, {groups} groups, {repeats} x {seconds} s, {times} x");
+                let warm_up = WarmUpRecord::Auto;
+                let scenario = Scenario {
+                    server,
+                    repeats,
+                    seconds,
+                    warm_up,
+                    ..Scenario::new(&ladder(groups))
+                };
+                let scenario = scenario.shares(&shifted(groups, times));
+                let most = if truth == Truth::Fails { 0.02 } else { 0.01 };
+                cells.push(Cell { most, ..Cell::new(name, truth, scenario) });
+            }
+        }
+    }
+    for repeats in [2, 3, 5] {
+        for (times, truth) in [(0.9, Truth::Holds), (0.88, Truth::Fails)] {
+            let name = format!("a floor of 4 groups, {repeats} repeats, sd 0.05, {times} x");
+            let mut scenario = exact(4, repeats, 0.05);
+            scenario.shares = vec![0.25; 4];
+            let floor = RelationRecord::AtLeast(100e6 / times);
+            let scenario = scenario.promise("io.bytes", floor);
+            let most = if truth == Truth::Fails { 0.02 } else { 0.01 };
+            cells.push(Cell { most, ..Cell::new(name, truth, scenario) });
+        }
+    }
+    cells
+}
+
+#[test]
+fn what_lies_on_either_side_of_the_margin_is_not_told_wrong() {
+    table(edges(), 6);
 }
 
 #[test]

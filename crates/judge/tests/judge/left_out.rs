@@ -121,9 +121,9 @@ fn a_run_without_a_promise_shows_nothing() {
     assert_eq!((judgement.verdict, judgement.trials[1].verdict), (Verdict::Kept, Verdict::Void));
 }
 
-/// Two trials of three repeats whose totals are the same, and a promise that they are.
+/// Two trials of four repeats whose totals are the same, and a promise that they are.
 fn across() -> Run {
-    let mut run = repeats(3);
+    let mut run = repeats(4);
     let mut second = run.manifest.trials[0].clone();
     for (trial, level) in [(&mut run.manifest.trials[0], 1), (&mut second, 2)] {
         trial.factors = Levels::from([("x".to_owned(), json!(level))]);
@@ -142,28 +142,28 @@ fn a_promise_across_trials_is_not_kept_by_what_is_left_of_them() {
     let found = |run: &Run| run.judge().comparisons.remove(0);
     assert_eq!(found(&across()).verdict, Verdict::Kept, "{}", found(&across()).reason);
     let mut failed = across();
-    failed.manifest.trials[1].repeats[2].fault = fault("workload");
+    failed.manifest.trials[1].repeats[3].fault = fault("workload");
     let mut early = across();
     early.manifest.ended_early = Some("interrupted by SIGTERM".to_owned());
     early.manifest.trials[0].planned_repeats = Some(5);
     for (run, said) in [
-        (&failed, "what is missing under x = 2 may have been another: repeat 3: it was ended"),
-        (&early, "under x = 1 may have been another: 3 of 5 planned repeats took place"),
+        (&failed, "what is missing under x = 2 may have been another: repeat 4: it was ended"),
+        (&early, "under x = 1 may have been another: 4 of 5 planned repeats took place"),
     ] {
         let found = found(run);
         assert_eq!(found.verdict, Verdict::Undecided, "{}", found.reason);
         assert!(found.reason.contains(said), "{}", found.reason);
     }
     let mut slow = across();
-    slow.manifest.trials[1].repeats[2].fault = fault("interrupted");
-    for table in &mut slow.samples[1][2] {
+    slow.manifest.trials[1].repeats[3].fault = fault("interrupted");
+    for table in &mut slow.samples[1][3] {
         for column in table.columns.iter_mut().filter(|column| column.name == "read_bytes") {
             column.values.iter_mut().flatten().for_each(|bytes| *bytes /= 2);
         }
     }
     let found = found(&slow);
     assert_eq!(found.verdict, Verdict::Undecided, "{}", found.reason);
-    assert!(found.reason.contains("repeat 3, which is left out, has 0.5"), "{}", found.reason);
+    assert!(found.reason.contains("repeat 4, which is left out, has 0.5"), "{}", found.reason);
 }
 
 #[test]
@@ -299,36 +299,4 @@ fn a_state_that_breaks_the_promise_is_kept_only_where_every_repeat_met_it() {
     some.samples[0][3] = other.samples[0][0].clone();
     some.trial().repeats[3].workloads = other.manifest.trials[0].repeats[0].workloads.clone();
     assert_undecided(&some.promise(), "3 of 4 repeats were in both");
-}
-
-#[test]
-#[ignore]
-fn simulate_states() {
-    for (good_s, bad_s, seconds) in [
-        (20.0, 1.0, 10.0),
-        (20.0, 2.0, 10.0),
-        (20.0, 5.0, 10.0),
-        (10.0, 2.0, 20.0),
-        (10.0, 1.0, 20.0),
-    ] {
-        for repeats in [2, 3, 5] {
-            let (mut kept, mut settled, mut unsettled) = (0, 0, 0);
-            for seed in 0..100 {
-                let server = Server::States { good_s, bad_s, deviation: 0.03 };
-                let scenario =
-                    Scenario { server, seconds, repeats, seed, ..Scenario::new(&LADDER) };
-                let promise = scenario.run().promise();
-                let states = promise.was.and_then(|was| was.states).is_some();
-                kept += usize::from(promise.verdict == Verdict::Kept);
-                settled += usize::from(promise.verdict == Verdict::Kept && states);
-                unsettled +=
-                    usize::from(promise.reason.contains("one of the two states is outside"));
-            }
-            let f: f64 = bad_s / (good_s + bad_s);
-            let mean = (1.0 - f) + f * 2.0 / (1.0 + 4.0 / 15.0);
-            println!(
-                "SIM {good_s}/{bad_s} s, {repeats} x {seconds} s, long-run {mean:.3}: kept {kept}, of them with states {settled}, held back {unsettled}"
-            );
-        }
-    }
 }

@@ -13,7 +13,8 @@ pub fn anonymous(text: &str) -> BTreeMap<u16, u64> {
             .find_map(|word| word.strip_prefix("kernelpagesize_kB=")?.parse::<u64>().ok())
             .unwrap_or(4);
         for (node, pages) in line.split(' ').filter_map(on_node) {
-            *nodes.entry(node).or_insert(0) += pages * page * 1024;
+            let bytes = nodes.entry(node).or_insert(0_u64);
+            *bytes = bytes.saturating_add(pages.saturating_mul(page).saturating_mul(1024));
         }
     }
     nodes
@@ -25,11 +26,12 @@ pub fn anonymous(text: &str) -> BTreeMap<u16, u64> {
 pub fn anonymous_by_policy(text: &str) -> BTreeMap<String, u64> {
     let mut policies = BTreeMap::new();
     for line in text.lines() {
-        let bytes: u64 = anonymous(line).values().sum();
+        let bytes = anonymous(line).values().fold(0_u64, |sum, one| sum.saturating_add(*one));
         let Some((_, rest)) = line.split_once(' ').filter(|_| bytes > 0) else { continue };
         let two_words = rest.starts_with("weighted ") || rest.starts_with("prefer (");
         let words: Vec<&str> = rest.split(' ').take(if two_words { 2 } else { 1 }).collect();
-        *policies.entry(words.join(" ")).or_insert(0) += bytes;
+        let sum = policies.entry(words.join(" ")).or_insert(0_u64);
+        *sum = sum.saturating_add(bytes);
     }
     policies
 }
@@ -43,9 +45,10 @@ pub fn files(text: &str) -> BTreeMap<String, BTreeMap<u16, u64>> {
         let word = |key: &str| line.split(' ').find_map(|word| word.strip_prefix(key));
         let (Some(path), None) = (word("file="), word("anon=")) else { continue };
         let page = word("kernelpagesize_kB=").and_then(|size| size.parse::<u64>().ok());
-        let page = page.unwrap_or(4) * 1024;
+        let page = page.unwrap_or(4).saturating_mul(1024);
         for (node, pages) in line.split(' ').filter_map(on_node) {
-            *found.entry(path.to_owned()).or_default().entry(node).or_default() += pages * page;
+            let bytes = found.entry(path.to_owned()).or_default().entry(node).or_default();
+            *bytes = bytes.saturating_add(pages.saturating_mul(page));
         }
     }
     found
@@ -87,13 +90,16 @@ fn area(line: &str) -> Option<Area> {
     let number = |key: &str| -> Option<u64> {
         line.split(' ').find_map(|word| word.strip_prefix(key)?.parse().ok())
     };
-    let page = number("kernelpagesize_kB=").unwrap_or(4) * 1024;
-    let on: Vec<(u16, u64)> =
-        line.split(' ').filter_map(on_node).map(|(node, pages)| (node, pages * page)).collect();
+    let page = number("kernelpagesize_kB=").unwrap_or(4).saturating_mul(1024);
+    let on: Vec<(u16, u64)> = line
+        .split(' ')
+        .filter_map(on_node)
+        .map(|(node, pages)| (node, pages.saturating_mul(page)))
+        .collect();
     if on.is_empty() {
         return None;
     }
-    let anonymous = number("anon=").unwrap_or(0) * 2 > number("mapped=").unwrap_or(0);
+    let anonymous = number("anon=").unwrap_or(0).saturating_mul(2) > number("mapped=").unwrap_or(0);
     Some(Area { policy: policy(line.split_once(' ')?.1), anonymous, on })
 }
 
@@ -151,6 +157,14 @@ mod tests {
         let found = files(text);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found["/data/a\\040b"], BTreeMap::from([(0, 4 * 4096), (1, 6 * 4096)]));
+    }
+
+    #[test]
+    fn numbers_that_no_kernel_writes_overflow_nothing() {
+        let most = u64::MAX;
+        let line = format!("7f00 default anon={most} N0={most} kernelpagesize_kB={most}\n");
+        assert_eq!(areas(&line).next().unwrap().on, [(0, most)]);
+        assert!(anonymous(&line).len() < 2 && anonymous_by_policy(&line).len() < 2);
     }
 
     #[test]

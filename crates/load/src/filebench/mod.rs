@@ -65,6 +65,14 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
+/// Whether a text is a script that could be run, or all that is wrong with it.
+pub fn check_script(text: &str) -> Result<(), String> {
+    let listed = |mistakes: Vec<language::Mistake>| language::listed("script", &mistakes);
+    let script = language::parse(text).map_err(listed)?;
+    let overrides = Overrides { variables: Vec::new(), run: None, seed: Some(1) };
+    resolve::resolve(&script, &overrides).map(|_| ()).map_err(listed)
+}
+
 impl Filebench {
     fn path(&self) -> PathBuf {
         self.script.clone().or_else(|| self.file.clone()).unwrap_or_default()

@@ -34,6 +34,7 @@ use crate::measured::Backing;
 use crate::talk::Talk;
 pub(crate) use command_line::spelled;
 use outcome::Outcome;
+use properties::Properties;
 use rocksdb::RocksDb;
 use settings::{Settings, Target};
 use store::Basic;
@@ -165,6 +166,13 @@ fn began_ms(outcome: &Outcome) -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let ago = assay_kernel::clock::monotonic_ns() - outcome.began;
     u64::try_from(now.as_millis()).unwrap_or(0).saturating_sub(ago / 1_000_000)
+}
+
+/// Whether the bytes of a property file say a run, or what is wrong with them.
+pub fn check_properties(bytes: &[u8]) -> Result<(), Failure> {
+    let mut properties = Properties::default();
+    properties.load("properties", bytes)?;
+    Settings::read(&properties, Phase::Run, Binding::Basic).map(|_| ())
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! How many requests the scratch disks had in flight.
 
+use assay_escape::quoted;
 use serde_json::{Value, json};
 
 use super::Drawing;
-use super::spec::{
-    base, csv_number, csv_text, only_chosen, phases, repeat_choice, seconds, warm_up,
-};
+use super::spec::{base, csv_number, only_chosen, phases, repeat_choice, seconds, warm_up};
 use crate::counters::curves;
 use crate::timeline::Bins;
 use crate::trial::Trial;
@@ -41,7 +40,7 @@ fn csv(trial: &Trial<'_>) -> (String, Vec<usize>) {
             let Some(bins) = Bins::of(repeat, &curve, POINTS) else { continue };
             for (seconds, from, to) in bins.iter() {
                 if let Some(mean) = curve.mean(from, to) {
-                    let (device, mean) = (csv_text(&device), csv_number(mean));
+                    let (device, mean) = (quoted(&device), csv_number(mean));
                     csv.push_str(&format!("{number},{seconds:.2},{device},{mean}\n"));
                     repeats.push(number);
                 }

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use assay_escape::html;
 use assay_intervention::{Measured, SettingResult, Tuning};
 use assay_judge::Verdict;
 use minijinja::Value as Markup;
@@ -43,7 +44,7 @@ pub(crate) fn frontier(found: &Tuning) -> Result<Markup, String> {
          aria-labelledby=\"frontier-title frontier-text\">\
          <title id=\"frontier-title\">Share error against throughput</title>\
          <desc id=\"frontier-text\">{}</desc>",
-        escape(&describe(found, &points))
+        html(&describe(found, &points))
     );
     axes(&mut svg, &scale);
     margin(&mut svg, &scale, found.within);
@@ -184,7 +185,7 @@ fn mark(svg: &mut String, scale: &Scale, point: &Point<'_>, chosen: Option<&str>
         Verdict::Undecided | Verdict::Void => "#b8890b",
     };
     let fresh = point.setting.confirmation.is_some();
-    let _ = write!(svg, "<g><title>{}</title>", escape(&says(point)));
+    let _ = write!(svg, "<g><title>{}</title>", html(&says(point)));
     if let Some(error) = point.data.error.filter(|_| fresh) {
         let (low, high) = (scale.y(error.low.max(SMALLEST)), scale.y(error.high));
         let _ = write!(
@@ -213,7 +214,7 @@ fn mark(svg: &mut String, scale: &Scale, point: &Point<'_>, chosen: Option<&str>
             "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
             x + dx,
             y - 7.0,
-            escape(name)
+            html(name)
         );
     }
     svg.push_str("</g>");
@@ -238,8 +239,4 @@ fn describe(found: &Tuning, points: &[Point<'_>]) -> String {
     let on: Vec<String> =
         points.iter().filter(|point| point.setting.on_frontier).map(says).collect();
     format!("{} settings. On the frontier: {}. {}", points.len(), on.join("; "), found.sentence)
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,11 +1,11 @@
 //! What each group got over time.
 
+use assay_escape::quoted;
 use serde_json::{Value, json};
 
 use super::Drawing;
 use super::spec::{
-    base, colour_by_weight, csv_number, csv_text, only_chosen, phases, repeat_choice, seconds,
-    steps, warm_up,
+    base, colour_by_weight, csv_number, only_chosen, phases, repeat_choice, seconds, steps, warm_up,
 };
 use crate::number::Unit;
 use crate::quantity::Quantity;
@@ -65,8 +65,8 @@ fn csv(points: &[Point], gathered: bool) -> String {
             "{},{:.2},{},{},{}",
             point.repeat,
             point.seconds,
-            csv_text(&point.series),
-            csv_text(&point.class),
+            quoted(&point.series),
+            quoted(&point.class),
             csv_number(point.value)
         ));
         if let Some((low, high)) = point.spread {

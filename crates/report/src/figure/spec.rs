@@ -180,15 +180,6 @@ pub(super) fn csv_number(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A text for CSV (RFC 4180): in quotation marks where it has to be.
-pub(super) fn csv_text(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,11 +190,5 @@ mod tests {
         assert_eq!(csv_number(0.000_123_456_789), "0.000123457");
         assert_eq!(csv_number(1.5), "1.5");
         assert_eq!(csv_number(0.0), "0");
-    }
-
-    #[test]
-    fn texts_that_would_break_a_row_are_quoted() {
-        assert_eq!(csv_text("outer/inner"), "outer/inner");
-        assert_eq!(csv_text("a,\"b\""), "\"a,\"\"b\"\"\"");
     }
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use assay_escape::quoted;
 use assay_record::{RepeatRecord, Table};
 use serde_json::{Value, json};
 
 use super::Drawing;
-use super::spec::{base, csv_number, csv_text, only_chosen, phases, repeat_choice};
+use super::spec::{base, csv_number, only_chosen, phases, repeat_choice};
 use crate::trial::Trial;
 
 /// Threads that are shown, those with the most CPU time.
@@ -63,7 +64,7 @@ pub(super) fn threads(trial: &Trial<'_>, colour: Colour) -> Drawing {
                 let node = bar.node.map_or_else(|| "?".to_owned(), |node| node.to_string());
                 csv.push_str(&format!(
                     "{number},{},{order},{:.3},{:.3},{},{node},{}\n",
-                    csv_text(&thread.title),
+                    quoted(&thread.title),
                     bar.from,
                     bar.to,
                     bar.cpu,

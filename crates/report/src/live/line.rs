@@ -24,11 +24,9 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// The line with another piece at its end. Control characters of a study's own texts would
-    /// move the cursor, and become blanks.
+    /// The line with another piece at its end. What is in a study's own texts moves no cursor.
     pub(super) fn then(mut self, ink: Ink, text: impl AsRef<str>) -> Self {
-        let clean = |sign: char| if sign.is_control() { ' ' } else { sign };
-        self.pieces.push((ink, text.as_ref().chars().map(clean).collect()));
+        self.pieces.push((ink, assay_escape::line(text.as_ref()).into_owned()));
         self
     }
 
@@ -88,11 +86,11 @@ mod tests {
     }
 
     #[test]
-    fn colours_take_no_room_and_control_characters_are_gone() {
+    fn colours_take_no_room_and_control_characters_are_shown() {
         let line = Line::default().then(Ink::Verdict(Verdict::Broken), "out\u{1b}[2Jside");
         assert_eq!(
             line.write(Style { columns: 8, color: true, ..NARROW }),
-            "\u{1b}[1;31mout [2J\u{1b}[0m."
+            "\u{1b}[1;31mout\\x1b\u{1b}[0m."
         );
     }
 

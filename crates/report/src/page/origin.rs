@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use assay_escape::{shell_word, shell_words};
 use assay_facts::Available;
 use assay_record::Manifest;
 
@@ -13,7 +14,7 @@ pub(crate) fn origin(manifest: &Manifest) -> Vec<Fact> {
         Fact::new("Recorded by", format!("assay {}", manifest.assay)),
         Fact::new("Started", manifest.started_at.clone()),
         Fact::new("Seed", manifest.seed.to_string()),
-        Fact::new("Command", manifest.command.join(" ")),
+        Fact::new("Command", shell_words(&manifest.command)),
         Fact::new("Kernel", manifest.host.kernel.clone()),
         Fact::new("Workloads ran by", programs(manifest)),
         Fact::new("Manifest format", manifest.schema.to_string()),
@@ -46,7 +47,7 @@ pub(super) fn command(manifest: &Manifest) -> String {
         if word == "--out" {
             given.next();
         } else if !word.starts_with("--out=") {
-            words.push(quoted(word));
+            words.push(shell_word(word));
         }
     }
     let names_it = words.iter().any(|word| word == "--seed" || word.starts_with("--seed="));
@@ -54,27 +55,4 @@ pub(super) fn command(manifest: &Manifest) -> String {
         words.extend(["--seed".to_owned(), manifest.seed.to_string()]);
     }
     words.join(" ")
-}
-
-/// A word as a shell takes it (POSIX, Shell Command Language, 2.2.2).
-fn quoted(word: &str) -> String {
-    let plain = |sign: char| sign.is_ascii_alphanumeric() || "-_./=,:@%+".contains(sign);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_that_a_shell_would_take_apart_are_quoted() {
-        assert_eq!(quoted("--set"), "--set");
-        assert_eq!(quoted("groups=4,8"), "groups=4,8");
-        assert_eq!(quoted("my study.toml"), "'my study.toml'");
-        assert_eq!(quoted("it's"), "'it'\\''s'");
-        assert_eq!(quoted(""), "''");
-    }
 }

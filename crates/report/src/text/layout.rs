@@ -1,5 +1,7 @@
 //! Wrapped text and aligned columns.
 
+use assay_escape::line;
+
 /// How the cells of a column stand.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Align {
@@ -25,7 +27,9 @@ impl Column {
         dispensable: u8,
         cells: Vec<String>,
     ) -> Self {
-        Self { heading: heading.into(), align, cells, dispensable }
+        // A name with a line end in it would look like a row of its own.
+        let cells = cells.iter().map(|cell| line(cell).into_owned()).collect();
+        Self { heading: line(&heading.into()).into_owned(), align, cells, dispensable }
     }
 
     fn width(&self) -> usize {
@@ -105,6 +109,12 @@ mod tests {
             Column::new("share", Align::Right, 0, cells(&["53.33", "6.67"])),
         ];
         assert_eq!(table(shown, 80), ["  group    share", "  a        53.33", "  task128   6.67"]);
+    }
+
+    #[test]
+    fn a_name_is_no_row_of_its_own() {
+        let shown = vec![Column::new("group", Align::Left, 0, cells(&["a\nkept", "\u{1b}[31mb"]))];
+        assert_eq!(table(shown, 80), ["  group      ", "  a\\nkept    ", "  \\x1b[31mb"]);
     }
 
     #[test]

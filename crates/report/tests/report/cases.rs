@@ -1,9 +1,10 @@
 //! The runs that tests and the gallery look at.
 
 use assay_facts::Available;
+use assay_fleet::{FleetMerge, conclude, differences, traits};
 use assay_judge::{
-    ComparisonJudgement, FleetHost, FleetJudgement, FleetMerge, HostState, LevelJudgement,
-    PairJudgement, ReferenceJudgement, Verdict, conclude, differences, traits,
+    ComparisonJudgement, FleetHost, FleetJudgement, HostState, LevelJudgement, PairJudgement,
+    ReferenceJudgement, Verdict,
 };
 use assay_record::{Fault, Phase};
 

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use assay_escape::{line, shell_words};
 use assay_files::{Caller, Checked, Trust, check};
 use assay_host::machine;
 use assay_kernel::Root;
@@ -45,10 +46,10 @@ fn read(checked: Checked) -> Result<Run, assay_record::Error> {
 }
 
 fn refuse(manifest: &Manifest, why: &str) -> Code {
-    talk::say(&format!("the command line: {}", shown(&manifest.command.join(" "))));
+    talk::say(&format!("the command line: {}", line(&shell_words(&manifest.command))));
     talk::say("the study:");
-    for line in manifest.study_text.lines() {
-        talk::say(&format!("  {}", shown(line)));
+    for text in manifest.study_text.lines() {
+        talk::say(&format!("  {}", line(text)));
     }
     talk::error(&format!(
         "{why}, and what its study starts would start on this host\n  hint: nothing was started; \
@@ -61,20 +62,8 @@ fn refuse(manifest: &Manifest, why: &str) -> Code {
 fn why_foreign(manifest: &Manifest) -> Option<String> {
     let here = machine(&Root::real());
     if here.is_none() || manifest.host.machine != here {
-        let name = shown(&manifest.host.host_name);
+        let name = line(&manifest.host.host_name);
         return Some(format!("the run was recorded on another machine ({name})"));
     }
     None
-}
-
-/// Text from elsewhere, which a terminal must not obey.
-fn shown(text: &str) -> String {
-    let mut shown = String::new();
-    for letter in text.chars() {
-        match letter.is_control() && letter != '\t' {
-            true => shown.extend(letter.escape_default()),
-            false => shown.push(letter),
-        }
-    }
-    shown
 }

@@ -102,7 +102,7 @@ fn again(manifest: &Manifest) -> Result<Study, Code> {
             talk::error(&format!(
                 "the run was not made by `assay run` of this version (`{}`)\n  hint: run the study \
                  again with `assay run`",
-                manifest.command.join(" ")
+                assay_escape::shell_words(&manifest.command)
             ));
             Err(Code::Usage)
         }

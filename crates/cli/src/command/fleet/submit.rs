@@ -120,7 +120,8 @@ fn leave_or_wait(
         return wait_and_conclude(folder, fleet, slurm, as_json);
     }
     let place = folder.path().display();
-    talk::say(&format!("assay fleet status {place}   shows it; collect, cancel and resume too"));
+    let word = assay_escape::shell_word(&place.to_string());
+    talk::say(&format!("assay fleet status {word}   shows it; collect, cancel and resume too"));
     talk::data(&place.to_string());
     Ok(Code::Kept)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_cgroup::inventory::{Entry, Inventory, Rates};
+use assay_escape::line as harmless;
 use assay_facts::Available;
 
 use super::order::Order;
@@ -55,10 +56,12 @@ pub(super) fn top(
 fn rows<'i>(inventory: &'i Inventory, rates: &'i [Rates], order: Order) -> Vec<Row<'i>> {
     let top = inventory.groups.first().map_or(0, |entry| depth(&entry.path));
     let all = inventory.groups.iter().zip(rates);
+    // Whoever may make a group names it.
+    let row = |name: &str, entry, rates| (harmless(name).into_owned(), entry, rates);
     if order == Order::Path {
-        return all.map(|(entry, rates)| (indented(&entry.path, top), entry, rates)).collect();
+        return all.map(|(entry, rates)| row(&indented(&entry.path, top), entry, rates)).collect();
     }
-    let mut rows: Vec<Row> = all.map(|(entry, rates)| (entry.path.clone(), entry, rates)).collect();
+    let mut rows: Vec<Row> = all.map(|(entry, rates)| row(&entry.path, entry, rates)).collect();
     // Stable: what is equal stays in the order of the paths.
     rows.sort_by(|a, b| order.of(b.1, b.2).total_cmp(&order.of(a.1, a.2)));
     rows
@@ -158,7 +161,7 @@ fn rest(inventory: &Inventory, entry: &Entry) -> String {
     if entry.hierarchies.len() < inventory.hierarchies.len() {
         parts.push(format!("[{}]", entry.hierarchies.join(" ")));
     }
-    parts.join(" ")
+    harmless(&parts.join(" ")).into_owned()
 }
 
 /// Why a `-` stands where it stands, each reason once.
@@ -269,6 +272,18 @@ mod tests {
         }
         let lines = top(&inventory, &rates, Order::Cpu, None, 9);
         assert!(lines[2].starts_with(&inventory.groups[2].path), "a program reads all of it");
+    }
+
+    #[test]
+    fn a_group_s_name_is_seen_and_not_obeyed() {
+        let mut inventory = inventory();
+        inventory.groups[2].path = "/a/x\u{1b}]0;owned\u{7}\u{1b}[2J".to_owned();
+        let rates = [rate(0.1), rate(0.2), rate(0.9)];
+        for order in [Order::Path, Order::Cpu] {
+            let text = whole(&inventory, &rates, order, None);
+            assert!(text.contains("x\\x1b]0;owned\\x07\\x1b[2J"), "{text}");
+            assert!(text.chars().all(|sign| sign == '\n' || !sign.is_control()), "{text:?}");
+        }
     }
 
     #[test]

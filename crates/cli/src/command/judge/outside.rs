@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use assay_files::input_text;
 use assay_judge::{Amounts, Outside, OutsideFacts, OutsideGroup, Scatter, judge_outside};
 use assay_units::Percent;
 use assay_workload::amounts::parse_amounts;
@@ -112,9 +113,11 @@ fn gather(arguments: &OutsideArguments) -> Result<Outside, String> {
     })
 }
 
+/// Bytes of a file of numbers: a log of some ten million requests.
+const MOST_NUMBERS: u64 = 1 << 30;
+
 fn read(file: &Path) -> Result<String, String> {
-    std::fs::read_to_string(file)
-        .map_err(|cause| format!("cannot read {}: {cause}", file.display()))
+    input_text(file, MOST_NUMBERS).map_err(|error| error.to_string())
 }
 
 fn stem(file: &Path) -> String {

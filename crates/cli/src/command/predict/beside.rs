@@ -44,16 +44,14 @@ fn write(folder: &RunFolder, prediction: &Prediction) -> Result<(), String> {
 }
 
 fn hash(folder: &RunFolder) -> Result<String, String> {
-    let path = folder.file(FILE);
-    let bytes =
-        std::fs::read(&path).map_err(|cause| format!("cannot read {}: {cause}", path.display()))?;
-    Ok(Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+    let text = folder.text(FILE).map_err(|error| error.to_string())?;
+    Ok(Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Sets the prediction of a run, where it has one, beside its judgement. A prediction that is not
 /// the one that was written before the run is not scored.
 pub(crate) fn score_beside(folder: &RunFolder, judgement: &Judgement) {
-    if !folder.file(FILE).is_file() {
+    if !folder.has(FILE) {
         return;
     }
     let said = |error: assay_record::Error| error.to_string();
@@ -75,7 +73,7 @@ pub(crate) fn scored(folder: &RunFolder) -> Option<Score> {
 fn read(folder: &RunFolder) -> Result<Prediction, String> {
     let hash = hash(folder)?;
     let said = |error: assay_record::Error| error.to_string();
-    let noted = read_events(&folder.steady(folder.dir())).map_err(said)?;
+    let noted = read_events(folder).map_err(said)?;
     let is_it = |event: &Event| event.kind == EVENT && event.text.ends_with(&hash);
     if !noted.iter().any(is_it) {
         return Err(format!(

@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 
 use assay_facts::HostFacts;
+use assay_files::input_text;
 use assay_host::state_dir;
 use assay_model::{Basis, Calibration, Costs, disk_of};
 use assay_plan::Plan;
+
+use crate::load::MOST_TEXT;
 
 /// The file of the calibration of a disk, letters and digits of its name alone.
 pub(super) fn file(disk: &str, scheduler: Option<&str>) -> PathBuf {
@@ -21,15 +24,13 @@ pub(super) fn known(plan: &Plan, facts: &HostFacts) -> (Option<Costs>, Basis) {
         return (None, Basis::Assumed("the study has no disk to measure".to_owned()));
     };
     let path = file(&disk, scheduler.as_deref());
-    let text = match std::fs::read_to_string(&path) {
+    let text = match input_text(&path, MOST_TEXT) {
         Ok(text) => text,
-        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
+        Err(error) if error.is_missing() => {
             let why = "this disk was not measured here; `assay predict --calibrate` does it";
             return (None, Basis::Assumed(why.to_owned()));
         }
-        Err(cause) => {
-            return (None, Basis::Assumed(format!("cannot read {}: {cause}", path.display())));
-        }
+        Err(error) => return (None, Basis::Assumed(error.to_string())),
     };
     let found: Calibration = match serde_json::from_str(&text) {
         Ok(found) => found,

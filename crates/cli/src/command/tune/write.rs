@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::Path;
 
-use assay_files::Dir;
+use assay_files::{Dir, input_text};
 use assay_plan::Setting;
 use assay_study::{Bindings, rewrite, shipped_file};
 
 use crate::args::StudyArguments;
 use crate::exit::Code;
-use crate::load::reload;
+use crate::load::{MOST_TEXT, reload};
 use crate::talk;
 
 /// Writes it. What the command line changed besides stays out: the file says what its author said,
@@ -43,7 +43,8 @@ pub(super) fn study(
     let beside = Path::new(&arguments.study).parent().unwrap_or(Path::new(""));
     let load = |path: &str| {
         shipped_file(path).or_else(|_| {
-            std::fs::read_to_string(beside.join(path)).map_err(|cause| format!("{path}: {cause}"))
+            input_text(&beside.join(path), MOST_TEXT)
+                .map_err(|error| format!("{path}: {}", error.cause))
         })
     };
     let changed = rewrite(text, &from, &to, factors, &load).map_err(|why| refuse(&why))?;

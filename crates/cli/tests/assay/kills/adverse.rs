@@ -17,8 +17,9 @@ use super::draw::seed;
 use super::studies::Changes;
 use crate::bench::Bench;
 use crate::freezer::Freezer;
-use crate::own_device::Mounted;
+use crate::own_device::{Mounted, OwnDevice};
 use crate::running::{Running, processes_in};
+use crate::study::Weights;
 
 const KILLS: usize = 4;
 
@@ -153,6 +154,50 @@ fn kills_with_a_frozen_workload_name_it_and_restore_when_it_is_thawed() {
         sleep(Duration::from_millis(200));
     };
     kill_with(&bench, &bench.path("state"), freeze, 6, thaw);
+}
+
+/// Somebody pulls the disk and puts another one in before anybody restores.
+#[test]
+fn kills_before_a_disk_is_exchanged_leave_the_other_disk_as_it_is() {
+    let Some(bench) = Bench::on_busy_host("kills and exchanged disks") else { return };
+    let device = OwnDevice::attach(&bench.path("disk"), 64);
+    let seed = seed();
+    let mut random = SmallRng::seed_from_u64(seed);
+    let disk = format!("{}\nformat = \"ext4\"", device.as_disk());
+    let study = Weights { disk, groups: 2, at_most: "60 s", ..Weights::small() };
+    let study = bench.write("study.toml", &study.text().replace("iodepth = 8", "size = \"4m\""));
+    let mut run = bench.start(&study, &[]);
+    run.wait_until("the window", |run| run.says("run"));
+    pause(&mut random);
+    run.kill();
+    // Workloads, and then the mount, hold the disk until somebody takes them away.
+    super::end_processes_in(&bench.out());
+    let mounts = || fs::read_to_string("/proc/self/mounts").unwrap();
+    let of_device = format!("{} ", device.node.display());
+    let call = |words: &[&str]| {
+        let done = Command::new(words[0]).args(&words[1..]).arg(&device.node).status().unwrap();
+        assert!(done.success(), "seed {seed}: {words:?}");
+    };
+    for _ in 0..100 {
+        if !mounts().lines().any(|line| line.starts_with(&of_device)) {
+            break;
+        }
+        let _ = Command::new("umount").arg(&device.node).status();
+        sleep(Duration::from_millis(50));
+    }
+    call(&["losetup", "--detach"]);
+    let other = bench.path("other");
+    File::create(&other).unwrap().set_len(64 << 20).unwrap();
+    let attach = [device.node.as_os_str(), other.as_os_str()];
+    assert!(Command::new("losetup").args(attach).status().unwrap().success());
+    device.make_ext4();
+    let restored = bench.assay(["restore"]);
+    restored.assert_code(6);
+    restored.assert_says(&["another disk has this name now", "--set-aside"]);
+    call(&["dumpe2fs", "-h"]);
+    let ledger = fs::read_dir(bench.path("state/ledger")).unwrap().next().unwrap().unwrap().path();
+    let run = ledger.file_stem().unwrap().to_owned();
+    bench.assay(["restore".as_ref(), "--set-aside".as_ref(), run.as_os_str()]).assert_code(0);
 }
 
 #[test]

@@ -70,10 +70,14 @@ impl Work {
                 command.arg("run").arg(study).arg("--out").arg(out);
             }
             Self::CpuWeight => {
-                command.args(["run", "cpu-weight", "--repeats", "1", "--at-most", "1s", "--out"]).arg(out);
+                command
+                    .args(["run", "cpu-weight", "--repeats", "1", "--at-most", "1s", "--out"])
+                    .arg(out);
             }
             Self::CpuQuota => {
-                command.args(["run", "cpu-quota", "--repeats", "1", "--at-most", "1s", "--out"]).arg(out);
+                command
+                    .args(["run", "cpu-quota", "--repeats", "1", "--at-most", "1s", "--out"])
+                    .arg(out);
             }
             Self::Exec => {
                 fs::create_dir(out).unwrap();

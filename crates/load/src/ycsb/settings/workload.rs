@@ -108,6 +108,9 @@ fn mix(properties: &Properties) -> Result<(Option<Weighted<Operation>>, f64), Fa
     Ok((Weighted::of(&weights), 1.0 - sum(reads) / all))
 }
 
+/// Fields of a record: their names are in memory.
+const MOST_FIELDS: u64 = 1 << 20;
+
 fn shape(properties: &Properties) -> Result<Shape, Failure> {
     let integrity = properties.flag("dataintegrity", false)?;
     let lengths = field_lengths(properties)?;
@@ -116,7 +119,12 @@ fn shape(properties: &Properties) -> Result<Shape, Failure> {
         return Err(properties.refuse("fieldlengthdistribution", remedy));
     }
     let prefix = properties.text("fieldnameprefix", "field");
-    Ok(Shape::of(prefix, properties.positive("fieldcount", 10)?, lengths, integrity))
+    let fields = properties.positive("fieldcount", 10)?;
+    if fields > MOST_FIELDS {
+        let remedy = format!("a record has {MOST_FIELDS} fields at the most");
+        return Err(properties.refuse("fieldcount", &remedy));
+    }
+    Ok(Shape::of(prefix, fields, lengths, integrity))
 }
 
 fn field_lengths(properties: &Properties) -> Result<Lengths, Failure> {
@@ -137,6 +145,9 @@ fn scan_lengths(properties: &Properties) -> Result<Lengths, Failure> {
     between(properties, "minscanlength", ends, zipfian)
 }
 
+/// Lengths that a zipfian distribution chooses among: the weight of each is added up first.
+const MOST_LENGTHS: u64 = 1 << 26;
+
 fn between(
     properties: &Properties,
     key: &str,
@@ -145,6 +156,11 @@ fn between(
 ) -> Result<Lengths, Failure> {
     if low > high {
         return Err(properties.refuse(key, &format!("expected at most {high}, the longest")));
+    }
+    if zipfian && high - low > MOST_LENGTHS {
+        let remedy =
+            format!("a zipfian choice among more than {MOST_LENGTHS} takes hours to begin");
+        return Err(properties.refuse(key, &remedy));
     }
     Ok(match zipfian {
         true => Lengths::Zipfian(Zipfian::over(low, high)),

@@ -1,0 +1,111 @@
+//! What a terminal shows, and never obeys.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// What begins a sequence that a terminal obeys.
+const ESCAPE: char = '\u{1b}';
+
+/// Text of several lines for a terminal: line ends and tabs stay, every other control character is
+/// shown as a Rust or JSON string would have it. With `colors` the sequences that set colours stay
+/// too: those of Assay cannot be told from others, and a colour harms nobody.
+#[must_use]
+pub fn terminal(text: &str, colors: bool) -> Cow<'_, str> {
+    escaped(text, |rest, sign| match sign {
+        '\n' | '\t' => Some(sign.len_utf8()),
+        ESCAPE if colors => color(rest),
+        _ => None,
+    })
+}
+
+/// Text for one line, such as a name in a table: also line ends and tabs are shown.
+#[must_use]
+pub fn line(text: &str) -> Cow<'_, str> {
+    escaped(text, |_, _| None)
+}
+
+/// `text` with each sign that does more than to be seen as an escape, unless `harmless` says how
+/// many bytes of what is left may pass.
+fn escaped(text: &str, harmless: impl Fn(&str, char) -> Option<usize>) -> Cow<'_, str> {
+    if !text.chars().any(acts) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some(sign) = rest.chars().next() {
+        let passes = if acts(sign) { harmless(rest, sign) } else { Some(sign.len_utf8()) };
+        let end = passes.unwrap_or_else(|| {
+            show(sign, &mut shown);
+            sign.len_utf8()
+        });
+        if passes.is_some() {
+            shown.push_str(&rest[..end]);
+        }
+        rest = &rest[end..];
+    }
+    Cow::Owned(shown)
+}
+
+/// Whether a terminal obeys it, or it makes other signs look as if they stood elsewhere: controls
+/// (C0, DEL, C1), line and paragraph separators, and what reverses the direction of text
+/// (Unicode Standard Annex 9; CVE-2021-42574).
+fn acts(sign: char) -> bool {
+    sign.is_control()
+        || matches!(sign, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{2028}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+fn show(sign: char, shown: &mut String) {
+    match sign {
+        '\n' => shown.push_str("\\n"),
+        '\t' => shown.push_str("\\t"),
+        '\r' => shown.push_str("\\r"),
+        // Of what JSON lets stand in a string (RFC 8259, 7) the escape is one of JSON too, so
+        // that a document stays one.
+        sign if u32::from(sign) >= 0x7f => {
+            let _ = write!(shown, "\\u{:04x}", u32::from(sign));
+        }
+        sign => {
+            let _ = write!(shown, "\\x{:02x}", u32::from(sign));
+        }
+    }
+}
+
+/// The length of the sequence that sets colours and weight of letters (ECMA-48, SGR) at the start
+/// of `text`, if there is one. Those that hide letters are none.
+fn color(text: &str) -> Option<usize> {
+    let parameters = text.strip_prefix("\u{1b}[")?;
+    let length = parameters.find(|sign: char| !sign.is_ascii_digit() && sign != ';')?;
+    let hides = parameters[..length].split(';').any(|word| word.trim_start_matches('0') == "8");
+    (parameters[length..].starts_with('m') && length <= 16 && !hides).then_some(length + 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_shown() {
+        let name = "x\u{1b}]0;owned\u{7}\u{1b}[2J";
+        assert_eq!(terminal(name, false), "x\\x1b]0;owned\\x07\\x1b[2J");
+        assert_eq!(terminal(name, true), terminal(name, false));
+        assert_eq!(line("a\nb\tc\r\u{9b}d\u{202e}\u{7f}"), "a\\nb\\tc\\r\\u009bd\\u202e\\u007f");
+    }
+
+    #[test]
+    fn lines_and_letters_stay() {
+        for text in ["one\ntwo\tthree\n", "gr\u{fc}n \u{2588} \u{1f4a1}", ""] {
+            assert_eq!(terminal(text, false), text);
+        }
+    }
+
+    #[test]
+    fn colours_pass_where_they_are_wanted_and_nothing_that_begins_like_one() {
+        let painted = "\u{1b}[1;31mbroken\u{1b}[0m";
+        assert_eq!(terminal(painted, true), painted);
+        assert_eq!(terminal(painted, false), "\\x1b[1;31mbroken\\x1b[0m");
+        for other in ["\u{1b}[8mhidden", "\u{1b}[1;08m", "\u{1b}[2J", "\u{1b}[", "\u{1b}[1"] {
+            assert!(!terminal(other, true).contains(ESCAPE), "{other:?}");
+        }
+    }
+}

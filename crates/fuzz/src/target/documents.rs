@@ -1,0 +1,74 @@
+//! Studies, ledgers, and the documents of a run folder.
+
+use std::path::Path;
+
+use assay_judge::{Judgement, judge};
+use assay_record::{Run, Table, parse_events, parse_manifest};
+use assay_workload::fio::sections;
+
+use super::{Reader, answer};
+
+const COLUMNS: usize = 80;
+
+/// A study, with all that is said of its mistakes.
+pub(super) fn study() -> Reader {
+    Box::new(|bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        let none = |path: &str| Err(format!("there is no {path}"));
+        let (study, findings) = assay_study::parse("fuzz", &text, &none);
+        let shown = assay_diagnostic::render(&findings, "fuzz.toml", &text, false);
+        let codes: Vec<&str> = findings.iter().map(|finding| finding.code).collect();
+        answer(&format!("{} {} {}", study.is_some(), shown.is_empty(), codes.join(" ")))
+    })
+}
+
+pub(super) fn job_file() -> Reader {
+    Box::new(|bytes| match sections(&String::from_utf8_lossy(bytes)) {
+        Ok(found) => answer(&format!("{} sections", found.len().min(9))),
+        Err(error) => answer(&format!("{error:?}")),
+    })
+}
+
+pub(super) fn ledger() -> Reader {
+    Box::new(|bytes| {
+        let (open, damaged) = assay_host::ledger::look(bytes);
+        (open.min(9) * 10 + damaged.min(9)) as u64
+    })
+}
+
+pub(super) fn manifest() -> Reader {
+    Box::new(|bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        match parse_manifest(&text, Path::new("manifest.json")) {
+            Ok(manifest) => answer(&format!("{} trials", manifest.trials.len().min(9))),
+            Err(error) => answer(&error),
+        }
+    })
+}
+
+/// A manifest with the samples of a real run: judged, and shown as text and as a page.
+pub(super) fn judged() -> Reader {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testbed/faults/one-cpu");
+    let samples: Vec<Vec<Vec<Table>>> = Run::load(&folder).expect("a recorded run").samples;
+    Box::new(move |bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        let Ok(manifest) = parse_manifest(&text, Path::new("manifest.json")) else { return 0 };
+        let judgement = judge(&manifest, &samples);
+        let shown = assay_report::text(&manifest, &judgement, COLUMNS, false);
+        let page = assay_report::html(&manifest, &judgement, &samples);
+        let reasons = judgement.trials.iter().flat_map(|trial| &trial.promises);
+        let reasons: Vec<&str> = reasons.map(|promise| promise.reason.as_str()).collect();
+        answer(&format!("{} {} {}", page.is_ok(), shown.is_empty(), reasons.join(" ")))
+    })
+}
+
+pub(super) fn verdict() -> Reader {
+    Box::new(|bytes| match serde_json::from_slice::<Judgement>(bytes) {
+        Ok(judgement) => answer(&assay_report::judgement_text("fuzz", &judgement, COLUMNS, false)),
+        Err(error) => answer(&error),
+    })
+}
+
+pub(super) fn events() -> Reader {
+    Box::new(|bytes| parse_events(&String::from_utf8_lossy(bytes)).len().min(9) as u64)
+}

@@ -1,0 +1,44 @@
+//! How much is read of a run folder, which may come from anywhere: enough for any run that was
+//! recorded, and not so much that a file of a few kilobytes fills the memory of a host.
+//!
+//! `ASSAY_UNLIMITED=1` lifts them, for those who know where a folder comes from.
+
+use std::sync::LazyLock;
+
+/// Bytes of a document: a manifest, a verdict, events. A trial of a hundred groups has some 100 kB.
+const DOCUMENT: u64 = 256 << 20;
+
+/// Bytes of a stream of samples, which is read whole.
+const STREAM: u64 = 4 << 30;
+
+/// Counters of a source.
+pub(crate) const COLUMNS: usize = 4096;
+
+/// Values of one table of samples, 16 bytes each in memory.
+const CELLS: u64 = 1 << 28;
+
+/// Values in a table of Parquet for each byte of its file. What compresses best of all that is
+/// written here, columns without any value, stays below 400.
+const CELLS_PER_BYTE: u64 = 1024;
+
+/// Values that any file may have.
+const CELLS_ANYWAY: u64 = 1 << 20;
+
+static LIFTED: LazyLock<bool> =
+    LazyLock::new(|| std::env::var_os("ASSAY_UNLIMITED").is_some_and(|value| value == "1"));
+
+pub(crate) fn document() -> u64 {
+    if *LIFTED { u64::MAX } else { DOCUMENT }
+}
+
+pub(crate) fn stream() -> u64 {
+    if *LIFTED { u64::MAX } else { STREAM }
+}
+
+/// Values of a table in a Parquet file of so many bytes.
+pub(crate) fn cells(bytes: u64) -> u64 {
+    match *LIFTED {
+        true => u64::MAX,
+        false => bytes.saturating_mul(CELLS_PER_BYTE).max(CELLS_ANYWAY).min(CELLS),
+    }
+}

@@ -1,0 +1,162 @@
+//! Parquet files with samples, of whatever origin: looked at before the first row is read, and
+//! read no further than a limit.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+
+use crate::arrow::check;
+use crate::error::Error;
+use crate::guard::guarded;
+use crate::limit;
+
+/// The batches of one file.
+pub(crate) struct Batches {
+    reader: ParquetRecordBatchReader,
+    schema: SchemaRef,
+    path: PathBuf,
+    /// Values that may still come.
+    cells: u64,
+    /// Nothing is asked of a reader that has failed.
+    failed: bool,
+}
+
+impl Batches {
+    /// Opens it; one that does not hold samples is refused here.
+    pub(crate) fn open(file: File, path: &Path, rows: usize) -> Result<Self, Error> {
+        let damaged = |cause: &dyn std::fmt::Display| Error::new("read", path, cause);
+        let bytes = file.metadata().map_err(|cause| Error::io("stat", path, &cause))?.len();
+        let cells = limit::cells(bytes);
+        let (reader, schema) = guarded(path, || {
+            // What else Arrow's own writers note of the schema is not asked for.
+            let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+            let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options)
+                .map_err(|cause| damaged(&cause))?;
+            let schema = SchemaRef::clone(builder.schema());
+            check(&schema).map_err(|why| damaged(&why))?;
+            let said = builder.metadata().row_groups().iter().map(|group| group.num_rows());
+            let said = said.fold(0_u64, |sum, rows| {
+                sum.saturating_add(u64::try_from(rows).unwrap_or(u64::MAX))
+            });
+            if said.saturating_mul(schema.fields().len() as u64) > cells {
+                return Err(too_much(path, cells));
+            }
+            let reader = builder.with_batch_size(rows).build().map_err(|cause| damaged(&cause))?;
+            Ok((reader, schema))
+        })?;
+        Ok(Self { reader, schema, path: path.to_owned(), cells, failed: false })
+    }
+
+    /// The names of its counters.
+    pub(crate) fn counters(&self) -> impl Iterator<Item = &str> {
+        self.schema.fields().iter().skip(2).map(|field| field.name().as_str())
+    }
+
+    fn read(&mut self) -> Result<Option<RecordBatch>, Error> {
+        let path = self.path.as_path();
+        let Some(batch) = guarded(path, || {
+            self.reader.next().transpose().map_err(|cause| Error::new("read", path, &cause))
+        })?
+        else {
+            return Ok(None);
+        };
+        let cells = (batch.num_rows() as u64).saturating_mul(batch.num_columns() as u64);
+        self.cells = self.cells.checked_sub(cells).ok_or_else(|| too_much(path, cells))?;
+        Ok(Some(batch))
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let read = self.read();
+        self.failed = read.is_err();
+        read.transpose()
+    }
+}
+
+fn too_much(path: &Path, cells: u64) -> Error {
+    let why = format!("it says that it holds more than {cells} values, which its size cannot hold");
+    Error::new("read", path, &why)
+        .with_hint("if you know where it comes from, ASSAY_UNLIMITED=1 reads it all the same")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array};
+    use arrow_schema::{DataType, Field, Schema};
+    use parquet::arrow::ArrowWriter;
+    use parquet::file::properties::WriterProperties;
+
+    use super::*;
+    use crate::stream::read_tables;
+
+    /// What is said of a file with these columns, which is written in pages as large as can be.
+    fn error_of(columns: Vec<(&str, ArrayRef)>) -> String {
+        let place = tempfile::tempdir().unwrap();
+        let field = |(name, column): &(&str, ArrayRef)| {
+            Field::new(*name, DataType::clone(column.data_type()), true)
+        };
+        let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
+        let file = File::create(place.path().join("io.parquet")).unwrap();
+        let pages = WriterProperties::builder()
+            .set_data_page_row_count_limit(usize::MAX)
+            .set_write_batch_size(1 << 24);
+        let mut writer =
+            ArrowWriter::try_new(file, SchemaRef::clone(&schema), Some(pages.build())).unwrap();
+        let columns = columns.into_iter().map(|(_, column)| column).collect();
+        writer.write(&RecordBatch::try_new(schema, columns).unwrap()).unwrap();
+        writer.close().unwrap();
+        read_tables(place.path()).map(|_| ()).unwrap_err().to_string()
+    }
+
+    fn times(values: Vec<Option<u64>>) -> (&'static str, ArrayRef) {
+        ("time_ns", Arc::new(UInt64Array::from(values)))
+    }
+
+    fn subjects(values: Vec<Option<&str>>) -> (&'static str, ArrayRef) {
+        ("subject", Arc::new(StringArray::from(values)))
+    }
+
+    #[test]
+    fn a_file_of_another_shape_is_refused_before_its_first_row() {
+        let one = error_of(vec![times(vec![Some(1)])]);
+        assert!(one.contains("io.parquet") && one.contains("it has 1 columns"), "{one}");
+        let other = error_of(vec![subjects(vec![Some("a")]), times(vec![Some(1)])]);
+        assert!(other.contains("column 0 is `subject` of utf8"), "{other}");
+        let numbers: ArrayRef = Arc::new(Float64Array::from(vec![0.5]));
+        let kind =
+            error_of(vec![times(vec![Some(1)]), subjects(vec![Some("a")]), ("share", numbers)]);
+        assert!(kind.contains("`share` of float64"), "{kind}");
+        let gap = error_of(vec![times(vec![None]), subjects(vec![Some("a")])]);
+        assert!(gap.contains("no time or no subject"), "{gap}");
+        let twice: ArrayRef = Arc::new(UInt64Array::from(vec![1]));
+        let twice = ["bytes", "bytes"].map(|name| (name, ArrayRef::clone(&twice)));
+        let [first, second] = twice;
+        let fixed = vec![times(vec![Some(1)]), subjects(vec![Some("a")]), first, second];
+        assert!(error_of(fixed).contains("two columns `bytes`"));
+    }
+
+    /// A few kilobytes that would be gigabytes in memory.
+    #[test]
+    fn a_small_file_with_more_values_than_it_can_hold_is_refused() {
+        let rows = 1_000_000;
+        let columns = (0..8).map(|index| (format!("c{index}"), index)).collect::<Vec<_>>();
+        let none: ArrayRef = Arc::new(UInt64Array::from(vec![None::<u64>; rows]));
+        let mut all = vec![times(vec![Some(1); rows]), subjects(vec![Some("a"); rows])];
+        all.extend(columns.iter().map(|(name, _)| (name.as_str(), ArrayRef::clone(&none))));
+        let error = error_of(all);
+        assert!(error.contains("values, which its size cannot hold"), "{error}");
+    }
+}
