@@ -18,7 +18,7 @@ pub(crate) fn put_back<T>(
     let mut ledger = Ledger::begin(state, &format!("{name}-{}", std::process::id()))?;
     let measured = work(&root, &mut ledger);
     if let Some(error) = ledger.restore(&root).into_iter().next() {
-        return Err(Trouble::Failed(format!("not put back: {error}")));
+        return Err(Trouble::Failed(format!("not restored: {error}")));
     }
     ledger.finish()?;
     measured

@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
 const EXIT_CODES: &str = "\
 Exit codes: 0 every promise kept, 1 a promise broken, 2 usage or study wrong,
 3 undecided or void, 4 the host cannot do it, 5 a workload failed,
-6 the host could not be put back, 130 interrupted (and put back).";
+6 the host could not be restored, 130 interrupted (and restored).";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

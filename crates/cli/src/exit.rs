@@ -19,7 +19,7 @@ pub(crate) enum Code {
     Host = 4,
     /// A workload failed.
     Workload = 5,
-    /// The host could not be put back as it was.
+    /// The host could not be restored to what it was.
     RestoreIncomplete = 6,
     /// Interrupted by the user, and restored.
     Interrupted = 130,
@@ -61,8 +61,8 @@ const MEANINGS: [(Code, &str); 8] = [
     (Code::Undecided, "undecided or void"),
     (Code::Host, "the host cannot do it, or nothing could be written; says what would be needed"),
     (Code::Workload, "a workload failed; what the others did is kept"),
-    (Code::RestoreIncomplete, "the host could not be put back entirely; says what is left"),
-    (Code::Interrupted, "interrupted by SIGINT, SIGTERM, SIGHUP or SIGQUIT, and put back"),
+    (Code::RestoreIncomplete, "the host could not be restored entirely; says what is left"),
+    (Code::Interrupted, "interrupted by SIGINT, SIGTERM, SIGHUP or SIGQUIT, and restored"),
 ];
 
 /// The codes that a command may end with, by its name below `assay`: `run`, `lab-run`. One that

@@ -26,7 +26,7 @@ pub fn text(report: &Report, bold: bool) -> String {
         lines.push(format!("{}={}  NOT SET: {}", refused.knob, refused.value, refused.reason));
     }
     if !report.restored {
-        lines.push("the host could not be put back entirely: run `assay restore`".to_owned());
+        lines.push("the host could not be restored entirely: run `assay restore`".to_owned());
     }
     lines.join("\n")
 }

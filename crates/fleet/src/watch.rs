@@ -54,7 +54,7 @@ pub fn wait(
         if let Some(name) = signal::interrupted_by() {
             if course.stop.is_none() {
                 watcher.remark(&format!(
-                    "{name}: the jobs are cancelled; waiting until every host is put back"
+                    "{name}: the jobs are cancelled; waiting until every host is restored"
                 ));
                 cancel(fleet, slurm)?;
                 course.stop = Some(Stop { began: Instant::now(), killed: false });

@@ -1,6 +1,6 @@
 //! Scratch disks of a trial, and how they are shared out among workloads.
 
-use assay_facts::{Disk as DiskFacts, HostFacts, NULL_BLK_REMEDY};
+use assay_facts::{Disk as DiskFacts, Holder, HostFacts, NULL_BLK_REMEDY};
 use assay_study::{Bindings, Disk, DiskSource, Format, FromScalar, NullBlk, Study, Templated};
 use assay_units::Bytes;
 
@@ -39,7 +39,7 @@ fn plan_disk(
     factors: &Bindings,
 ) -> Result<DiskPlan, Refusal> {
     let named = match &disk.source {
-        DiskSource::Block { device, .. } => Some(find(device, facts)?),
+        DiskSource::Block { device, .. } => Some(free(find(device, facts)?)?),
         _ => None,
     };
     let plan = DiskPlan {
@@ -86,6 +86,20 @@ fn find<'f>(device: &str, facts: &'f HostFacts) -> Result<&'f DiskFacts, Refusal
             format!("name one of: {}", known.join(", ")),
         )
     })
+}
+
+/// A disk that nothing uses. A run looks once more, at the device that it has opened.
+fn free(disk: &DiskFacts) -> Result<&DiskFacts, Refusal> {
+    let Some(holder) = disk.holders.first() else { return Ok(disk) };
+    let why = match holder {
+        Holder::Mounted(target) => format!("mounted at {}", target.display()),
+        Holder::Held(by) => format!("part of the device {by}"),
+        Holder::Swap => "swap space".to_owned(),
+    };
+    Err(Refusal::new(
+        format!("the disk `{}` is in use: it, or a partition of it, is {why}", disk.name),
+        "name a disk that nothing uses, or take `use = \"loop\"`",
+    ))
 }
 
 fn refuse_missing_null_blk(disk: &DiskPlan, facts: &HostFacts) -> Result<(), Refusal> {

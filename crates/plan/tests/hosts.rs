@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use assay_facts::{Available, Cpus, Hierarchy, HostFacts, Node};
+use assay_facts::{Available, Cpus, Disk, Hierarchy, Holder, HostFacts, Node};
 use assay_plan::{
     Part, Plan, Predictions, Scope, Setting, Step, candidates, plan, plan_with, steps, to_predict,
 };
@@ -281,6 +281,37 @@ fn a_protection_needs_v2_and_is_planned_inside_a_box() {
     let held = ["192 MiB", "96 MiB"].map(|size| size.parse::<Bytes>().unwrap().get().to_string());
     let written: Vec<String> = written(&v2, 0).into_iter().map(|(_, value)| value).collect();
     assert_eq!(written, held);
+}
+
+#[test]
+fn a_disk_that_is_in_use_is_refused_before_the_run() {
+    let mut study = study("io-weight");
+    let disk = study.disks.values_mut().next().unwrap();
+    disk.source = DiskSource::Block { device: "/dev/sda".to_owned(), erase: None };
+    let free = Disk {
+        name: "sda".to_owned(),
+        size: Bytes::mebi(4096),
+        major: 8,
+        minor: 0,
+        scheduler: None,
+        rotational: None,
+        nr_requests: None,
+        model: None,
+        serial: None,
+        partitions: Vec::new(),
+        holders: Vec::new(),
+        backing_file: None,
+    };
+    let on = |disk: Disk| plan(&study, &HostFacts { disks: vec![disk], ..host(false) }, 1).refusals;
+    assert_eq!(on(free.clone()), []);
+    for (holder, said) in [
+        (Holder::Mounted("/".into()), "mounted at /"),
+        (Holder::Held("dm-0".to_owned()), "part of the device dm-0"),
+        (Holder::Swap, "swap space"),
+    ] {
+        let refused = on(Disk { holders: vec![holder], ..free.clone() });
+        assert!(refused[0].what.contains(said), "{refused:?}");
+    }
 }
 
 #[test]

@@ -50,7 +50,7 @@ pub(crate) const fn mark(verdict: Verdict) -> &'static str {
 /// What the verdict of a run means, for the headline; `trials` are those that it has or lacks.
 pub(crate) fn meaning(judgement: &Judgement, trials: &[Trial<'_>]) -> &'static str {
     match judgement.verdict {
-        _ if judgement.promises_nothing() => "Nothing was promised, and nothing was to be shown.",
+        _ if judgement.promises_nothing() => "The study promises nothing, so there is no verdict.",
         Verdict::Kept if trials.iter().any(|trial| trial.judgement.is_none()) => {
             "In the trials that took place, the machine was divided as promised."
         }

@@ -86,7 +86,7 @@ pub(crate) static RUNS: Shape = Shape {
         text("assay", "version that recorded it"),
         column("seed", Kind::Whole, "", "seed of order and data"),
         text("verdict", "kept, broken, undecided or void; null of a recording"),
-        column("restored", Kind::Flag, "", "whether the host was put back; null if it never said"),
+        column("restored", Kind::Flag, "", "whether the host was restored; null if it never said"),
         text("ended_early", "why it ended before its last trial, if it did"),
     ],
 };

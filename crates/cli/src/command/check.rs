@@ -43,14 +43,18 @@ pub(crate) fn check(arguments: &StudyArguments, as_json: bool) -> Code {
     if plan.refusals.is_empty() { Code::Kept } else { Code::Host }
 }
 
+fn many(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 fn to_text(loaded: &Loaded, plan: &Plan) -> String {
     let study = &loaded.study;
     let mut lines = vec![format!("{}: {}", study.name, study.title)];
     let total = plan.slots.len() as u32 * study.design.at_most;
     lines.push(format!(
-        "{} trials x {} repeats, each at most {}: at most {} and the set-up of disks",
-        plan.trials.len(),
-        study.design.repeats,
+        "{} x {}, each at most {}: at most {} and the set-up of disks",
+        many(plan.trials.len(), "trial"),
+        many(study.design.repeats as usize, "repeat"),
         format_duration(study.design.at_most),
         format_duration(total),
     ));

@@ -137,7 +137,7 @@ fn tell(case: &Case, record: Option<&CaseRecord>) {
 
 fn conclude(finished: &Finished, json: bool) -> Code {
     for error in &finished.not_restored {
-        talk::error(&format!("not put back: {error}"));
+        talk::error(&format!("not restored: {error}"));
     }
     if json {
         match serde_json::to_string_pretty(&finished.document) {
@@ -151,7 +151,7 @@ fn conclude(finished: &Finished, json: bool) -> Code {
         return Code::RestoreIncomplete;
     }
     if let Some(name) = finished.interrupted {
-        talk::say(&format!("interrupted by {name}, and put back"));
+        talk::say(&format!("interrupted by {name}, and restored"));
         return Code::Interrupted;
     }
     code(&finished.document)

@@ -94,7 +94,7 @@ fn request(arguments: &ExecArguments) -> Request {
 fn conclude(arguments: &ExecArguments, outcome: &Outcome) -> ExitCode {
     show(arguments, &outcome.report);
     for error in &outcome.not_restored {
-        talk::error(&format!("not put back: {error}"));
+        talk::error(&format!("not restored: {error}"));
     }
     if !outcome.not_restored.is_empty() {
         return Code::RestoreIncomplete.into();

@@ -31,7 +31,7 @@ pub(crate) enum FleetCommand {
     Status(FleetArguments),
     /// Merge what the hosts have brought so far into one report
     Collect(FleetArguments),
-    /// Cancel a fleet; every host is put back first
+    /// Cancel a fleet; every host is restored first
     Cancel(FleetCancelArguments),
     /// Carry out one task on this host; the job script calls it
     Task(FleetTaskArguments),
@@ -190,7 +190,7 @@ fn end(arguments: &FleetCancelArguments) -> Result<Code, Code> {
     let (folder, fleet, slurm) = open(&arguments.fleet)?;
     signal::note_interruptions();
     cancel(&fleet, &slurm).map_err(|error| refuse(&error))?;
-    talk::say("the jobs are cancelled; waiting until every host is put back");
+    talk::say("the jobs are cancelled; waiting until every host is restored");
     let mut lines = Lines::new();
     let interrupted = wait(&folder, &fleet, &slurm, &mut lines).map_err(|error| refuse(&error))?;
     lines.finish();

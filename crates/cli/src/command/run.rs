@@ -223,7 +223,7 @@ pub(crate) fn judge_finished(
     finished: &Finished,
 ) -> Result<Judgement, assay_record::Error> {
     for error in &finished.not_restored {
-        talk::error(&format!("not put back: {error}"));
+        talk::error(&format!("not restored: {error}"));
     }
     if let (None, Some(failure)) = (finished.interrupted, &finished.failure) {
         talk::error(failure);

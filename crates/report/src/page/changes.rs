@@ -29,15 +29,15 @@ impl Changes {
     pub(super) fn of(manifest: &Manifest, judgement: &Judgement) -> Self {
         let rows: Vec<Row> = manifest.changes.iter().map(row).collect();
         let (restored, says) = match judgement.restored.or(manifest.restored) {
-            Some(true) => ("yes", "The host was put back as it was found."),
+            Some(true) => ("yes", "The host was restored to what it was."),
             Some(false) => (
                 "no",
-                "The host was not put back completely. Run `assay restore`; it takes back \
+                "The host was not restored completely. Run `assay restore`; it takes back \
                  what is listed as left below.",
             ),
             None => (
                 "not known",
-                "The run never said whether the host was put back. Run `assay restore`: it \
+                "The run never said whether the host was restored. Run `assay restore`: it \
                  does nothing where nothing is left.",
             ),
         };

@@ -66,7 +66,7 @@ fn hosts(hosts: &[FleetHost], width: usize, paint: Paint) -> Vec<String> {
     let mut shown = vec![
         Column::new("host", Align::Left, 0, cells(&|row| row.node.clone())),
         Column::new("verdict", Align::Left, 0, cells(&|row| format!("{} {}", row.mark, row.word))),
-        Column::new("put back", Align::Left, 2, cells(&|row| row.restored.to_owned())),
+        Column::new("restored", Align::Left, 2, cells(&|row| row.restored.to_owned())),
         Column::new("seed", Align::Right, 3, cells(&|row| row.seed.to_string())),
     ];
     if rows.iter().any(|row| row.slice.is_some()) {
