@@ -181,6 +181,8 @@ fn no_run(path: &Path) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
