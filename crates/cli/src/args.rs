@@ -100,8 +100,8 @@ pub(crate) struct StudyArguments {
     /// How long a repeat runs at most, as `20s`
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) at_most: Option<Duration>,
-    /// When a repeat ends: `at_most` (its time is up), or `precise` (as soon as every promise is
-    /// known well enough, whatever it shows)
+    /// When it ends: `at_most` (the time is up), or `precise` (a trial of more than three repeats, or a
+    /// single repeat, as soon as every promise is known well enough, whatever it shows)
     #[arg(long, value_name = "WHEN", value_parser = stop)]
     pub(crate) stop: Option<Stop>,
     /// Instead of the study's disk: `loop`, `block:/dev/x` or `null_blk:iops=500,depth=32,size=1GiB`;

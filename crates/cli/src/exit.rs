@@ -60,7 +60,7 @@ const MEANINGS: [(Code, &str); 8] = [
     (Code::Usage, "usage, study file or run folder wrong; nothing was touched"),
     (Code::Undecided, "undecided or void"),
     (Code::Host, "the host cannot do it, or nothing could be written; says what would be needed"),
-    (Code::Workload, "a workload failed; what the others did is kept"),
+    (Code::Workload, "a workload failed; the run folder stays, and nothing is called kept"),
     (Code::RestoreIncomplete, "the host could not be restored entirely; says what is left"),
     (Code::Interrupted, "interrupted by SIGINT, SIGTERM, SIGHUP or SIGQUIT, and restored"),
 ];

@@ -93,8 +93,9 @@ impl Gate {
                 return Ok(Arrival::All);
             }
             for (way, process) in on_their_way.iter_mut().zip(&mut *processes) {
+                // Somebody else may have written the name of one that does not stand there.
                 if let Some(why) = way.hopeless(began_ns, patience)
-                    && !self.has_come(process)
+                    && !(self.has_come(process) && stopped(&process.id()))
                 {
                     process.give_up(why);
                 }

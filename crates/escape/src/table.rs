@@ -1,14 +1,18 @@
 //! Text in tables for other programs.
 
-/// A field of CSV (RFC 4180): in quotation marks where it has to be.
+/// A field of CSV (RFC 4180): in quotation marks where it has to be, also for programs that take a
+/// semicolon or a tab for the end of a field.
 #[must_use]
 pub fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
+    if text.contains([',', ';', '\t', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
         text.to_owned()
     }
 }
+
+/// The four signs that begin a formula, as East Asian input methods write them.
+const FULL_WIDTH: [char; 4] = ['\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
 
 /// A field of CSV that no spreadsheet takes for a formula: those begin with one of `= + - @`, a tab
 /// or a line end, and get an apostrophe in front, which spreadsheets read as "this is text". A number
@@ -16,7 +20,8 @@ pub fn quoted(text: &str) -> String {
 #[must_use]
 pub fn csv(text: &str) -> String {
     let begins = text.trim_start_matches([' ', '\u{a0}']);
-    let is_formula = begins.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}'])
+    let is_formula = begins.starts_with(['=', '+', '-', '@', '\t', '\r', '\n'])
+        || begins.starts_with(FULL_WIDTH)
         || text.starts_with('\'');
     match is_formula && text.parse::<f64>().is_err() {
         true => quoted(&format!("'{text}")),
@@ -53,7 +58,9 @@ mod tests {
     #[test]
     fn no_text_is_a_formula_and_numbers_stay_numbers() {
         for (text, wanted) in [
-            ("=HYPERLINK(1;2)", "'=HYPERLINK(1;2)"),
+            ("=HYPERLINK(1;2)", "\"'=HYPERLINK(1;2)\""),
+            ("a;=1", "\"a;=1\""),
+            ("\u{ff0b}1", "'\u{ff0b}1"),
             ("@SUM(A1,A2)", "\"'@SUM(A1,A2)\""),
             ("+1+cmd|x", "'+1+cmd|x"),
             (" =1", "' =1"),

@@ -118,6 +118,12 @@ impl Checked {
         self.missing.iter().fold(self.at.clone(), |path, part| path.join(part))
     }
 
+    /// Whether the deepest directory that exists is this user's.
+    #[must_use]
+    pub fn is_below(&self, caller: Caller) -> bool {
+        fstat(&self.existing).is_ok_and(|found| found.st_uid == caller.uid)
+    }
+
     /// Opens the folder that was looked at; it must exist.
     pub fn open(self) -> Result<Dir, Error> {
         match self.missing.is_empty() {
@@ -160,7 +166,7 @@ impl Rule {
         if self.trust == Trust::Told {
             return Ok(());
         }
-        let found = fstat(directory).map_err(|cause| Error::new("stat", at, cause))?;
+        let found = fstat(&directory).map_err(|cause| Error::new("stat", at, cause))?;
         let is_friend = |uid: u32| {
             uid == 0
                 || uid == geteuid().as_raw()
@@ -168,7 +174,8 @@ impl Rule {
         };
         // The group of the same number is the user's own (user private groups, and root's); with a
         // umask of 002, which goes with them, all that a user makes may be written by it.
-        let own_group = found.st_gid == found.st_uid || found.st_gid == 0;
+        // With an access list the bits of the group are the most that anybody named in it may do.
+        let own_group = (found.st_gid == found.st_uid || found.st_gid == 0) && !has_access_list(at);
         let others = if own_group { WRITABLE_BY_OTHERS & !0o020 } else { WRITABLE_BY_OTHERS };
         let shared = found.st_mode & others != 0;
         let guarded = found.st_mode & STICKY != 0 && leads_on;
@@ -177,6 +184,11 @@ impl Rule {
         }
         Ok(())
     }
+}
+
+/// Whether a directory has an access list (acl(5)). A descriptor of O_PATH cannot be asked.
+fn has_access_list(directory: &Path) -> bool {
+    rustix::fs::lgetxattr(directory, c"system.posix_acl_access", &mut [0_u8; 0][..]).is_ok()
 }
 
 fn refusal(path: &Path, directory: &Path, found: &Stat) -> Error {

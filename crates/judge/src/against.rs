@@ -20,7 +20,7 @@ mod sentence;
 use assay_record::Manifest;
 
 use crate::judgement::Judgement;
-use crate::statistics::over_repeats::of_all;
+use crate::statistics::over_repeats::to_accuse;
 use crate::{Samples, judge};
 use document::Likeness as L;
 use matching::Match;
@@ -94,7 +94,7 @@ fn compare(a: &Side<'_>, b: &Side<'_>, terms: &Terms, paired: bool) -> RunCompar
     let found: Vec<Found> =
         matched.pairs.iter().map(|pair| find(a, b, &judged, pair, terms)).collect();
     let count: usize = found.iter().map(Found::comparable).sum();
-    let sure = of_all(terms.confidence, count);
+    let sure = to_accuse(terms.confidence, count);
     let rule = likeness::Rule { within: terms.within, confidence: terms.confidence, sure, paired };
     document.trials = found.into_iter().map(|found| found.judge(&rule, terms)).collect();
     sentence::conclude(document, matched.pairs.is_empty())

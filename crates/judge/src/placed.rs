@@ -194,7 +194,7 @@ fn one<'r>(
     let why = |why: String| format!("`{}`: {why}", asked.workload);
     let counted = match what {
         What::Threads => {
-            let each = readings.iter().zip(subject.repeats);
+            let each = readings.iter().zip(repeats);
             each.map(|((reading, _), repeat)| threads(reading, repeat)).collect()
         }
         What::Pages | What::FilePages => pages::counted(what, asked, &readings).map_err(why)?,

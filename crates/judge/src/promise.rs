@@ -461,8 +461,11 @@ fn groups(numbers: &Numbers, within: f64, verdict: Verdict) -> Vec<GroupJudgemen
             rate: *rate,
             verdict: match verdict {
                 Verdict::Void => Verdict::Void,
-                // One repeat says nothing of others for any group.
-                _ if numbers.repeats < 2 && offence.verdict(within) == Verdict::Kept => {
+                // One repeat says nothing of others for any group, and is broken only where its window
+                // was outside as a fact.
+                _ if numbers.repeats < 2
+                    && (verdict != Verdict::Broken || offence.verdict(within) == Verdict::Kept) =>
+                {
                     Verdict::Undecided
                 }
                 _ => offence.verdict(within),

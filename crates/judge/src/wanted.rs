@@ -65,11 +65,25 @@ impl Wanted<'_> {
     /// Its numbers in one trial.
     pub(crate) fn find(&self, subject: &Subject<'_>) -> Found {
         let of = |repeat| self.of_repeats(subject, std::slice::from_ref(repeat)).ok();
+        let numbers = self.passed(subject).and_then(|()| self.of_repeats(subject, subject.repeats));
+        let silent = numbers.as_ref().ok().and_then(|found| self.silent(subject, found));
+        let unseen: Vec<String> =
+            subject.unseen.map(str::to_owned).into_iter().chain(silent).collect();
         Found {
-            numbers: self.passed(subject).and_then(|()| self.of_repeats(subject, subject.repeats)),
+            numbers,
             left_out: subject.left_out.iter().filter_map(of).flatten().collect(),
-            unseen: subject.unseen.map(str::to_owned),
+            unseen: (!unseen.is_empty()).then(|| unseen.join("; ")),
         }
+    }
+
+    /// Repeats that count and gave no such number: whoever is cut off at the end is the slowest.
+    fn silent(&self, subject: &Subject<'_>, found: &[(usize, f64)]) -> Option<String> {
+        let has = |number: usize| found.iter().any(|(given, _)| *given == number);
+        let silent = subject.repeats.iter().map(|repeat| repeat.number).filter(|one| !has(*one));
+        let silent: Vec<String> = silent.map(|number| number.to_string()).collect();
+        let repeats = if silent.len() == 1 { "repeat" } else { "repeats" };
+        (!silent.is_empty())
+            .then(|| format!("{repeats} {} gave no `{}`", silent.join(", "), self.measure))
     }
 
     /// Whether every gate that concerns it is passed.

@@ -45,8 +45,11 @@ impl RunFolder {
     /// what root starts and writes in there would be theirs to exchange. Under sudo it is root's
     /// until the last copy of this value goes, and then belongs to the user who called.
     pub fn create(path: &Path, trust: Trust) -> Result<Self, Error> {
-        let then = Caller::of_sudo();
-        let dir = check(path, then, trust)?.make()?;
+        let checked = check(path, Caller::of_sudo(), trust)?;
+        // What is made in a folder of root's stays root's: a folder that root's programs read is none
+        // that the caller could have made.
+        let then = Caller::of_sudo().filter(|caller| checked.is_below(*caller));
+        let dir = checked.make()?;
         let refuse_content = || match dir.is_empty()? {
             true => Ok(()),
             false => Err(Error::new("create", path, &"the folder is not empty")

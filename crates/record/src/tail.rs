@@ -28,6 +28,8 @@ pub struct Tail {
     growing: Growing,
     source: String,
     path: PathBuf,
+    /// How much of it was read.
+    bytes: u64,
 }
 
 impl Tail {
@@ -36,7 +38,7 @@ impl Tail {
     pub fn open(dir: &Dir, name: &Path) -> Result<Self, Error> {
         let file = dir.read(name)?;
         let path = dir.path().join(name);
-        Ok(Self { file, growing: Growing::default(), source: source_of(name), path })
+        Ok(Self { file, growing: Growing::default(), source: source_of(name), path, bytes: 0 })
     }
 
     /// The source that it holds samples of.
@@ -54,6 +56,12 @@ impl Tail {
             read.map_err(|cause| Error::io("read", &self.path, &cause))?;
             if fresh.is_empty() {
                 return Ok(());
+            }
+            // A sparse file of any length costs whoever wrote it nothing.
+            self.bytes += fresh.len() as u64;
+            if self.bytes > limit::stream() {
+                let why = format!("it is longer than {} bytes", limit::stream());
+                return Err(Error::new("read", &self.path, &why));
             }
             for batch in self.growing.add(&fresh) {
                 take(table(&self.source, &batch, &self.path)?);

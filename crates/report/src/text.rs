@@ -35,7 +35,9 @@ pub(crate) fn render(
     let width = width.max(NARROWEST);
     let paint = Paint { color };
     let mut lines: Vec<String> = Vec::new();
-    lines.extend(wrap(&manifest.title, width, "").iter().map(|line| paint.bold(line)));
+    lines.extend(
+        wrap(&assay_escape::line(&manifest.title), width, "").iter().map(|line| paint.bold(line)),
+    );
     let trials = trials_of_run::trials(manifest, judgement, &[]);
     let word = wording::verdict(judgement.verdict);
     lines.push(format!(
@@ -56,7 +58,7 @@ pub(crate) fn render(
         lines.extend(wrap(&text, width, "  "));
     }
     if let Some(reason) = &manifest.ended_early {
-        lines.extend(wrap(&format!("ended early: {reason}"), width, "  "));
+        lines.extend(wrap(&assay_escape::line(&format!("ended early: {reason}")), width, "  "));
     }
     // Of many trials the report has the pictures.
     let alone = trials.len() == 1;

@@ -70,6 +70,6 @@ mod tests {
         Box::new(csv).finish().unwrap();
         let text = std::fs::read_to_string(place.path().join("runs.csv")).unwrap();
         let (_, row) = text.split_once('\n').unwrap();
-        assert_eq!(row, "'=HYPERLINK(1;2),\"a\nb\",\"\",\n");
+        assert_eq!(row, "\"'=HYPERLINK(1;2)\",\"a\nb\",\"\",\n");
     }
 }

@@ -58,7 +58,7 @@ impl Mounted {
     /// A file system in memory that soon is full.
     pub(crate) fn tmpfs(at: PathBuf, mebi: u64) -> Self {
         fs::create_dir(&at).unwrap();
-        let size = format!("size={mebi}m");
+        let size = format!("size={mebi}m,mode=0700");
         let arguments = ["-t", "tmpfs", "-o", &size, "assay-test"].map(OsStr::new);
         call("mount", arguments.into_iter().chain([at.as_os_str()]));
         Self { at }

@@ -14,6 +14,9 @@ use super::change::Change;
 /// which controllers a group hands down.
 const ROOT_FILES: [&str; 2] = ["io.cost.qos", "io.cost.model"];
 const SUBTREE_CONTROL: &str = "cgroup.subtree_control";
+/// What cases of conformance switch on and no study does.
+const ZSWAP: &str = "/sys/module/zswap/parameters/enabled";
+const POOLS_OF_HUGE_PAGES: &str = "/sys/kernel/mm/hugepages";
 
 /// Refuses a change that no run makes.
 pub(super) fn check(root: &Root, change: &Change) -> Result<(), Error> {
@@ -71,15 +74,22 @@ fn attribute(root: &Root, path: &Path) -> Result<(), Error> {
     }
 }
 
-/// A setting of the host that studies know, or one that the kernel computes anew when one of those
-/// is set.
+/// Whether it is how many huge pages of a size there are.
+fn is_pool(path: &Path) -> bool {
+    let below = path.strip_prefix(POOLS_OF_HUGE_PAGES).ok().and_then(Path::to_str);
+    let parts: Option<(&str, &str)> = below.and_then(|below| below.split_once('/'));
+    parts.is_some_and(|(size, name)| size.starts_with("hugepages-") && name == "nr_hugepages")
+}
+
+/// A setting of the host that studies know, one that the kernel computes anew when one of those is
+/// set, or one that conformance needs.
 fn setting(root: &Root, path: &Path) -> Result<(), Error> {
     let is_it = |setting: &HostSetting| match setting.effect {
         _ if Path::new(setting.path) == path => true,
         SideEffect::Recomputes(other) => Path::new(other) == path,
         _ => false,
     };
-    match host_settings().iter().any(is_it) {
+    match path == Path::new(ZSWAP) || is_pool(path) || host_settings().iter().any(is_it) {
         true => below_one_of(
             root,
             path,

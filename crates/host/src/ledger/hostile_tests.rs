@@ -102,6 +102,8 @@ fn a_forged_ledger_asks_for_nothing_that_no_run_does() {
         write("/sys/block/sda"),
         write("/sys/fs/cgroup/release_agent"),
         write("/proc/sys/kernel/core_pattern"),
+        write("/sys/kernel/mm/hugepages/hugepages-2048kB/demote"),
+        write("/sys/module/zswap/parameters/compressor"),
         Change::Request {
             path: path("/etc/shadow"),
             inverse: "evil".to_owned(),
@@ -174,7 +176,9 @@ fn a_forged_ledger_asks_for_nothing_that_no_run_does() {
 }
 
 /// Beside what runs write.
-const FOREIGN: [&str; 12] = [
+const FOREIGN: [&str; 14] = [
+    "sys/kernel/mm/hugepages/hugepages-2048kB/demote",
+    "sys/module/zswap/parameters/compressor",
     "sys/block/sdb/device/delete",
     "sys/block/sdb/uevent",
     "sys/block/sdb/queue/scheduler",

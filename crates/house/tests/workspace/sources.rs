@@ -125,6 +125,7 @@ fn the_pure_rooms_open_no_files_and_start_no_processes() {
     let sources = sources();
     let pure = [
         "units",
+        "escape",
         "diagnostic",
         "facts",
         "knob",
@@ -132,6 +133,7 @@ fn the_pure_rooms_open_no_files_and_start_no_processes() {
         "workload",
         "plan",
         "judge",
+        "intervention",
         "model",
         "report",
     ];

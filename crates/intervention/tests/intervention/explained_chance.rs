@@ -160,7 +160,7 @@ fn changes_that_do_nothing_confirm_a_cause_in_few_explanations() {
     }
 }
 
-/// What docs/judging.md reports: `cargo test -p assay-judge --test judge -- --ignored chance`.
+/// What docs/judging.md reports: `cargo test -p assay-intervention -- --ignored chance`.
 #[test]
 #[ignore = "some minutes: 1000 explanations a number of changes"]
 fn changes_that_do_nothing_confirm_a_cause_in_at_most_two_of_a_hundred_explanations() {

@@ -42,7 +42,13 @@ pub(super) fn open(path: &Path, trusted: bool) -> Result<Run, Code> {
 }
 
 fn read(checked: Checked) -> Result<Run, assay_record::Error> {
-    Run::of(&RunFolder::over(checked.open()?)?)
+    // Where nothing is, there is no run either, which is said in the same words everywhere.
+    let path = checked.path();
+    let folder = match checked.open() {
+        Ok(dir) => RunFolder::over(dir)?,
+        Err(_) => RunFolder::open(&path)?,
+    };
+    Run::of(&folder)
 }
 
 fn refuse(manifest: &Manifest, why: &str) -> Code {

@@ -39,7 +39,7 @@ place() { # a study of placement, and its options
     "$assay" run "$@" --out "/run/assay/run-$1" --json 2>"/run/assay/$1.err" ||
         { code=$?; [ $code -lt 4 ] || cat "/run/assay/$1.err"; return $code; }
 }
-part misplaced place numa-misplaced --repeats 2 --at-most 4s
+part misplaced place numa-misplaced --repeats 3 --at-most 4s
 part placement place numa-placement --set program=streamcluster,matrix --set balancing=0 \
     --set "memory=first touch,interleave:0-1,bind:1" --repeats 2 --at-most 4s
 part flags place numa-local-remote --set program=copy --set "memory=first touch" --set size=256 \
