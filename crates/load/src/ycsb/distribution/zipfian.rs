@@ -77,7 +77,8 @@ impl Scrambled {
 
     pub(in crate::ycsb) fn over(min: u64, max: u64) -> Self {
         let ranks = Zipfian::with_zeta(0, Self::RANKS + 1, Self::ZETA);
-        Self { ranks, min, items: max - min + 1 }
+        // All of 64 bits is one more than 64 bits can say.
+        Self { ranks, min, items: (max - min).saturating_add(1) }
     }
 
     pub(in crate::ycsb) fn draw(&self, random: &mut Random) -> u64 {

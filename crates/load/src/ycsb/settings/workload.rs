@@ -192,7 +192,10 @@ fn keys(
             // are foreseen twice over.
             let operations: u64 = properties.number("operationcount", 0)?;
             let expected = (operations as f64 * inserts * 2.0) as u64;
-            Keys::Zipfian(Scrambled::over(range.low, range.high + 1 + expected))
+            Keys::Zipfian(Scrambled::over(
+                range.low,
+                range.high.saturating_add(1).saturating_add(expected),
+            ))
         }
         "latest" => Keys::Latest(Latest::from(records - 1)),
         "hotspot" => Keys::Hotspot(hotspot(properties, range)?),
