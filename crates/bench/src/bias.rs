@@ -45,7 +45,8 @@ const TIME: Shown = Shown { factor: 1.0, unit: "s", decimals: 1 };
 
 /// What is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Resource {
+pub(crate) enum Resource {
+    /// CPU 0, which all groups share.
     Cpu,
     Disk,
 }
@@ -55,6 +56,14 @@ impl Resource {
         match self {
             Self::Cpu => "cpu.weight",
             Self::Disk => "io.weight",
+        }
+    }
+
+    /// What has to be quiet: a line of /proc/stat.
+    const fn cpus(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu0 ",
+            Self::Disk => quiet::ALL,
         }
     }
 }
@@ -80,19 +89,24 @@ struct Count {
     seconds: Vec<f64>,
 }
 
-/// `runs` runs, half of them on a CPU and half on a disk.
-pub(crate) fn measure(assay: &Assay, runs: usize) -> Result<Vec<Figure>, Trouble> {
+/// `runs` runs, the same number on each resource.
+pub(crate) fn measure(
+    assay: &Assay,
+    resources: &[Resource],
+    runs: usize,
+) -> Result<Vec<Figure>, Trouble> {
     let mut figures = Vec::new();
-    for resource in [Resource::Cpu, Resource::Disk] {
+    for resource in resources {
         let mut count = Count::default();
         let mut busiest = 0.0_f64;
-        let each = runs.div_ceil(2);
+        let each = runs.div_ceil(resources.len());
+        say(&format!("{each} runs with a secret {}", resource.knob()));
         for number in 0..each {
-            busiest = busiest.max(quiet::wait()?);
-            one(assay, resource, number, &mut count)?;
+            busiest = busiest.max(quiet::wait_for(resource.cpus())?);
+            one(assay, *resource, number, &mut count)?;
             say(&format!("{} {} of {each}: {count:?}", resource.knob(), number + 1));
         }
-        figures.extend(figures_of(resource, &count, busiest)?);
+        figures.extend(figures_of(*resource, &count, busiest)?);
     }
     Ok(figures)
 }
@@ -127,7 +141,7 @@ fn one(assay: &Assay, resource: Resource, number: usize, count: &mut Count) -> R
     }
     let repeats = honest.manifest.trials[0].repeats.iter();
     let ns = repeats.map(|repeat| repeat.stopped_ns.saturating_sub(repeat.all_released_ns));
-    count.seconds.push(ns.sum::<u64>() as f64 * 1e-9);
+    count.seconds.push(ns.sum::<u64>() as f64 / 1e9);
     Ok(())
 }
 

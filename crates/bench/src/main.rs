@@ -41,6 +41,7 @@ use assay_kernel::signal;
 use clap::{Parser, ValueEnum};
 
 use crate::assay::Assay;
+use crate::bias::Resource;
 use crate::figure::{Figure, table};
 use crate::predict::Campaign;
 use crate::quiet::Turn;
@@ -106,6 +107,10 @@ enum Part {
     Faults,
     /// Verdicts on runs with a secret bias; only where it is asked for, since it takes long
     Bias,
+    /// The same on the CPU alone, where the others of the host may be busy
+    BiasCpu,
+    /// The same on a disk alone
+    BiasDisk,
     /// graph500 against the reference code in PEER_GRAPH500
     Graph500,
     /// fileserver against filebench in PEER_FILEBENCH
@@ -283,10 +288,13 @@ fn all(
         say(&format!("three programs with the sampler and without, {} rounds", extent.pairs));
         figures.extend(equivalence::measure(program, place, extent.length(), extent.pairs)?);
     }
-    if extent.only == Some(Part::Bias) {
-        say(&format!("{} runs with a secret bias", extent.runs));
-        figures.extend(bias::measure(assay, extent.runs)?);
-    }
+    let biased: &[Resource] = match extent.only {
+        Some(Part::Bias) => &[Resource::Cpu, Resource::Disk],
+        Some(Part::BiasCpu) => &[Resource::Cpu],
+        Some(Part::BiasDisk) => &[Resource::Disk],
+        _ => &[],
+    };
+    figures.extend(bias::measure(assay, biased, extent.runs)?);
     figures.extend(peers::measure(program, extent, place)?);
     Ok(figures)
 }

@@ -114,6 +114,7 @@ fn submitted(model: &Manifest, run: &Path, place: &Path) -> Result<(), Trouble> 
         signal_ahead_s: 60,
         tasks: (0..RUNS).map(task).collect(),
         left_out: Vec::new(),
+        torn: None,
         submissions: vec![Submission {
             job: JOB,
             tasks: (0..RUNS).collect(),

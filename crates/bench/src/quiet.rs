@@ -50,11 +50,19 @@ const QUIET: f64 = 0.15;
 /// How long a quiet moment is waited for before it is measured all the same.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The line of `/proc/stat` of all CPUs together.
+pub(crate) const ALL: &str = "cpu ";
+
 /// Waits for a quiet moment and returns how busy the host was at last, as a part of all its CPUs.
 pub(crate) fn wait() -> Result<f64, Trouble> {
+    wait_for(ALL)
+}
+
+/// The same of the CPUs of one line of `/proc/stat`.
+pub(crate) fn wait_for(cpus: &str) -> Result<f64, Trouble> {
     let began = Instant::now();
     loop {
-        let busy = busy_for(Duration::from_millis(300))?;
+        let busy = busy_for(cpus, Duration::from_millis(300))?;
         if busy <= QUIET || began.elapsed() > PATIENCE {
             return Ok(busy);
         }
@@ -68,17 +76,17 @@ pub(crate) fn remark(busiest: f64) -> Option<String> {
     })
 }
 
-fn busy_for(length: Duration) -> Result<f64, Trouble> {
-    let before = ticks()?;
+fn busy_for(cpus: &str, length: Duration) -> Result<f64, Trouble> {
+    let before = ticks(cpus)?;
     pause(length)?;
-    Ok(busy(before, ticks()?))
+    Ok(busy(before, ticks(cpus)?))
 }
 
-/// `user nice system idle iowait irq softirq steal` of all CPUs together (proc_stat(5)).
-fn ticks() -> Result<[u64; 8], Trouble> {
+/// `user nice system idle iowait irq softirq steal` of some CPUs (proc_stat(5)).
+fn ticks(cpus: &str) -> Result<[u64; 8], Trouble> {
     let text = Root::real().read("/proc/stat")?;
-    fields(text.as_bytes(), "cpu ")
-        .ok_or_else(|| Trouble::Failed("/proc/stat has no line of all CPUs".to_owned()))
+    fields(text.as_bytes(), cpus)
+        .ok_or_else(|| Trouble::Failed(format!("/proc/stat has no line `{}`", cpus.trim())))
 }
 
 /// The part of the time between two readings in which CPUs were not idle.

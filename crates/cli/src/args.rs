@@ -134,8 +134,8 @@ pub(crate) struct RunArguments {
     /// Print the plan and stop there, as `assay check` does
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Only a part of the trials, as `2/4` for the second of four; promises across trials are then
-    /// left out
+    /// Only a part of the trials, as `2/4` for the second of four; promises across trials of several
+    /// parts are then left out
     #[arg(long, value_name = "K/N")]
     pub(crate) slice: Option<assay_plan::Slice>,
     /// Compare with this run afterwards; exit code 1 also when something became worse
@@ -199,7 +199,7 @@ pub(crate) struct ReportArguments {
 fn stop(text: &str) -> Result<Stop, String> {
     match text {
         "at_most" => Ok(Stop::AtMost),
-        "precise" | "decided" => Ok(Stop::Decided),
+        "precise" | "decided" => Ok(Stop::Precise),
         _ => Err("write `at_most` or `precise`".to_owned()),
     }
 }

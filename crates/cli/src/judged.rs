@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use assay_judge::Judgement;
-use assay_record::{Manifest, Run, RunFolder};
+use assay_record::{Manifest, Run, RunFolder, unnamed_samples};
 
 use crate::command::predict;
 use crate::exit::Code;
@@ -12,11 +12,26 @@ use crate::talk;
 
 /// Opens a recorded run; what is wrong with it is printed.
 pub(crate) fn open_run(path: &Path) -> Result<(RunFolder, Run), Code> {
-    let opened = RunFolder::open(path).and_then(|folder| Ok((Run::of(&folder)?, folder)));
-    opened.map(|(run, folder)| (folder, run)).map_err(|error| {
-        talk::error(&error);
-        Code::Usage
-    })
+    let folder = RunFolder::open(path).map_err(|error| no_run(&error))?;
+    let run = read_run(&folder)?;
+    Ok((folder, run))
+}
+
+/// Reads the run in a folder that is open; what is wrong with it is printed, and what is left out.
+pub(crate) fn read_run(folder: &RunFolder) -> Result<Run, Code> {
+    let run = Run::of(folder).map_err(|error| no_run(&error))?;
+    for name in unnamed_samples(folder, &run.manifest).unwrap_or_default() {
+        talk::say(&format!(
+            "note: samples/{name} belongs to no repeat and is left out: that repeat goes on, or the \
+             run was killed in it"
+        ));
+    }
+    Ok(run)
+}
+
+fn no_run(error: &assay_record::Error) -> Code {
+    talk::error(error);
+    Code::Usage
 }
 
 /// Judges a run and writes its verdict and its report.
@@ -62,7 +77,8 @@ pub(crate) fn show(folder: &RunFolder, manifest: &Manifest, judgement: &Judgemen
         }
         return;
     }
-    talk::data(&assay_report::text(manifest, judgement, talk::width(), talk::colors_data()));
+    let width = talk::width();
+    talk::data_painted(|color| assay_report::text(manifest, judgement, width, color));
     if let Some(score) = predict::scored(folder) {
         talk::data(&assay_report::score_text(&score, talk::width()));
     }

@@ -95,7 +95,7 @@ fn show(source: &Source, findings: &[Diagnostic], as_json: bool) {
     if as_json {
         talk::data(&to_json(findings, &source.shown_as, &source.text).to_string());
     } else if !findings.is_empty() {
-        talk::say(&render(findings, &source.shown_as, &source.text, talk::colors_talk()));
+        talk::say_painted(|color| render(findings, &source.shown_as, &source.text, color));
     }
 }
 

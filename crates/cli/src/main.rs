@@ -2,6 +2,7 @@
 
 mod args;
 mod command;
+mod destination;
 mod exit;
 mod judged;
 mod load;

@@ -14,7 +14,7 @@ use assay_judge::{PromiseJudgement, TrialJudgement};
 use assay_kernel::signal;
 use assay_plan::{Plan, Slot};
 use assay_record::{Manifest, RunFolder, StopRecord, read_tables};
-use assay_report::{Clock, Live, Place, Seen, trial_line};
+use assay_report::{Clock, Live, Place, Seen, Style, trial_line};
 
 use crate::talk;
 use pace::Pace;
@@ -58,7 +58,7 @@ impl Progress {
             let named = trial.factors.iter().map(|(name, value)| format!("{name} = {value}"));
             named.collect::<Vec<_>>().join(", ")
         });
-        let ends_early = plan.trials.iter().map(|trial| trial.stop == StopRecord::Decided);
+        let ends_early = plan.trials.iter().map(|trial| trial.stop == StopRecord::Precise);
         Self {
             study: study.to_owned(),
             pace: Pace::of(plan),
@@ -112,11 +112,11 @@ impl Progress {
         screen.draw(live.lines(talk::style(size)), size.columns);
     }
 
-    /// A line that stays.
-    fn say(&mut self, text: &str) {
+    /// A line that stays, which `draw` makes with colours or without.
+    fn say(&mut self, draw: impl Fn(bool) -> String) {
         match &mut self.screen {
-            Some(screen) => screen.above(text, talk::size().columns),
-            None => talk::say(text),
+            Some(screen) => screen.above(&talk::shown_painted(draw), talk::size().columns),
+            None => talk::say_painted(draw),
         }
     }
 
@@ -132,8 +132,8 @@ impl Progress {
             return;
         }
         let place = self.pace.place(slot);
-        let line = trial_line(place, &self.factors[slot.trial], &judged, talk::style(talk::size()));
-        self.say(&line);
+        let (factors, style) = (self.factors[slot.trial].clone(), talk::style(talk::size()));
+        self.say(|color| trial_line(place, &factors, &judged, Style { color, ..style }));
     }
 }
 
@@ -183,7 +183,7 @@ impl Observer for Progress {
     }
 
     fn remark(&mut self, text: &str) {
-        self.say(text);
+        self.say(|_| text.to_owned());
     }
 
     fn ended(&mut self, slot: Slot, manifest: &Manifest, folder: &RunFolder) {

@@ -115,7 +115,7 @@ impl Decider for Stop {
     }
 
     fn looks(&mut self) -> LooksRecord {
-        LooksRecord { taken: self.looks.taken(), part: 1.0, ..self.record }
+        LooksRecord { taken: self.looks.taken(), ..self.record }
     }
 }
 

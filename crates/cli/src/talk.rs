@@ -3,14 +3,22 @@
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write, stderr, stdout};
 
-use assay_escape::terminal;
+use assay_escape::{painted, terminal};
 use assay_report::{Style, ascii};
 
 /// Data. A reader that has gone away (`assay studies | head`) is no error. What goes to a file or
 /// a pipe is UTF-8 whatever the locale; a terminal gets what it can show. Neither gets what a
 /// terminal would obey: what is piped into a pager or a log is seen on one later.
 pub(crate) fn data(text: &str) {
-    let text = &*terminal(text, colors_data());
+    print(&terminal(text));
+}
+
+/// Data that `draw` makes with colours or without.
+pub(crate) fn data_painted(draw: impl Fn(bool) -> String) {
+    print(&painted(colors_data(), draw));
+}
+
+fn print(text: &str) {
     let mut out = stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
     let _ = match out.is_terminal() && !is_utf8() {
@@ -19,14 +27,34 @@ pub(crate) fn data(text: &str) {
     };
 }
 
+/// Text from wherever, as a terminal may show it: for what is written there by other ways than these.
+pub(crate) fn for_terminal(text: &str) -> String {
+    let shown = terminal(text);
+    if is_utf8() { shown.into_owned() } else { ascii(&shown) }
+}
+
 /// Talk: progress, remarks, errors.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(stderr().lock(), "{}", shown(text.trim_end()));
+    put(&shown(text));
+}
+
+/// Talk that `draw` makes with colours or without.
+pub(crate) fn say_painted(draw: impl Fn(bool) -> String) {
+    put(&shown_painted(draw));
+}
+
+fn put(text: &str) {
+    let _ = writeln!(stderr().lock(), "{}", text.trim_end());
 }
 
 /// Text from wherever, as stderr may show it.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
-    terminal(text, colors_talk())
+    terminal(text)
+}
+
+/// What `draw` makes with colours or without, as stderr may show it.
+pub(crate) fn shown_painted(draw: impl Fn(bool) -> String) -> String {
+    painted(colors_talk(), draw)
 }
 
 /// An error, with the hint lines that its text may carry.
@@ -35,12 +63,12 @@ pub(crate) fn error(text: &dyn std::fmt::Display) {
 }
 
 /// Whether stdout takes colours (no-color.org).
-pub(crate) fn colors_data() -> bool {
+fn colors_data() -> bool {
     stdout().is_terminal() && wants_color()
 }
 
 /// Whether stderr takes colours.
-pub(crate) fn colors_talk() -> bool {
+fn colors_talk() -> bool {
     stderr().is_terminal() && wants_color()
 }
 

@@ -54,6 +54,6 @@ impl Decider for ToTheEnd {
     }
 
     fn looks(&mut self) -> LooksRecord {
-        LooksRecord { part: 1.0, ..LooksRecord::default() }
+        LooksRecord::default()
     }
 }

@@ -164,7 +164,8 @@ fn spec(context: &Context, disk: &DiskPlan) -> ScratchSpec {
         name: disk.name.clone(),
         source: match &disk.source {
             DiskSource::Loop => {
-                Source::Loop { image_dir: folder.path().to_owned(), size: disk.size }
+                // Whoever may rename the run folder does not move where its images are made.
+                Source::Loop { image_dir: folder.steady(folder.dir()), size: disk.size }
             }
             DiskSource::Block { device, erase } => {
                 Source::Block { device: device.into(), erase: erase.clone() }

@@ -6,6 +6,7 @@ use assay_files::Dir;
 use assay_kernel::clock::{monotonic_ns, process_cpu_ns};
 use assay_kernel::fifo::Fifo;
 use assay_kernel::process::{send, state, undisturbed};
+use assay_kernel::rights::User;
 use assay_kernel::{Error, Root};
 use assay_workload::fio::{GATE_FILE, parse_gate_line};
 use rustix::process::Signal;
@@ -60,9 +61,14 @@ impl Gate {
         Fifo::make_in(folder, GATE_FILE).map(|fifo| Self { fifo, waiting: Vec::new() })
     }
 
-    /// Lets other users write into it; only processes in the run's groups are taken in.
-    pub(crate) fn let_others_come(&self) -> Result<(), Error> {
-        self.fifo.let_others_write()
+    /// Lets these users, none of them root, write into it: one alone is given it, and where there are
+    /// more everybody may. Only processes in the run's groups are taken in.
+    pub(crate) fn let_in(&self, users: &[User]) -> Result<(), Error> {
+        match users {
+            [] => Ok(()),
+            [user] => self.fifo.give_to(user.uid),
+            _ => self.fifo.let_others_write(),
+        }
     }
 
     /// Waits until all jobs have come. A process that ends meanwhile is not waited for: the
@@ -170,7 +176,11 @@ impl OnItsWay {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+    use std::os::unix::fs::MetadataExt;
     use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use assay_kernel::process::Membership;
     use assay_plan::ToolPlan;
@@ -221,7 +231,7 @@ mod tests {
         std::fs::OpenOptions::new()
             .append(true)
             .open(place.path().join(GATE_FILE))
-            .and_then(|mut fifo| std::io::Write::write_all(&mut fifo, own.as_bytes()))
+            .and_then(|mut fifo| fifo.write_all(own.as_bytes()))
             .unwrap();
         let ids = [processes[0].id()];
         let arrival =
@@ -253,5 +263,52 @@ mod tests {
         let why = processes[0].ended.clone().unwrap();
         assert!(why.contains("did not come to the common start"), "{why}");
         gate.release(|| ());
+    }
+
+    /// Whoever may write into the FIFO may write without end, and end no line.
+    #[test]
+    fn who_writes_into_the_gate_without_end_keeps_nobody_from_it() {
+        let place = tempfile::tempdir().unwrap();
+        let mut gate = Gate::open(&Dir::open(place.path()).unwrap()).unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut fifo =
+            std::fs::OpenOptions::new().append(true).open(place.path().join(GATE_FILE)).unwrap();
+        fifo.write_all(b"x").unwrap();
+        let stopped = Arc::clone(&stop);
+        let writer = std::thread::spawn(move || {
+            while !stopped.load(Ordering::Relaxed) {
+                let _ = fifo.write_all(b"x");
+            }
+        });
+        let mut processes = [start(place.path(), "true", true)];
+        let ids = [processes[0].id()];
+        let arrival =
+            gate.gather(&Root::real(), &mut processes, SHORT, || ids.to_vec(), |_, _| ()).unwrap();
+        stop.store(true, Ordering::Relaxed);
+        while !writer.is_finished() {
+            gate.fifo.lines().unwrap();
+            pause(Duration::from_millis(1));
+        }
+        assert_eq!((arrival, gate.waiting.as_slice()), (Arrival::All, &ids[..]));
+        assert!(processes[0].is_running(), "{:?}", processes[0].ended);
+        gate.release(|| ());
+    }
+
+    #[test]
+    fn one_user_alone_is_given_the_gate_and_nobody_else_writes_there() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let user = |uid| User { uid, gid: uid, groups: vec![uid], name: None, home: None };
+        let found = |users: &[User]| {
+            let place = tempfile::tempdir().unwrap();
+            let gate = Gate::open(&Dir::open(place.path()).unwrap()).unwrap();
+            gate.let_in(users).unwrap();
+            let found = place.path().join(GATE_FILE).metadata().unwrap();
+            (found.uid(), found.mode() & 0o777)
+        };
+        assert_eq!(found(&[]), (0, 0o600));
+        assert_eq!(found(&[user(65534)]), (65534, 0o600));
+        assert_eq!(found(&[user(65534), user(65533)]), (0, 0o622));
     }
 }

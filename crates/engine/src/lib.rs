@@ -3,6 +3,7 @@
 //!
 //! It knows neither statistics nor HTML; it leaves a run folder and returns.
 
+mod at_start;
 mod course;
 mod decider;
 mod disks;
@@ -17,6 +18,7 @@ mod overrides;
 mod placed;
 mod prepare;
 mod processes;
+mod queues;
 mod recording;
 mod repeat;
 mod rights;

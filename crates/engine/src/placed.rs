@@ -7,13 +7,15 @@ pub(crate) use counts::Counts;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use assay_cgroup::Tree;
 use assay_facts::Available;
+use assay_kernel::aside::Aside;
 use assay_kernel::clock::{monotonic_ns, thread_cpu_ns};
 use assay_kernel::parse::{keyed, maps, numa_maps};
 use assay_kernel::placement::{HugePageMode, Placement};
-use assay_kernel::{Root, process};
+use assay_kernel::{Error, Root, process};
 use assay_plan::{PlacementPlan, Trial};
 use assay_record::{PlacementReading, RepeatRecord};
 
@@ -30,6 +32,12 @@ const ALLOWED_EVERY: u64 = 10;
 /// Pages are counted in every so-many-th look and at the end of the window: a workload that ends by
 /// itself has none then. The kernel walks all page tables for it.
 const PAGES_EVERY: u64 = 20;
+
+/// How long a process may keep its memory map to itself: the kernel walks 90 GiB in a second.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Bytes of files, by path and node.
+type FilePages = BTreeMap<String, BTreeMap<u16, u64>>;
 
 /// Files that are kept of a workload, the largest.
 const FILES: usize = 8;
@@ -78,6 +86,7 @@ pub(crate) struct Placed {
     workloads: Vec<Workload>,
     host: Option<Counts>,
     due_ns: u64,
+    aside: Aside,
 }
 
 struct Workload {
@@ -88,13 +97,21 @@ struct Workload {
     processes: Option<PathBuf>,
     /// Whether a process of the group belongs to it.
     known: BTreeMap<u32, bool>,
+    /// Why its pages are not known, where a process of it does not let them be counted.
+    locked: Option<String>,
     reading: PlacementReading,
 }
 
 impl Placed {
     /// Nothing to look at.
     pub(crate) fn none(root: &Root) -> Self {
-        Self { root: root.clone(), workloads: Vec::new(), host: None, due_ns: u64::MAX }
+        Self {
+            root: root.clone(),
+            workloads: Vec::new(),
+            host: None,
+            due_ns: u64::MAX,
+            aside: Aside::waiting(PATIENCE),
+        }
     }
 
     /// The workloads of the trial that have a place, and what the host had counted before they
@@ -118,6 +135,7 @@ impl Placed {
                 pid: process.id(),
                 processes: directory.map(|directory| directory.join("cgroup.procs")),
                 known: BTreeMap::new(),
+                locked: None,
             })
         });
         let workloads: Vec<Workload> = placed.collect();
@@ -127,7 +145,13 @@ impl Placed {
             due_ns: if any { monotonic_ns() } else { u64::MAX },
             root: root.clone(),
             workloads,
+            aside: Aside::waiting(PATIENCE),
         }
+    }
+
+    /// CPU time of this thread, and of the one that counts pages for it.
+    pub(crate) fn spent_ns(&self) -> u64 {
+        thread_cpu_ns() + self.aside.spent_ns()
     }
 
     /// Looks at every thread, if it is time to.
@@ -136,18 +160,18 @@ impl Placed {
         if now < self.due_ns {
             return;
         }
-        let before = thread_cpu_ns();
+        let before = self.spent_ns();
         for workload in &mut self.workloads {
-            workload.look(&self.root);
+            workload.look(&self.root, &mut self.aside);
         }
-        let cost = thread_cpu_ns() - before;
+        let cost = self.spent_ns() - before;
         self.due_ns = now + INTERVAL_NS.max(cost.saturating_mul(LOOKS_PER_COST));
     }
 
     /// Counts pages, as the workloads still run, and adds everything to the record.
     pub(crate) fn tell(mut self, record: &mut RepeatRecord) {
         for workload in &mut self.workloads {
-            workload.count_pages(&self.root);
+            workload.count_pages(&self.root, &mut self.aside);
         }
         record.placements = self.workloads.into_iter().map(|workload| workload.reading).collect();
         let root = &self.root;
@@ -156,7 +180,7 @@ impl Placed {
 }
 
 impl Workload {
-    fn look(&mut self, root: &Root) {
+    fn look(&mut self, root: &Root, aside: &mut Aside) {
         let with_allowed = self.reading.looks.is_multiple_of(ALLOWED_EVERY);
         self.reading.looks += 1;
         let mut threads = 0;
@@ -176,7 +200,7 @@ impl Workload {
         }
         self.reading.threads = self.reading.threads.max(threads);
         if self.reading.looks.is_multiple_of(PAGES_EVERY) {
-            self.count_pages(root);
+            self.count_pages(root, aside);
         }
     }
 
@@ -213,29 +237,36 @@ impl Workload {
         all.into_iter().filter(|pid| self.known.get(pid) == Some(&true)).collect()
     }
 
-    fn count_pages(&mut self, root: &Root) {
+    fn count_pages(&mut self, root: &Root, aside: &mut Aside) {
         let mut pages: BTreeMap<u16, u64> = BTreeMap::new();
         let mut policies: BTreeMap<String, u64> = BTreeMap::new();
-        let mut files: BTreeMap<String, BTreeMap<u16, u64>> = BTreeMap::new();
+        let mut files = FilePages::new();
         let mut failure = None;
         for pid in self.own_processes(root) {
-            match root.read(format!("/proc/{pid}/numa_maps")) {
-                Ok(text) => {
+            let of = root.clone();
+            match aside.ask(pid, move || mapped(&of, pid)) {
+                Ok(Ok((text, data))) => {
                     for (node, bytes) in numa_maps::anonymous(&text) {
                         *pages.entry(node).or_default() += bytes;
                     }
                     for (policy, bytes) in numa_maps::anonymous_by_policy(&text) {
                         *policies.entry(policy).or_default() += bytes;
                     }
-                    for (path, nodes) in data_files(root, pid, &text) {
+                    for (path, nodes) in data {
                         let known = files.entry(path).or_default();
                         nodes.into_iter().for_each(|(node, bytes)| {
                             *known.entry(node).or_default() += bytes;
                         });
                     }
                 }
-                Err(error) => failure = Some(error.to_string()),
+                Ok(Err(error)) => failure = Some(error.to_string()),
+                Err(why) => self.locked = Some(why),
             }
+        }
+        // The pages of the others are not those of the workload.
+        if let Some(why) = &self.locked {
+            self.reading.pages = Some(Available::NotAvailable(why.clone()));
+            return;
         }
         // One that has ended since the last count keeps that.
         if pages.is_empty() && matches!(self.reading.pages, Some(Available::Value(_))) {
@@ -250,8 +281,15 @@ impl Workload {
     }
 }
 
+/// What a process has mapped, as numa_maps says it, and the files among it that are data.
+fn mapped(root: &Root, pid: u32) -> Result<(String, FilePages), Error> {
+    let text = root.read(format!("/proc/{pid}/numa_maps"))?;
+    let data = data_files(root, pid, &text);
+    Ok((text, data))
+}
+
 /// The files that a process has mapped and cannot execute: its data.
-fn data_files(root: &Root, pid: u32, numa_maps: &str) -> BTreeMap<String, BTreeMap<u16, u64>> {
+fn data_files(root: &Root, pid: u32, numa_maps: &str) -> FilePages {
     let mut files = numa_maps::files(numa_maps);
     if !files.is_empty() {
         let text = root.read(format!("/proc/{pid}/maps")).unwrap_or_default();
@@ -261,7 +299,7 @@ fn data_files(root: &Root, pid: u32, numa_maps: &str) -> BTreeMap<String, BTreeM
     files
 }
 
-fn largest(files: BTreeMap<String, BTreeMap<u16, u64>>) -> BTreeMap<String, BTreeMap<u16, u64>> {
+fn largest(files: FilePages) -> FilePages {
     let mut files: Vec<_> = files.into_iter().collect();
     files.sort_by_key(|(_, nodes)| std::cmp::Reverse(nodes.values().sum::<u64>()));
     files.into_iter().take(FILES).collect()
@@ -316,16 +354,11 @@ mod tests {
             }
         }
         let root = Root::at(tree.path());
-        let mut workload = Workload {
-            plan: plan("0-1"),
-            pid: 10,
-            processes: Some("/cg/cgroup.procs".into()),
-            known: BTreeMap::new(),
-            reading: PlacementReading::default(),
-        };
-        workload.look(&root);
-        workload.look(&root);
-        workload.count_pages(&root);
+        let mut workload = workload();
+        let mut aside = Aside::waiting(Duration::from_secs(20));
+        workload.look(&root, &mut aside);
+        workload.look(&root, &mut aside);
+        workload.count_pages(&root, &mut aside);
         let reading = workload.reading;
         assert_eq!((reading.looks, reading.threads, reading.samples), (2, 3, 6));
         assert_eq!(reading.on_cpus, 4, "CPU 3 is not asked for: {:?}", reading.by_cpu);
@@ -335,6 +368,44 @@ mod tests {
         assert_eq!(reading.policies, BTreeMap::from([("bind:0".to_owned(), 10 * 4096)]));
         let files = BTreeMap::from([("/data".to_owned(), BTreeMap::from([(1, 4 * 4096)]))]);
         assert_eq!(reading.files, files, "programs are no data");
+    }
+
+    /// A FIFO without a writer stands for the map of a process that never lets it go.
+    #[test]
+    fn a_workload_whose_memory_map_is_locked_keeps_nobody_waiting_and_its_pages_are_not_known() {
+        let tree = tempfile::tempdir().unwrap();
+        put(tree.path(), "cg/cgroup.procs", "10\n11\n");
+        for (pid, parent) in [(10, 5), (11, 10)] {
+            put(tree.path(), &format!("proc/{pid}/stat"), &stat(pid, parent, 0));
+        }
+        let maps = "7f01 bind:0 anon=5 N0=5 kernelpagesize_kB=4\n";
+        put(tree.path(), "proc/10/numa_maps", maps);
+        drop(assay_kernel::fifo::Fifo::make(&tree.path().join("proc/11"), "numa_maps").unwrap());
+        let root = Root::at(tree.path());
+        let mut workload = workload();
+        let mut aside = Aside::waiting(Duration::from_millis(100));
+        let begun = std::time::Instant::now();
+        for _ in 0..3 {
+            workload.count_pages(&root, &mut aside);
+            let pages = &workload.reading.pages;
+            let Some(Available::NotAvailable(why)) = pages else { panic!("{pages:?}") };
+            assert!(why.contains("its memory map is locked (process 11)"), "{why}");
+            // It has ended, and nobody knows where its pages were.
+            put(tree.path(), "cg/cgroup.procs", "10\n");
+        }
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    }
+
+    /// One that has CPUs 0 and 1, and has not been looked at.
+    fn workload() -> Workload {
+        Workload {
+            plan: plan("0-1"),
+            pid: 10,
+            processes: Some("/cg/cgroup.procs".into()),
+            known: BTreeMap::new(),
+            locked: None,
+            reading: PlacementReading::default(),
+        }
     }
 
     fn plan(cpus: &str) -> PlacementPlan {

@@ -1,16 +1,16 @@
 //! One repeat of one trial.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use assay_host::scratch::ScratchDisk;
 use assay_kernel::clock::thread_cpu_ns;
 use assay_plan::{Slot, Trial};
-use assay_record::{Dropped, Fault, QueueReading, RepeatRecord, StopRecord, to_parquet};
-use assay_sample::{Choice, FirstIo, Outcome, Sampler, Seat, Targets, prepare_chosen};
+use assay_record::{Dropped, Fault, RepeatRecord, StopRecord, to_parquet};
+use assay_sample::{Choice, FirstIo, Outcome, Sampler, prepare_chosen};
 
+use crate::at_start::AtStart;
 use crate::decider::Progress;
 use crate::failure::Failure;
 use crate::gate::{Arrival, Gate, PATIENCE, Release};
@@ -25,7 +25,7 @@ use crate::processes::{BEFORE_THE_START, Process, TO_WRITE_RESULTS, stop_all};
 use crate::run::Context;
 use crate::seat::seat;
 use crate::start::{Starter, empty_places};
-use crate::targets::{active_scheduler, targets};
+use crate::targets::targets;
 use crate::watch::Watch;
 use crate::{rights, settings};
 
@@ -58,17 +58,14 @@ impl Repeat<'_, '_> {
     fn run(&mut self) -> Result<RepeatRecord, Failure> {
         let name = format!("trial-{:02}-repeat-{:02}", self.slot.trial, self.slot.repeat);
         let settings_found = settings::set_up(self.context, self.trial)?;
-        let settings_at_start = settings::read(&self.context.root, self.trial);
         self.phase("make groups")?;
         let tree = knobs::set_up(self.context, self.trial, self.disks)?;
-        let knobs_at_start = knobs::read(&tree, self.trial);
-        let queues_at_start = self.queues();
+        let root = self.context.root.clone();
+        let at_start = AtStart::read(&root, &tree, self.trial, self.disks, settings_found);
         let cpus = knobs::cpus(&tree, self.trial);
-
         let folder = self.context.request.folder.clone();
         let logs = folder.dir().make_dir(Path::new("logs").join(&name))?;
         let facts = self.context.request.facts.clone();
-        let root = self.context.root.clone();
         let starter = Starter {
             root: &root,
             tree: &tree,
@@ -81,49 +78,40 @@ impl Repeat<'_, '_> {
             log: format!("logs/{name}"),
         };
         let prepared = self.prepare(&starter)?;
-        if !prepared.ready {
+        let mut record = if prepared.ready {
+            self.run_workloads(&name, &starter, at_start)?
+        } else {
             let mut record = without_a_window(&name, prepared.interrupted.then(interruption));
-            record.preparations = prepared.results;
+            at_start.compare(&starter, &mut record);
             record.memory_events = memory_events(&tree, self.trial);
-            record.knobs =
-                knobs::readings(self.trial, knobs_at_start, knobs::read(&tree, self.trial));
-            record.queues = self.queue_readings(queues_at_start);
-            note_failures(&mut record);
-            return Ok(record);
-        }
+            record
+        };
+        record.preparations = prepared.results;
+        note_failures(&mut record);
+        Ok(record)
+    }
 
+    /// From the start of the workloads to their results.
+    fn run_workloads(
+        &mut self,
+        name: &str,
+        starter: &Starter<'_>,
+        at_start: AtStart,
+    ) -> Result<RepeatRecord, Failure> {
         self.phase("start workloads")?;
-        let mut gate = Gate::open(&logs)?;
+        let mut gate = Gate::open(starter.logs)?;
         if rights::named(self.trial).next().is_some() {
-            logs.let_through()?;
-            gate.let_others_come()?;
+            starter.logs.let_through()?;
+            gate.let_in(&rights::others(starter.root, self.trial)?)?;
         }
-        let counted = Counts::before(&root, self.trial);
-        let mut processes = self.start(&starter)?;
-        let observer = &mut *self.context.observer;
-        let root = &self.context.root;
-        let members = || tree.all_processes();
-        let arrival = gate.gather(root, &mut processes, PATIENCE, members, |there, expected| {
-            observer.progress(there as f64 / expected.max(1) as f64);
-        })?;
-
+        let counted = Counts::before(starter.root, self.trial);
+        let mut processes = self.start(starter)?;
+        let arrival = self.gather(&mut gate, starter, &mut processes)?;
         let dropped = self.drop_caches(&arrival)?;
-        let samples = folder.dir().make_dir(Path::new("samples").join(&name))?;
-        let samples = (folder.steady(&samples), samples);
-        let targets = targets(&self.context.root, &tree, self.trial, self.disks, &facts.cgroup);
-        let root = starter.root;
-        let mut watch =
-            Watch::open(root, &tree, self.trial, &knobs_at_start, self.disks, &queues_at_start);
-        watch.add_settings(root, self.trial, &settings_at_start);
-        watch.add_placements(Placed::of(root, &tree, self.trial, &processes, counted));
-        let layout = &facts.cgroup;
-        watch.add_overrides(Overrides::at_start(
-            starter.root,
-            &tree,
-            self.trial,
-            layout,
-            self.disks,
-        ));
+        let folder = self.context.request.folder.clone();
+        let samples = folder.dir().make_dir(Path::new("samples").join(name))?;
+        let samples_path = folder.steady(&samples);
+        let mut watch = watch(starter, &at_start, &processes, counted);
         let mut later = Later::of(self.trial);
         // Who never started has no results to write.
         let patience = match arrival {
@@ -132,43 +120,44 @@ impl Repeat<'_, '_> {
         };
         let mut record = match arrival {
             Arrival::All => {
-                let knobs = knobs_at_start.clone();
-                let draft = RepeatRecord {
-                    knobs: knobs::readings(self.trial, knobs.clone(), knobs),
-                    cpus: cpus.clone(),
-                    ..RepeatRecord::without_a_window(&name, "")
-                };
-                let mut load =
-                    Load { processes: &mut processes, later: &mut later, starter: &starter };
-                let place = (samples.0.as_path(), seat(&self.context.root, &tree, &draft.cpus));
-                self.measure(draft, &gate, &targets, place, &mut load, &mut watch)?
+                let draft = draft(name, starter, &at_start);
+                let mut load = Load { processes: &mut processes, later: &mut later, starter };
+                self.measure(draft, &gate, &samples_path, &mut load, &mut watch)?
             }
             Arrival::Interrupted => {
                 // A job that stands at the gate cannot hear that it should stop.
                 gate.release(|| ());
-                without_a_window(&name, Some(interruption()))
+                without_a_window(name, Some(interruption()))
             }
         };
-        record.knobs = knobs::readings(self.trial, knobs_at_start, knobs::read(&tree, self.trial));
-        record.queues = self.queue_readings(queues_at_start);
-        let settings_at_end = settings::read(&self.context.root, self.trial);
-        record.settings =
-            settings::readings(self.trial, settings_found, settings_at_start, settings_at_end);
+        at_start.compare(starter, &mut record);
         record.dropped = dropped;
         watch.tell(&mut record);
 
         self.phase("stop workloads")?;
         stop_all(&mut processes, patience);
-        gate.close(&logs)?;
-        record.memory_events = memory_events(&tree, self.trial);
-        record.cpus = cpus;
+        gate.close(starter.logs)?;
+        record.memory_events = memory_events(starter.tree, self.trial);
+        record.cpus = starter.cpus.clone();
         narrow(&mut record.cpus, self.trial);
-        record.preparations = prepared.results;
         record.workloads = processes.iter().map(result).chain(later.left()).collect();
-        note_failures(&mut record);
-        to_parquet(&samples.0)?;
+        to_parquet(&samples_path)?;
         self.context.event(self.slot, "end", "repeat is over")?;
         Ok(record)
+    }
+
+    /// Waits until every workload stands at the gate.
+    fn gather(
+        &mut self,
+        gate: &mut Gate,
+        starter: &Starter<'_>,
+        processes: &mut [Process],
+    ) -> Result<Arrival, Failure> {
+        let observer = &mut *self.context.observer;
+        let members = || starter.tree.all_processes();
+        Ok(gate.gather(starter.root, processes, PATIENCE, members, |there, expected| {
+            observer.progress(there as f64 / expected.max(1) as f64);
+        })?)
     }
 
     /// The window. `record` holds what is known of the repeat before.
@@ -176,16 +165,18 @@ impl Repeat<'_, '_> {
         &mut self,
         mut record: RepeatRecord,
         gate: &Gate,
-        targets: &Targets,
-        (samples, seat): (&Path, Seat),
+        samples: &Path,
         load: &mut Load<'_, '_>,
         watch: &mut Watch<'_>,
     ) -> Result<RepeatRecord, Failure> {
+        let Starter { root, tree, facts, .. } = *load.starter;
+        let targets = &targets(root, tree, self.trial, self.disks, &facts.cgroup);
         let sampling = &self.trial.sampling;
         let choice = Choice::Also(sampling.sources.clone());
         let prepared = prepare_chosen(&self.context.root, targets, &choice);
         record.not_available = prepared.not_available.clone();
-        let sampler = Sampler::start(prepared, samples, sampling.interval, seat)?;
+        let sampler =
+            Sampler::start(prepared, samples, sampling.interval, seat(root, tree, &record.cpus))?;
         let first_io = FirstIo::prepare(&self.context.root, targets);
         self.phase("run")?;
         let Context { observer, decider, manifest, .. } = &mut *self.context;
@@ -194,7 +185,7 @@ impl Repeat<'_, '_> {
         // of several lasts as long as all others, and the trial is what ends.
         let planned = manifest.trials.get(slot.trial).and_then(|trial| trial.planned_repeats);
         let is_alone = planned.is_none_or(|planned| planned < 2);
-        let may_stop = trial.stop == StopRecord::Decided && is_alone;
+        let may_stop = trial.stop == StopRecord::Precise && is_alone;
         decider.begin(trial.at_most);
         let shown = Spent::default();
         let mut enough = |release: Release, now_ns: u64| {
@@ -259,47 +250,31 @@ impl Repeat<'_, '_> {
         self.context.event(self.slot, "start", format!("{} workloads", processes.len()))?;
         Ok(processes)
     }
+}
 
-    fn queues(&self) -> Vec<(String, BTreeMap<String, String>)> {
-        self.trial
-            .disks
-            .iter()
-            .zip(self.disks)
-            .map(|(planned, disk)| {
-                let asked = planned.queue.iter().map(|(attribute, _)| attribute.as_str());
-                let mut read = BTreeMap::new();
-                for attribute in asked.chain(ALWAYS_READ) {
-                    let path = format!("/sys/block/{}/queue/{attribute}", disk.device);
-                    if let Ok(text) = self.context.root.read_trimmed(path) {
-                        read.insert(attribute.to_owned(), text);
-                    }
-                }
-                (active_scheduler(&self.context.root, &disk.device), read)
-            })
-            .collect()
+/// What is known of a repeat before its window: nothing that was read has changed yet.
+fn draft(name: &str, starter: &Starter<'_>, at_start: &AtStart) -> RepeatRecord {
+    let knobs = at_start.knobs.clone();
+    RepeatRecord {
+        knobs: knobs::readings(starter.trial, knobs.clone(), knobs),
+        cpus: starter.cpus.clone(),
+        ..RepeatRecord::without_a_window(name, "")
     }
+}
 
-    fn queue_readings(
-        &self,
-        at_start: Vec<(String, BTreeMap<String, String>)>,
-    ) -> Vec<QueueReading> {
-        let at_end = self.queues();
-        self.trial
-            .disks
-            .iter()
-            .zip(self.disks)
-            .zip(at_start.into_iter().zip(at_end))
-            .map(|((planned, disk), (start, end))| QueueReading {
-                disk: planned.name.clone(),
-                device: disk.device.clone(),
-                scheduler_at_start: start.0,
-                scheduler_at_end: end.0,
-                at_start: start.1,
-                at_end: end.1,
-                drift: BTreeMap::new(),
-            })
-            .collect()
-    }
+/// Watches what was read at the start, and where processes are.
+fn watch<'r>(
+    starter: &Starter<'r>,
+    at_start: &AtStart,
+    processes: &[Process],
+    counted: Option<Counts>,
+) -> Watch<'r> {
+    let Starter { root, tree, trial, disks, facts, .. } = *starter;
+    let mut watch = Watch::open(root, tree, trial, &at_start.knobs, disks, &at_start.queues);
+    watch.add_settings(root, trial, &at_start.settings);
+    watch.add_placements(Placed::of(root, tree, trial, processes, counted));
+    watch.add_overrides(Overrides::at_start(root, tree, trial, &facts.cgroup, disks));
+    watch
 }
 
 /// CPU time of this thread that others than the engine have spent in a window.
@@ -320,18 +295,6 @@ impl Spent {
         self.ns.get() as f64 * 1e-9
     }
 }
-
-/// Attributes that decide what a share means, whether the study sets them or not.
-const ALWAYS_READ: [&str; 8] = [
-    "nr_requests",
-    "rotational",
-    "wbt_lat_usec",
-    "iosched/low_latency",
-    "iosched/slice_idle",
-    "iosched/strict_guarantees",
-    "iosched/max_budget",
-    "iosched/timeout_sync",
-];
 
 fn record_of(
     record: RepeatRecord,

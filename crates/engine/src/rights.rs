@@ -6,16 +6,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
-use assay_files::Dir;
+use assay_files::{Dir, search_path};
 use assay_kernel::rights::User;
 use assay_kernel::{Error, Root};
 use assay_plan::{ToolPlan, Trial};
 
 /// What a `command`, and whatever runs as another user, still knows of Assay's environment.
 const KEPT: [&str; 5] = ["PATH", "LANG", "TZ", "TERM", "TMPDIR"];
-
-/// Where programs are looked for when PATH says nothing.
-const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// That all users that the trials name exist, and that this process may become them. Nothing is
 /// changed before.
@@ -35,6 +32,19 @@ pub(crate) fn check(root: &Root, trials: &[Trial]) -> Result<(), Error> {
 pub(crate) fn named(trial: &Trial) -> impl Iterator<Item = &str> {
     let workloads = trial.groups.iter().flat_map(|group| &group.workloads);
     workloads.flat_map(|workload| workload.user.as_deref())
+}
+
+/// The same, each once, but for root and for whom this process is already: they may write where it may.
+pub(crate) fn others(root: &Root, trial: &Trial) -> Result<Vec<User>, Error> {
+    let mut others: Vec<User> = Vec::new();
+    for name in named(trial) {
+        let user = User::find(root, name)?;
+        let is_new = others.iter().all(|known| known.uid != user.uid);
+        if is_new && user.uid != 0 && !user.is_this_process() {
+            others.push(user);
+        }
+    }
+    Ok(others)
 }
 
 /// That the user may use the raw device; the node is the system's, and is not given away.
@@ -77,10 +87,7 @@ pub(crate) fn set_environment(command: &mut Command, tool: &ToolPlan, user: Opti
             command.env("USER", &name).env("LOGNAME", &name);
         }
     }
-    let path = std::env::var_os("PATH").unwrap_or_else(|| USUAL_PATH.into());
-    let absolute = std::env::split_paths(&path).filter(|entry| entry.is_absolute());
-    // What was split is joined again: it holds no colon.
-    command.env("PATH", std::env::join_paths(absolute).unwrap_or_else(|_| USUAL_PATH.into()));
+    command.env("PATH", search_path());
 }
 
 /// A workload says less; what is longer is read so far.

@@ -162,7 +162,7 @@ impl Context<'_> {
     /// Whether the trial is known well enough without this repeat.
     fn is_over(&mut self, slot: Slot) -> bool {
         let trial = &self.manifest.trials[slot.trial];
-        let may_stop = trial.stop == StopRecord::Decided && !trial.repeats.is_empty();
+        let may_stop = trial.stop == StopRecord::Precise && !trial.repeats.is_empty();
         let folder = &self.request.folder;
         may_stop && self.decider.is_over(&folder.steady(folder.dir()), slot.trial)
     }

@@ -12,7 +12,7 @@ use assay_kernel::clock::monotonic_ns;
 use assay_kernel::{Root, signal};
 use assay_record::{
     Event, EventLog, GroupRecord, Manifest, Recording, RepeatRecord, RunFolder, SCHEMA,
-    TrialRecord, WarmUpRecord, to_parquet,
+    SamplerCost, TrialRecord, WarmUpRecord, to_parquet,
 };
 use assay_sample::{Choice, Outcome, Sampler, Seat, prepare_chosen};
 
@@ -80,6 +80,9 @@ pub fn sample(
     let sampler = Sampler::start(prepared, &samples, request.interval, seat)?;
     let began_ns = monotonic_ns();
     events.append(&event(began_ns, "start", request.whom.title()))?;
+    // Samples that no repeat names are nobody's, should this process be killed.
+    put(&mut manifest, repeat((began_ns, 0), SamplerCost::default(), not_available.clone()));
+    folder.write_manifest(&manifest)?;
     let followed = Followed::start(&root, &request.whom, folder);
     let ended = match followed {
         Ok(mut followed) => {
@@ -102,9 +105,7 @@ pub fn sample(
         recording.log = ended.log;
     }
     manifest.ended_early = interrupted.map(|signal| format!("interrupted by {signal}"));
-    if let Some(trial) = manifest.trials.first_mut() {
-        trial.repeats.push(repeat((began_ns, stopped_ns), cost, not_available));
-    }
+    put(&mut manifest, repeat((began_ns, stopped_ns), cost, not_available));
     let kept = to_parquet(&samples);
     folder.write_manifest(&manifest)?;
     let failure = failure.or(kept.err()).map(Failure::Record);
@@ -126,6 +127,13 @@ fn wait(
             return;
         }
         std::thread::sleep(left.min(LOOK));
+    }
+}
+
+/// Makes it the one repeat of the recording.
+fn put(manifest: &mut Manifest, repeat: RepeatRecord) {
+    if let Some(trial) = manifest.trials.first_mut() {
+        trial.repeats = vec![repeat];
     }
 }
 
@@ -183,7 +191,7 @@ fn manifest(request: &SampleRequest, groups: &[assay_sample::GroupTarget]) -> Ma
 
 fn repeat(
     (began_ns, stopped_ns): (u64, u64),
-    sampler: assay_record::SamplerCost,
+    sampler: SamplerCost,
     not_available: BTreeMap<String, String>,
 ) -> RepeatRecord {
     RepeatRecord {

@@ -180,14 +180,16 @@ pub(crate) fn remove_place(place: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Gives a place to the user that a workload runs as. What another user has had is made anew: it may
-/// hold links that lead whoever uses it next elsewhere.
+/// Gives a place to the user that a workload runs as. What another user has had is made anew, also
+/// when nothing is in it: it may hold links that lead whoever uses it next elsewhere, that user may have
+/// it open, and its mode and access lists are what that user has made them.
 fn give_place(place: &Path, user: Option<&User>) -> Result<(), Error> {
     let own = rustix::process::geteuid().as_raw();
     let (above, name) = (open_above(place)?, place.file_name().unwrap_or_default());
     let mut dir = above.dir(name)?;
     let wanted = user.map_or(own, |user| user.uid);
-    if dir.owner()? != wanted && !dir.is_empty()? {
+    let owner = dir.owner()?;
+    if owner != wanted && (owner != own || !dir.is_empty()?) {
         above.remove_tree(name)?;
         dir = above.make_new_dir(name)?;
     }
@@ -270,6 +272,32 @@ mod tests {
         std::fs::write(place.join("file"), "of root").unwrap();
         give_place(&place, None).unwrap();
         assert!(place.join("file").exists());
+    }
+
+    /// Nothing is in it, and its user can still put something there.
+    #[test]
+    fn an_empty_place_of_another_user_is_made_anew() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let disk = tempfile::tempdir().unwrap();
+        let place = disk.path().canonicalize().unwrap().join("task.reader");
+        let second = User::find(&Root::real(), "65533:65533").unwrap();
+        for user in [None, Some(&second)] {
+            std::fs::create_dir(&place).unwrap();
+            std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o777)).unwrap();
+            chown(&place, Some(65534), Some(65534)).unwrap();
+            // The descriptor that the user before has kept.
+            let kept = std::fs::File::open(&place).unwrap();
+            give_place(&place, user).unwrap();
+            let (now, then) = (place.metadata().unwrap(), kept.metadata().unwrap());
+            assert_eq!(now.uid(), user.map_or(0, |user| user.uid));
+            assert_eq!(now.mode() & 0o022, 0, "{:o}", now.mode());
+            assert_eq!(then.nlink(), 0, "the directory that is open leads nowhere");
+            std::fs::remove_dir(&place).unwrap();
+        }
     }
 
     #[test]

@@ -4,7 +4,6 @@
 //! The thread that waits for the end of the window does this, about once a second: the sampler's
 //! rounds are not made longer, and what it costs is counted.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use assay_cgroup::Tree;
@@ -18,6 +17,7 @@ use assay_record::{Drift, RepeatRecord, Seen, WatchCost};
 use crate::knobs::{self, Found};
 use crate::overrides::Overrides;
 use crate::placed::Placed;
+use crate::queues::Queue;
 use crate::settings;
 
 /// A compromise: a change that lasts a second moves a share of a window of twenty by 5 % at most.
@@ -58,7 +58,7 @@ impl<'r> Watch<'r> {
         trial: &Trial,
         at_start: &[Found],
         disks: &[ScratchDisk],
-        queues: &[(String, BTreeMap<String, String>)],
+        queues: &[Queue],
     ) -> Self {
         let mut watch = Self {
             files: Vec::new(),
@@ -76,9 +76,9 @@ impl<'r> Watch<'r> {
                 watch.add(root, Owner::Knob(index, file.clone()), path, value.value());
             }
         }
-        for (index, (disk, (scheduler, attributes))) in disks.iter().zip(queues).enumerate() {
-            let scheduler = ("scheduler", scheduler);
-            let attributes = attributes.iter().map(|(name, value)| (name.as_str(), value));
+        for (index, (disk, queue)) in disks.iter().zip(queues).enumerate() {
+            let scheduler = ("scheduler", &queue.scheduler);
+            let attributes = queue.attributes.iter().map(|(name, value)| (name.as_str(), value));
             for (attribute, value) in std::iter::once(scheduler).chain(attributes) {
                 let path = format!("/sys/block/{}/queue/{attribute}", disk.device);
                 let owner = Owner::Queue(index, attribute.to_owned());
@@ -122,12 +122,12 @@ impl<'r> Watch<'r> {
 
     /// Reads everything again if a second has passed since the last time.
     pub(crate) fn look_if_due(&mut self) {
-        let before = thread_cpu_ns();
+        let before = self.placed.spent_ns();
         self.placed.look_if_due();
         if let Some(overrides) = &mut self.overrides {
             overrides.look_if_due();
         }
-        self.cost.cpu_s += (thread_cpu_ns() - before) as f64 * 1e-9;
+        self.cost.cpu_s += (self.placed.spent_ns() - before) as f64 * 1e-9;
         let now = monotonic_ns();
         if now < self.due_ns {
             return;

@@ -10,7 +10,7 @@ mod terminal;
 
 pub use script::{shell_word, shell_words, slurm_word};
 pub use table::{csv, is_metric_name, openmetrics, quoted};
-pub use terminal::{line, terminal};
+pub use terminal::{line, painted, terminal};
 
 /// Text in HTML and SVG, as content or between quotation marks of an attribute.
 #[must_use]

@@ -1,5 +1,7 @@
 //! Text in tables for other programs.
 
+use crate::terminal::but_line_ends;
+
 /// A field of CSV (RFC 4180): in quotation marks where it has to be, also for programs that take a
 /// semicolon or a tab for the end of a field.
 #[must_use]
@@ -29,10 +31,11 @@ pub fn csv(text: &str) -> String {
     }
 }
 
-/// The value of a label (OpenMetrics 1.0, escaped strings).
+/// The value of a label (OpenMetrics 1.0, escaped strings). What a terminal would obey is shown there,
+/// too: the format lets every control but a line end stand as it is.
 #[must_use]
 pub fn openmetrics(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\r', "\\\\r")
+    but_line_ends(text).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 /// Whether it is the name of a metric (OpenMetrics 1.0). There is no way to escape others.
@@ -77,6 +80,8 @@ mod tests {
     #[test]
     fn a_label_stays_in_its_line_and_a_name_is_one() {
         assert_eq!(openmetrics("a\"b\\\nc\r"), "a\\\"b\\\\\\nc\\\\r");
+        let obeyed = "\u{1b}]0;a\u{7}\u{9b}2J\t\u{202e}";
+        assert_eq!(openmetrics(obeyed), "\\\\x1b]0;a\\\\x07\\\\u009b2J\\\\t\\\\u202e");
         assert!(is_metric_name("assay_io_read_bytes") && is_metric_name(":a1"));
         for bad in ["", "1a", "x 1\nevil 6\n#", "a-b", "g\u{fc}n"] {
             assert!(!is_metric_name(bad), "{bad}");

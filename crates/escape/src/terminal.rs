@@ -7,15 +7,32 @@ use std::fmt::Write;
 const ESCAPE: char = '\u{1b}';
 
 /// Text of several lines for a terminal: line ends and tabs stay, every other control character is
-/// shown as a Rust or JSON string would have it. With `colors` the sequences that set colours stay
-/// too: those of Assay cannot be told from others, and a colour harms nobody.
+/// shown as a Rust or JSON string would have it, those that begin a colour too.
 #[must_use]
-pub fn terminal(text: &str, colors: bool) -> Cow<'_, str> {
-    escaped(text, |rest, sign| match sign {
+pub fn terminal(text: &str) -> Cow<'_, str> {
+    escaped(text, |_, sign| matches!(sign, '\n' | '\t').then_some(sign.len_utf8()))
+}
+
+/// What `draw` makes with colours of its own, or without, as a terminal may show it. An escape sequence
+/// in what it makes without colours has come from outside; it is shown as text, and since nobody
+/// could tell it from one of `draw`, nothing is coloured then.
+pub fn painted(colors: bool, draw: impl Fn(bool) -> String) -> String {
+    let plain = draw(false);
+    if !colors || plain.contains(ESCAPE) {
+        return terminal(&plain).into_owned();
+    }
+    let colored = draw(true);
+    let shown = escaped(&colored, |rest, sign| match sign {
         '\n' | '\t' => Some(sign.len_utf8()),
-        ESCAPE if colors => color(rest),
+        ESCAPE => color(rest),
         _ => None,
-    })
+    });
+    shown.into_owned()
+}
+
+/// Text of which line ends alone stay, for a format that writes them in a way of its own.
+pub(crate) fn but_line_ends(text: &str) -> Cow<'_, str> {
+    escaped(text, |_, sign| (sign == '\n').then_some(sign.len_utf8()))
 }
 
 /// Text for one line, such as a name in a table: also line ends and tabs are shown.
@@ -87,25 +104,33 @@ mod tests {
     #[test]
     fn what_a_terminal_would_obey_is_shown() {
         let name = "x\u{1b}]0;owned\u{7}\u{1b}[2J";
-        assert_eq!(terminal(name, false), "x\\x1b]0;owned\\x07\\x1b[2J");
-        assert_eq!(terminal(name, true), terminal(name, false));
+        assert_eq!(terminal(name), "x\\x1b]0;owned\\x07\\x1b[2J");
         assert_eq!(line("a\nb\tc\r\u{9b}d\u{202e}\u{7f}"), "a\\nb\\tc\\r\\u009bd\\u202e\\u007f");
     }
 
     #[test]
     fn lines_and_letters_stay() {
         for text in ["one\ntwo\tthree\n", "gr\u{fc}n \u{2588} \u{1f4a1}", ""] {
-            assert_eq!(terminal(text, false), text);
+            assert_eq!(terminal(text), text);
         }
     }
 
     #[test]
-    fn colours_pass_where_they_are_wanted_and_nothing_that_begins_like_one() {
-        let painted = "\u{1b}[1;31mbroken\u{1b}[0m";
-        assert_eq!(terminal(painted, true), painted);
-        assert_eq!(terminal(painted, false), "\\x1b[1;31mbroken\\x1b[0m");
+    fn colours_of_ours_pass_where_they_are_wanted_and_those_of_others_never() {
+        let red = |text: &str, color: bool| match color {
+            true => format!("\u{1b}[1;31m{text}\u{1b}[0m"),
+            false => text.to_owned(),
+        };
+        let broken = "\u{1b}[1;31mbroken\u{1b}[0m";
+        assert_eq!(painted(true, |color| red("broken", color)), broken);
+        assert_eq!(painted(false, |color| red("broken", color)), "broken");
+        // A workload that writes green over a red verdict.
+        let green = "\u{1b}[1;32mkept";
+        assert_eq!(painted(true, |color| red(green, color)), "\\x1b[1;32mkept");
+        assert_eq!(terminal(broken), "\\x1b[1;31mbroken\\x1b[0m");
         for other in ["\u{1b}[8mhidden", "\u{1b}[1;08m", "\u{1b}[2J", "\u{1b}[", "\u{1b}[1"] {
-            assert!(!terminal(other, true).contains(ESCAPE), "{other:?}");
+            let draw = |color| if color { other.to_owned() } else { String::new() };
+            assert!(!painted(true, draw).contains(ESCAPE), "{other:?}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Block devices as sysfs shows them.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use assay_units::Bytes;
@@ -24,6 +25,17 @@ pub enum Holder {
     Held(String),
     /// Swap lives on it.
     Swap,
+}
+
+impl fmt::Display for Holder {
+    /// What the disk then is.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mounted(target) => write!(f, "mounted at {}", target.display()),
+            Self::Held(by) => write!(f, "part of the device {by}"),
+            Self::Swap => f.write_str("swap space"),
+        }
+    }
 }
 
 /// One block device (not a partition).

@@ -146,6 +146,14 @@ impl Dir {
         std::fs::read_link(self.here()).map_err(|cause| Error::new("find", &self.path, cause))
     }
 
+    /// The directory that it lies in at this moment, whatever was above its name when it was opened.
+    pub fn around(&self) -> Result<Self, Error> {
+        let wrong = |cause| Error::new("open", &self.path, cause);
+        let fd = openat(&self.fd, "..", DIRECTORY, Mode::empty()).map_err(wrong)?;
+        let around = Self { fd, path: PathBuf::new(), made: self.made };
+        Ok(Self { path: around.place()?, ..around })
+    }
+
     /// Lets nobody but the owner in.
     pub fn keep_to_owner(&self) -> Result<(), Error> {
         let wrong = |cause| Error::new("chmod", &self.path, cause);
@@ -295,6 +303,7 @@ impl Dir {
         let wrong = |cause: Errno| match cause {
             Errno::LOOP => {
                 Error::refused("open", &whole, "it is a link, and none is followed here")
+                    .with_hint("put the file itself there, if you know where the link leads")
             }
             cause => Error::new("open", &whole, cause),
         };
@@ -303,12 +312,14 @@ impl Dir {
         let fd = openat(&above, name, flags, self.made.file).map_err(wrong)?;
         let found = fstat(&fd).map_err(wrong)?;
         if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-            return Err(Error::refused("open", &whole, "it is no regular file"));
+            return Err(Error::refused("open", &whole, "it is no regular file")
+                .with_hint("look what put it there, and remove it"));
         }
         // Reading changes nothing under any of its names, and copies are often made of links.
         if found.st_nlink > 1 && flags.intersects(OFlags::WRONLY | OFlags::RDWR) {
             let why = "it has other names too, and would change under them";
-            return Err(Error::refused("open", &whole, why));
+            return Err(Error::refused("open", &whole, why)
+                .with_hint("remove it, or put a copy in its place"));
         }
         Ok(File::from(fd))
     }

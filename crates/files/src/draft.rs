@@ -6,7 +6,9 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, fsync, renameat, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, Gid, Mode, Stat, Uid, fchmod, fchown, fstat, fsync, renameat, statat, unlinkat,
+};
 use rustix::io::Errno;
 
 use crate::dir::{Dir, unguessable};
@@ -54,6 +56,22 @@ impl Draft {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Gives it the permissions of the file that it will replace, and where root may, its owner.
+    pub(crate) fn resemble(&self, old: &Stat) -> Result<(), Error> {
+        let wrong = |cause| Error::new("chmod", &self.path, cause);
+        if fstat(&self.file).map_err(wrong)?.st_uid != old.st_uid {
+            let (user, group) = (Uid::from_raw(old.st_uid), Gid::from_raw(old.st_gid));
+            fchown(&self.file, Some(user), Some(group)).map_err(wrong)?;
+        }
+        fchmod(&self.file, Mode::from_raw_mode(old.st_mode & 0o777)).map_err(wrong)
+    }
+
+    /// Puts the file into its place now; what is written afterwards is seen there as it comes.
+    pub(crate) fn into_place(self) -> Result<File, Error> {
+        let file = self.file.try_clone().map_err(|cause| Error::new("write", &self.path, cause))?;
+        self.commit().map(|()| file)
     }
 
     /// Puts the file into its place, and returns when it is on the disk.

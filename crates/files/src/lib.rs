@@ -6,6 +6,7 @@
 //! read as a regular file of at most so many bytes, and never waited for. A folder that somebody else
 //! may change while root works in it is refused ([`check`]); what was looked at is what is used.
 
+mod copy;
 mod dir;
 mod draft;
 mod error;
@@ -13,12 +14,16 @@ mod hand_over;
 mod output;
 mod owner;
 mod read;
+mod search;
 mod tree;
+mod way;
 
+pub use copy::Budget;
 pub use dir::Dir;
 pub use draft::Draft;
 pub use error::Error;
-pub use output::{output, replace};
+pub use output::{Output, create_new, output, output_dir, replace};
 pub use owner::{Caller, Checked, Trust, check};
 pub use read::{input, input_text};
+pub use search::{directories, search_path};
 pub use tree::Identity;

@@ -2,7 +2,7 @@
 //! to root or to the user, and nobody else may write there.
 
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{CWD, Gid, Mode, OFlags, Stat, Uid, fstat, openat};
@@ -184,6 +184,14 @@ impl Rule {
         }
         Ok(())
     }
+}
+
+/// Whether nobody but root, this user and the one who called sudo can put something into a directory.
+pub(crate) fn is_guarded(directory: &OwnedFd) -> bool {
+    let rule = Rule { also: Caller::of_sudo(), trust: Trust::Checked };
+    let here = format!("/proc/self/fd/{}", directory.as_raw_fd());
+    let at = std::fs::read_link(here).unwrap_or_default();
+    rule.look(&at, &at, directory, false).is_ok()
 }
 
 /// Whether a directory has an access list (acl(5)). A descriptor of O_PATH cannot be asked.

@@ -76,7 +76,8 @@ fn whole(file: impl Read, path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
         .map_err(|cause| Error::new("read", path, cause))?;
     if bytes.len() as u64 > limit {
         let why = format!("it is longer than {limit} bytes, the most that is read of such a file");
-        return Err(Error::refused("read", path, why));
+        return Err(Error::refused("read", path, why)
+            .with_hint("no Assay writes one so long: look where it comes from"));
     }
     Ok(bytes)
 }

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 
-use assay_files::{Dir, Trust, check, input, output};
+use assay_files::{Budget, Dir, Trust, check, create_new, input, output, output_dir, replace};
 
 #[test]
 fn replacing_is_whole_and_leaves_no_draft() {
@@ -110,20 +110,95 @@ fn a_folder_that_others_may_change_is_refused_with_owner_mode_and_remedy() {
     assert!(check(&shared.join("mine"), None, Trust::Checked).is_err());
 }
 
+/// Writes this to where the user wants it, and says what was wrong.
+fn put(path: &Path, text: &str) -> Result<(), String> {
+    replace(path, text.as_bytes()).map_err(|error| error.to_string())
+}
+
 #[test]
-fn output_goes_where_the_user_says_and_not_where_another_s_link_leads() {
+fn a_new_output_takes_the_place_of_the_old_one_when_it_is_whole() {
     let place = tempfile::tempdir().unwrap();
     let (file, link) = (place.path().join("out"), place.path().join("link"));
-    output(&file).unwrap().write_all(b"one").unwrap();
-    symlink(&file, &link).unwrap();
-    output(&link).unwrap().write_all(b"two").unwrap();
+    put(&file, "one").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+    fs::hard_link(&file, place.path().join("copy")).unwrap();
+    let mut half = output(&file).unwrap();
+    half.write_all(b"half").unwrap();
+    drop(half);
+    assert_eq!(fs::read(&file).unwrap(), b"one", "what is not finished leaves all as it was");
+    // A link in a folder that is ours alone leads on.
+    symlink("out", &link).unwrap();
+    put(&link, "two").unwrap();
+    assert!(link.is_symlink());
     assert_eq!(fs::read(&file).unwrap(), b"two");
-    output(Path::new("/dev/null")).unwrap();
-    if rustix::process::geteuid().is_root() {
-        std::os::unix::fs::lchown(&link, Some(65534), None).unwrap();
-        assert!(output(&link).is_err());
-        assert_eq!(fs::read(&file).unwrap(), b"two");
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o7777, 0o640);
+    assert_eq!(fs::read(place.path().join("copy")).unwrap(), b"one", "another name of the old one");
+    let mut live = output(&file).unwrap().at_once().unwrap();
+    live.write_all(b"three").unwrap();
+    assert_eq!(fs::read(&file).unwrap(), b"three", "seen before it is finished");
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 3, "and no draft is left");
+}
+
+#[test]
+fn what_the_user_names_may_be_a_stream() {
+    let place = tempfile::tempdir().unwrap();
+    put(Path::new("/dev/null"), "gone").unwrap();
+    let fifo = place.path().join("fifo");
+    let dir = Dir::open(place.path()).unwrap();
+    let mut reader = dir.make_fifo("fifo").unwrap();
+    put(&fifo, "said").unwrap();
+    let mut said = [0; 4];
+    std::io::Read::read_exact(&mut reader, &mut said).unwrap();
+    assert_eq!(&said, b"said");
+    // As `--out /dev/stdout` with `>> log`: what is there stays.
+    fs::write(place.path().join("log"), "before ").unwrap();
+    let log = fs::File::options().append(true).open(place.path().join("log")).unwrap();
+    let own = format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&log));
+    put(Path::new(&own), "after").unwrap();
+    assert_eq!(fs::read(place.path().join("log")).unwrap(), b"before after");
+    let error = put(place.path(), "").unwrap_err();
+    assert!(error.contains("directory") && error.contains("hint: name a file"), "{error}");
+}
+
+/// The attacks of another user of the host: what the user names lies in a folder like /tmp.
+#[test]
+fn no_output_goes_where_another_s_link_leads() {
+    let place = tempfile::tempdir().unwrap();
+    let shared = place.path().join("shared");
+    fs::create_dir_all(place.path().join("etc")).unwrap();
+    fs::create_dir(&shared).unwrap();
+    fs::set_permissions(&shared, fs::Permissions::from_mode(0o1777)).unwrap();
+    let victim = place.path().join("etc/passwd");
+    fs::write(&victim, "root's").unwrap();
+    symlink(&victim, shared.join("out.csv")).unwrap();
+    symlink(place.path().join("etc"), shared.join("results")).unwrap();
+    for path in ["out.csv", "results/passwd", "results/new", "results/../etc/passwd"] {
+        let error = put(&shared.join(path), "ours").unwrap_err();
+        assert!(error.contains("is a link in a folder that others can write to"), "{error}");
+        assert!(create_new(&shared.join(path)).is_err(), "{path}");
     }
+    assert!(output_dir(&shared.join("results")).is_err());
+    assert!(output_dir(&shared.join("results/inner")).is_err());
+    assert_eq!(fs::read(&victim).unwrap(), b"root's");
+    assert_eq!(fs::read_dir(place.path().join("etc")).unwrap().count(), 1);
+    // A file of ours there is replaced, and a folder made.
+    put(&shared.join("mine"), "one").unwrap();
+    put(&shared.join("mine"), "two").unwrap();
+    assert_eq!(fs::read(shared.join("mine")).unwrap(), b"two");
+    output_dir(&shared.join("new/inner")).unwrap().replace("runs.csv", b"").unwrap();
+    assert!(shared.join("new/inner/runs.csv").is_file());
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: it takes root to give files away");
+        return;
+    }
+    fs::write(shared.join("theirs"), "theirs").unwrap();
+    let _fifo = Dir::open(&shared).unwrap().make_fifo("pipe").unwrap();
+    for (name, why) in [("theirs", "a file of user 65534"), ("pipe", "a stream of user 65534")] {
+        chown(shared.join(name), Some(65534), None).unwrap();
+        let error = put(&shared.join(name), "ours").unwrap_err();
+        assert!(error.contains(why) && error.contains("hint:"), "{error}");
+    }
+    assert_eq!(fs::read(shared.join("theirs")).unwrap(), b"theirs");
 }
 
 #[test]
@@ -247,4 +322,80 @@ fn what_is_read_is_a_regular_file_of_at_most_so_many_bytes() {
     assert_eq!(dir.names().unwrap(), ["bytes", "copy", "fifo", "file", "link"]);
     assert!(input(&place.path().join("link"), 3).is_err());
     assert_eq!(input(&place.path().join("link"), 4).unwrap(), b"said");
+}
+
+/// More than any test has.
+const PLENTY: Budget = Budget { bytes: 1 << 20, names: 100 };
+
+#[test]
+fn what_is_more_than_was_agreed_leaves_nothing_behind() {
+    let place = tempfile::tempdir().unwrap();
+    let [from, to] = ["from", "to"].map(|name| Dir::make_all(&place.path().join(name)).unwrap());
+    let inner = from.make_dir("a/b").unwrap();
+    inner.create("small").unwrap().write_all(b"text").unwrap();
+    // 16 TiB of nothing, as `truncate -s` makes it; a file system that has none of it takes less.
+    let hole = inner.create("x").unwrap();
+    [16 << 40, 1 << 40, 2 << 30].iter().find(|size| hole.set_len(**size).is_ok()).unwrap();
+    let error = to.copy_in(&from, PLENTY, &|| false).unwrap_err().to_string();
+    assert!(error.contains("from/a/b/x") && error.contains("more than 1 MiB"), "{error}");
+    assert!(to.is_empty().unwrap(), "it is counted before anything is copied");
+    hole.set_len(0).unwrap();
+    for number in 0..97 {
+        inner.create(format!("name-{number}")).unwrap();
+    }
+    let error = to.copy_in(&from, PLENTY, &|| false).unwrap_err().to_string();
+    assert!(error.contains("from/a/b") && error.contains("more than 100 names"), "{error}");
+    assert!(to.is_empty().unwrap());
+    inner.remove_file("name-0").unwrap();
+    to.copy_in(&from, PLENTY, &|| false).unwrap();
+    assert_eq!(to.text("a/b/small", 9).unwrap(), "text");
+}
+
+#[test]
+fn a_copy_that_ends_early_leaves_no_part_of_a_file() {
+    let place = tempfile::tempdir().unwrap();
+    let [from, to] = ["from", "to"].map(|name| Dir::make_all(&place.path().join(name)).unwrap());
+    from.create("a").unwrap().write_all(b"text").unwrap();
+    let grows = from.create("b").unwrap();
+    // Somebody makes it longer once it was counted: the file `a` is copied after that.
+    let grow = || {
+        if to.has_file("a") {
+            grows.set_len(4 << 20).unwrap();
+        }
+        false
+    };
+    let error = to.copy_in(&from, PLENTY, &grow).unwrap_err().to_string();
+    assert!(error.contains("more than 1 MiB"), "{error}");
+    assert_eq!(to.names().unwrap(), ["a"]);
+    let many = Budget { bytes: 8 << 20, ..PLENTY };
+    assert!(to.copy_in(&from, many, &|| to.has_file("b")).is_err());
+    assert_eq!(to.names().unwrap(), ["a"], "it was stopped at the second");
+}
+
+/// As the root of a guest leaves it in a folder of the host.
+#[test]
+fn of_what_somebody_else_has_made_only_the_content_of_files_is_copied() {
+    let place = tempfile::tempdir().unwrap();
+    let [from, to] = ["from", "to"].map(|name| Dir::make_all(&place.path().join(name)).unwrap());
+    let inner = from.make_dir("samples/one").unwrap();
+    fs::write(inner.path().join("io.arrows"), "rows").unwrap();
+    fs::write(from.path().join("program"), "#!/bin/sh").unwrap();
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o7777;
+    let own_mode = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o6755));
+    own_mode(&from.path().join("program")).unwrap();
+    own_mode(inner.path()).unwrap();
+    symlink("/etc/hostname", from.path().join("manifest.json")).unwrap();
+    symlink("/etc", inner.path().join("etc")).unwrap();
+    let _fifo = inner.make_fifo("gate").unwrap();
+    symlink(place.path().join("victim"), to.path().join("program")).unwrap();
+    let left_out = to.copy_in(&from, PLENTY, &|| false).unwrap();
+    let named = |path: &Path| path.strip_prefix(from.path()).unwrap().display().to_string();
+    let left_out: Vec<String> = left_out.iter().map(|path| named(path)).collect();
+    assert_eq!(left_out, ["manifest.json", "samples/one/etc", "samples/one/gate"]);
+    assert_eq!(to.names().unwrap(), ["program", "samples"]);
+    assert_eq!(to.text("samples/one/io.arrows", 9).unwrap(), "rows");
+    let program = to.path().join("program");
+    assert!(!program.is_symlink() && mode(&program) & 0o7111 == 0, "{:o}", mode(&program));
+    assert_eq!(mode(&to.path().join("samples/one")) & 0o7000, 0);
+    assert!(!place.path().join("victim").exists());
 }

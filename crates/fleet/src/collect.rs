@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use assay_facts::Available;
-use assay_judge::{FleetHost, FleetJudgement, HostState, Judgement};
+use assay_files::Dir;
+use assay_judge::{FleetComparison, FleetHost, FleetJudgement, HostState, Judgement, Verdict};
 use assay_record::{RunFolder, gather};
 
-use crate::conclude::conclude;
-use crate::document::Fleet;
+use crate::conclude::{conclude, leave_open};
+use crate::document::{Fleet, Torn};
 use crate::error::Error;
 use crate::folder::FleetFolder;
 use crate::merge::FleetMerge;
@@ -34,8 +35,11 @@ pub fn collect(
         .enumerate()
         .map(|(task, state)| host(folder, fleet, task, state, &mut merge))
         .collect();
-    let (verdict, reason) = conclude(&hosts);
-    let (trials, comparisons) = merge.finish();
+    let verdicts = merge.verdicts().to_vec();
+    let (mut trials, mut comparisons) = merge.finish();
+    comparisons.extend(fleet.torn.iter().flatten().map(torn));
+    leave_open(&hosts, &mut trials, &mut comparisons);
+    let (verdict, reason) = conclude(&hosts, &comparisons, &verdicts);
     FleetJudgement {
         schema: 1,
         study: fleet.study.clone(),
@@ -82,17 +86,20 @@ fn host(
         seed: asked.seed,
         slice: asked.slice.clone(),
         run: None,
+        broken_before: broken_before(folder, fleet, task, merge),
         restored: record.and_then(|record| record.restored),
         restored_first: record.map(|record| record.restored_first.clone()).unwrap_or_default(),
         traits: BTreeMap::new(),
     };
     let Some(job) = fleet.job_of(task) else { return host };
     let place = FleetFolder::place_of(task, job).join("run");
-    if folder.file(&place).is_dir() {
+    // A link there leads out of the fleet's folder, and is no run.
+    let run = folder.dir().dir(&place);
+    if run.is_ok() {
         host.run = Some(place.display().to_string());
     }
     if state.state == HostState::Ended {
-        match read(&folder.file(&place)) {
+        match read(run) {
             Ok((found, judgement)) => {
                 host.traits = found;
                 host.verdict = Some(judgement.verdict);
@@ -105,14 +112,64 @@ fn host(
     host
 }
 
+/// Runs of a task that broke a promise before it was submitted again, as paths in the folder.
+fn broken_before(
+    folder: &FleetFolder,
+    fleet: &Fleet,
+    task: usize,
+    merge: &mut FleetMerge,
+) -> Vec<String> {
+    let mut broken = Vec::new();
+    for job in fleet.jobs_of(task).skip(1) {
+        let place = FleetFolder::place_of(task, job).join("run");
+        let found = folder.dir().dir(&place).ok().and_then(|run| RunFolder::over(run).ok());
+        let judgement = found.and_then(|run| read_judgement(&run).ok());
+        if let Some(judgement) = judgement.filter(|found| found.verdict == Verdict::Broken) {
+            merge.add_broken(&format!("{} (job {job})", fleet.tasks[task].node), &judgement);
+            broken.push(place.display().to_string());
+        }
+    }
+    broken
+}
+
+/// A promise that trials of different hosts cannot show: what differs between hosts is no less
+/// different than what differs between levels.
+fn torn(promise: &Torn) -> FleetComparison {
+    FleetComparison {
+        measure: promise.measure.clone(),
+        group: promise.group.clone(),
+        is: promise.is.clone(),
+        over: promise.over.clone(),
+        held: BTreeMap::new(),
+        verdict: Verdict::Undecided,
+        reason: Some(
+            "its trials were divided over hosts, and what hosts differ by would count as what the \
+             levels do; without `--slices` every host runs them all"
+                .to_owned(),
+        ),
+        hosts: Vec::new(),
+    }
+}
+
+fn said(error: &assay_record::Error) -> String {
+    format!("cannot read {}: {}", shown(&error.path), error.cause)
+}
+
 /// What a run's host is, and what was judged of it.
-fn read(place: &Path) -> Result<(BTreeMap<String, String>, Judgement), String> {
-    let said =
-        |error: assay_record::Error| format!("cannot read {}: {}", shown(&error.path), error.cause);
-    let folder = RunFolder::open(place)
+fn read(
+    run: Result<Dir, assay_files::Error>,
+) -> Result<(BTreeMap<String, String>, Judgement), String> {
+    let folder = run
+        .map_err(assay_record::Error::from)
+        .and_then(RunFolder::over)
         .map_err(|error| format!("its run folder is missing or empty: {}", error.cause))?;
-    let manifest = folder.read_manifest().map_err(said)?;
-    let verdict: serde_json::Value = folder.read_json("verdict.json").map_err(said)?;
+    let manifest = folder.read_manifest().map_err(|error| said(&error))?;
+    Ok((traits(&manifest), read_judgement(&folder)?))
+}
+
+fn read_judgement(folder: &RunFolder) -> Result<Judgement, String> {
+    let verdict: serde_json::Value =
+        folder.read_json("verdict.json").map_err(|error| said(&error))?;
     let schema = verdict.get("schema").and_then(serde_json::Value::as_u64);
     if schema != Some(u64::from(VERDICT_SCHEMA)) {
         return Err(format!(
@@ -120,9 +177,7 @@ fn read(place: &Path) -> Result<(BTreeMap<String, String>, Judgement), String> {
             schema.map_or_else(|| "none".to_owned(), |number| number.to_string())
         ));
     }
-    let judgement = serde_json::from_value(verdict)
-        .map_err(|cause| format!("cannot read verdict.json: {cause}"))?;
-    Ok((traits(&manifest), judgement))
+    serde_json::from_value(verdict).map_err(|cause| format!("cannot read verdict.json: {cause}"))
 }
 
 /// The name of a file without the place, which differs from fleet to fleet.
@@ -135,7 +190,8 @@ fn not_available(fleet: &Fleet, slurm: &Slurm) -> BTreeMap<String, String> {
     for left_out in &fleet.left_out {
         lacking.insert(format!("node {}", left_out.node), left_out.why.clone());
     }
-    if fleet.tasks.iter().any(|task| task.slice.is_some()) {
+    // A fleet of before has not written down which they are.
+    if fleet.torn.is_none() && fleet.tasks.iter().any(|task| task.slice.is_some()) {
         let why = "trials were divided over hosts, and what is promised across them needs one \
                    host that ran them all";
         lacking.insert("promises across trials".to_owned(), why.to_owned());
@@ -147,22 +203,122 @@ fn not_available(fleet: &Fleet, slurm: &Slurm) -> BTreeMap<String, String> {
     lacking
 }
 
-/// Writes the judgement, its report, and the samples of all hosts in one file a source, into the
-/// folder of the fleet. Files of samples that could not be read are returned with the reason.
+/// Writes the judgement, its report, and then the samples of all hosts in one file a source, into the
+/// folder of the fleet. What of the samples could not be read is returned with the reason.
 pub fn write(
     folder: &FleetFolder,
     judgement: &FleetJudgement,
 ) -> Result<Vec<(PathBuf, String)>, Error> {
+    folder.write_json(Path::new("fleet-verdict.json"), judgement)?;
+    let html =
+        assay_report::fleet_html(judgement).map_err(|error| Error::new(error.to_string()))?;
+    folder.write_text(Path::new("report.html"), &html)?;
     let runs: Vec<(String, PathBuf)> = judgement
         .hosts
         .iter()
         .filter(|host| host.verdict.is_some())
         .filter_map(|host| Some((host.node.clone(), folder.file(host.run.as_ref()?))))
         .collect();
-    let gathered = gather(&runs, &folder.dir().make_dir("samples")?)?;
-    folder.write_json(Path::new("fleet-verdict.json"), judgement)?;
-    let html =
-        assay_report::fleet_html(judgement).map_err(|error| Error::new(error.to_string()))?;
-    folder.write_text(Path::new("report.html"), &html)?;
-    Ok(gathered.left_out)
+    Ok(gather(&runs, &folder.dir().make_dir("samples")?)?.left_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_files::Trust;
+
+    use super::*;
+    use crate::document::{Submission, Task};
+    use crate::merge::tests::judgement;
+
+    /// A fleet of one host, whose task was submitted twice: the first run broke the promise and a
+    /// workload of it failed.
+    fn resumed(place: &Path) -> (FleetFolder, Fleet) {
+        let folder = FleetFolder::create(place, Trust::Checked).unwrap();
+        let submission =
+            |job| Submission { job, tasks: vec![0], at: String::new(), script: String::new() };
+        let (node, host_name) = ("a".to_owned(), "a".to_owned());
+        let fleet = Fleet {
+            tasks: vec![Task { node, host_name, seed: 1, slice: None }],
+            submissions: vec![submission(17), submission(18)],
+            ..Fleet::default()
+        };
+        let run = FleetFolder::place_of(0, 17).join("run");
+        folder.make_dir(&run).unwrap();
+        folder.write_text(&run.join("manifest.json"), "{}").unwrap();
+        let found = judgement(4, Verdict::Broken, 100.0, 0.25);
+        folder.write_json(&run.join("verdict.json"), &found).unwrap();
+        (folder, fleet)
+    }
+
+    #[test]
+    fn a_task_that_is_submitted_again_does_not_undo_what_it_broke() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, fleet) = resumed(&place.path().join("fleet"));
+        let slurm = Slurm::of(&fleet);
+        let state =
+            TaskState { state: HostState::Ended, why: None, record: None, may_change: false };
+        let found = collect(&folder, &fleet, &[state], &slurm);
+        assert_eq!(found.verdict, Verdict::Broken, "{}", found.reason);
+        assert_eq!(found.hosts[0].broken_before, ["tasks/00/job-17/run"]);
+        assert!(found.reason.starts_with("broken on 1 of 1 host"), "{}", found.reason);
+        let promise = &found.trials[0].promises[0];
+        assert_eq!((found.trials[0].verdict, promise.verdict), (Verdict::Broken, Verdict::Broken));
+        assert_eq!(promise.hosts[0].node, "a (job 17)");
+        // Nor does it where the second run kept the promise.
+        let kept = FleetHost { verdict: Some(Verdict::Kept), ..found.hosts[0].clone() };
+        assert_eq!(conclude(&[kept], &[], &[]).0, Verdict::Broken);
+    }
+
+    #[test]
+    fn the_verdict_stands_before_the_samples_are_gathered() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, fleet) = resumed(&place.path().join("fleet"));
+        let state =
+            TaskState { state: HostState::Ended, why: None, record: None, may_change: false };
+        let found = collect(&folder, &fleet, &[state], &Slurm::of(&fleet));
+        folder.write_text(Path::new("samples"), "a file in the way").unwrap();
+        assert!(write(&folder, &found).is_err());
+        for name in ["fleet-verdict.json", "report.html"] {
+            assert!(folder.dir().has_file(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_promised_of_trials_that_no_host_has_together_is_undecided() {
+        let promise = Torn {
+            measure: "io.bytes".to_owned(),
+            group: None,
+            is: "equal".to_owned(),
+            over: vec!["x".to_owned()],
+        };
+        let found = torn(&promise);
+        assert_eq!(found.verdict, Verdict::Undecided);
+        let host = |node: &str, verdict, code| FleetHost {
+            task: 0,
+            node: node.to_owned(),
+            state: HostState::Ended,
+            why: None,
+            verdict: Some(verdict),
+            code: Some(code),
+            seed: 1,
+            slice: Some("1/2".to_owned()),
+            run: None,
+            broken_before: Vec::new(),
+            restored: Some(true),
+            restored_first: Vec::new(),
+            traits: BTreeMap::new(),
+        };
+        for (verdict, code, wanted) in [
+            (Verdict::Kept, 0, Verdict::Undecided),
+            // Nothing is promised of a trial by itself.
+            (Verdict::Void, 0, Verdict::Undecided),
+            (Verdict::Void, 3, Verdict::Void),
+            (Verdict::Broken, 1, Verdict::Broken),
+        ] {
+            let hosts = [host("a", verdict, code), host("b", verdict, code)];
+            let (verdict, reason) = conclude(&hosts, std::slice::from_ref(&found), &[]);
+            assert_eq!(verdict, wanted, "{reason}");
+            assert!(reason.contains("not judged across trials: `io.bytes` over x"), "{reason}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA: u32 = 1;
 
 /// A study on many hosts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fleet {
     /// Version of this format.
     pub schema: u32,
@@ -43,8 +43,25 @@ pub struct Fleet {
     /// Nodes that were asked for and not submitted to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
+    /// Where trials are divided over hosts, what is promised of trials that no host has together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub torn: Option<Vec<Torn>>,
     /// Jobs, the latest last.
     pub submissions: Vec<Submission>,
+}
+
+/// A promise across trials that no host can judge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Torn {
+    /// What is measured.
+    pub measure: String,
+    /// The one group that counts, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// The relation: `ratio`, `equal`.
+    pub is: String,
+    /// The factors whose levels are compared.
+    pub over: Vec<String>,
 }
 
 /// A host and what it runs.
@@ -87,8 +104,13 @@ impl Fleet {
     /// The job that a task was submitted with last.
     #[must_use]
     pub fn job_of(&self, task: usize) -> Option<u64> {
-        let with = |submission: &&Submission| submission.tasks.contains(&task);
-        self.submissions.iter().rev().find(with).map(|submission| submission.job)
+        self.jobs_of(task).next()
+    }
+
+    /// The jobs that a task was submitted with, the last one first.
+    pub fn jobs_of(&self, task: usize) -> impl Iterator<Item = u64> {
+        let with = move |submission: &&Submission| submission.tasks.contains(&task);
+        self.submissions.iter().rev().filter(with).map(|submission| submission.job)
     }
 
     /// What a task is called in talk: its node, and its slice where there is one.
@@ -156,25 +178,8 @@ mod tests {
             at: String::new(),
             script: String::new(),
         };
-        let fleet = Fleet {
-            schema: SCHEMA,
-            assay: String::new(),
-            program: String::new(),
-            study: String::new(),
-            title: String::new(),
-            question: None,
-            arguments: Vec::new(),
-            trust_folder: false,
-            command: Vec::new(),
-            started_at: String::new(),
-            slurm: String::new(),
-            partition: None,
-            time_limit_min: 1,
-            signal_ahead_s: 60,
-            tasks: Vec::new(),
-            left_out: Vec::new(),
-            submissions: vec![submission(5, &[0, 1]), submission(9, &[1])],
-        };
+        let submissions = vec![submission(5, &[0, 1]), submission(9, &[1])];
+        let fleet = Fleet { submissions, ..Fleet::default() };
         assert_eq!((fleet.job_of(0), fleet.job_of(1), fleet.job_of(2)), (Some(5), Some(9), None));
     }
 }

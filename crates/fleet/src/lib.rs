@@ -31,8 +31,8 @@ mod watch;
 
 pub use choose::{Choice, Chosen, choose};
 pub use collect::{collect, write};
-pub use conclude::conclude;
-pub use document::{Fleet, LeftOut, Phase, SCHEMA, Submission, Task, TaskRecord};
+pub use conclude::{conclude, leave_open};
+pub use document::{Fleet, LeftOut, Phase, SCHEMA, Submission, Task, TaskRecord, Torn};
 pub use error::Error;
 pub use folder::FleetFolder;
 pub use limit::{Limit, limit};

@@ -18,6 +18,7 @@ pub struct FleetMerge {
     nodes: Vec<String>,
     trials: Vec<Trial>,
     comparisons: Vec<FleetComparison>,
+    verdicts: Vec<(Verdict, f64)>,
 }
 
 /// One combination of factors, with a column of numbers for each thing that is compared.
@@ -45,14 +46,32 @@ impl FleetMerge {
         let host = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         self.nodes.push(node.to_owned());
         for trial in &judgement.trials {
-            self.add_trial(host, node, trial);
+            self.add_trial(Some(host), node, trial);
         }
         for comparison in &judgement.comparisons {
             self.add_comparison(node, comparison);
         }
     }
 
-    fn add_trial(&mut self, host: u32, node: &str, found: &TrialJudgement) {
+    /// Takes what a run broke in whose place the host has brought another, under a name of its own. Its
+    /// numbers are in no mean, which has those of the other.
+    pub fn add_broken(&mut self, name: &str, judgement: &Judgement) {
+        for trial in judgement.trials.iter().filter(|trial| trial.verdict == Verdict::Broken) {
+            self.add_trial(None, name, trial);
+        }
+        let comparisons = judgement.comparisons.iter();
+        for comparison in comparisons.filter(|one| one.verdict == Verdict::Broken) {
+            self.add_comparison(name, comparison);
+        }
+    }
+
+    /// Every verdict of every host, with the confidence of its promise.
+    #[must_use]
+    pub fn verdicts(&self) -> &[(Verdict, f64)] {
+        &self.verdicts
+    }
+
+    fn add_trial(&mut self, host: Option<u32>, node: &str, found: &TrialJudgement) {
         let known = self.trials.iter().position(|trial| trial.factors == found.factors);
         let at = known.unwrap_or_else(|| {
             self.trials.push(Trial {
@@ -65,13 +84,16 @@ impl FleetMerge {
         });
         let trial = &mut self.trials[at];
         trial.verdict = Verdict::worst([trial.verdict, found.verdict]);
-        trial.hosts += 1;
+        trial.hosts += usize::from(host.is_some());
         // A study may promise the same twice, in different margins; their order tells them apart.
         for (number, promise) in found.promises.iter().enumerate() {
             if trial.promises.len() <= number {
                 trial.promises.push(Promise::like(promise));
             }
-            trial.promises[number].add(host, node, promise);
+            if host.is_some() || promise.verdict == Verdict::Broken {
+                trial.promises[number].add(host, node, promise);
+                self.verdicts.push((promise.verdict, promise.confidence));
+            }
         }
     }
 
@@ -83,6 +105,7 @@ impl FleetMerge {
                 && known.over == found.over
                 && known.held == found.held
         };
+        self.verdicts.push((found.verdict, found.confidence));
         let said = HostVerdict {
             node: node.to_owned(),
             verdict: found.verdict,
@@ -100,6 +123,7 @@ impl FleetMerge {
             over: found.over.clone(),
             held: found.held.clone(),
             verdict: found.verdict,
+            reason: None,
             hosts: vec![said],
         });
     }
@@ -132,7 +156,7 @@ impl Promise {
         }
     }
 
-    fn add(&mut self, host: u32, node: &str, found: &PromiseJudgement) {
+    fn add(&mut self, host: Option<u32>, node: &str, found: &PromiseJudgement) {
         let worst_error = found.worst_error.map(|error| error.value);
         self.hosts.push(PromiseOnHost {
             node: node.to_owned(),
@@ -142,9 +166,7 @@ impl Promise {
             total_rate: found.total_rate,
         });
         // Numbers of a void promise prove nothing, and so they are no part of any mean.
-        if found.verdict == Verdict::Void {
-            return;
-        }
+        let Some(host) = host.filter(|_| found.verdict != Verdict::Void) else { return };
         self.total_rate.extend(found.total_rate.map(|rate| (host, rate)));
         self.worst_error.extend(worst_error.map(|error| (host, error)));
         for group in found.groups.iter().filter(|group| group.expected_share > 0.0) {
@@ -178,11 +200,11 @@ impl Promise {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use assay_judge::{GroupJudgement, Interval};
 
-    fn judgement(groups: i64, verdict: Verdict, rate: f64, share: f64) -> Judgement {
+    pub(crate) fn judgement(groups: i64, verdict: Verdict, rate: f64, share: f64) -> Judgement {
         let group = GroupJudgement {
             was: None,
             worst_span: None,
@@ -259,6 +281,21 @@ mod tests {
         let share = promise.groups[0].to_expected.value().unwrap();
         assert!((share.value - 2.0_f64.sqrt()).abs() < 1e-9);
         assert_eq!(trials[1].promises[0].total_rate.value().unwrap().hosts, 1);
+    }
+
+    #[test]
+    fn what_was_broken_before_counts_and_its_numbers_do_not() {
+        let mut merge = FleetMerge::default();
+        merge.add_broken("a (job 17)", &judgement(4, Verdict::Broken, 900.0, 0.9));
+        merge.add_broken("b (job 17)", &judgement(4, Verdict::Kept, 900.0, 0.9));
+        merge.add("a", &judgement(4, Verdict::Kept, 100.0, 0.25));
+        let (trials, _) = merge.finish();
+        assert_eq!((trials[0].hosts, trials[0].verdict), (1, Verdict::Broken));
+        let promise = &trials[0].promises[0];
+        let said: Vec<_> = promise.hosts.iter().map(|host| host.node.as_str()).collect();
+        assert_eq!((promise.verdict, said), (Verdict::Broken, vec!["a (job 17)", "a"]));
+        let rate = promise.total_rate.value().unwrap();
+        assert!((rate.value - 100.0).abs() < 1e-9 && rate.hosts == 1);
     }
 
     #[test]

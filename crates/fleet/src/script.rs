@@ -14,6 +14,9 @@ pub(crate) struct Code {
     pub(crate) program: Option<String>,
 }
 
+/// The program as the script has opened it, for the shell and for what the shell starts.
+const OPENED: &str = "/proc/self/fd/9";
+
 /// The script for these tasks of a fleet.
 pub(crate) fn script(fleet: &Fleet, code: &Code, tasks: &[usize]) -> String {
     let folder = &code.folder;
@@ -23,14 +26,17 @@ pub(crate) fn script(fleet: &Fleet, code: &Code, tasks: &[usize]) -> String {
         .as_ref()
         .map(|name| format!("#SBATCH --partition={}\n", slurm_word(name)))
         .unwrap_or_default();
+    // It is opened once: its name may stand for another file as soon as it was compared.
     let compared = code.program.as_ref().map_or_else(String::new, |hash| {
         format!(
-            "if ! echo \"{hash}  $program\" | sha256sum --check --status; then\n    \
+            "exec 9<\"$program\"\n\
+             if ! echo \"{hash}  {OPENED}\" | sha256sum --check --status; then\n    \
                  echo \"$program on $(uname -n) is not the program that was submitted\" >&2\n    \
                  exit 4\n\
              fi\n"
         )
     });
+    let started = if code.program.is_some() { OPENED } else { "\"$program\"" };
     let trust = if fleet.trust_folder { " --trust-folder" } else { "" };
     format!(
         "#!/bin/sh\n\
@@ -60,7 +66,7 @@ pub(crate) fn script(fleet: &Fleet, code: &Code, tasks: &[usize]) -> String {
              exit 4\n\
          fi\n\
          {compared}\
-         exec \"$program\" fleet task \"$fleet\" \"$SLURM_ARRAY_TASK_ID\" --job \
+         exec {started} fleet task \"$fleet\" \"$SLURM_ARRAY_TASK_ID\" --job \
          \"$SLURM_ARRAY_JOB_ID\" --digest {digest}{trust}\n",
         study = slurm_word(&fleet.study),
         digest = code.digest,
@@ -75,27 +81,16 @@ pub(crate) fn script(fleet: &Fleet, code: &Code, tasks: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::SCHEMA;
 
     fn fleet() -> Fleet {
         Fleet {
-            schema: SCHEMA,
-            assay: "0".to_owned(),
             program: "/opt/it's/assay".to_owned(),
             study: "io-weight".to_owned(),
-            title: String::new(),
-            question: None,
             arguments: vec!["io-weight".to_owned()],
-            trust_folder: false,
-            command: Vec::new(),
-            started_at: String::new(),
-            slurm: String::new(),
             partition: Some("all".to_owned()),
             time_limit_min: 12,
             signal_ahead_s: 120,
-            tasks: Vec::new(),
-            left_out: Vec::new(),
-            submissions: Vec::new(),
+            ..Fleet::default()
         }
     }
 
@@ -146,5 +141,42 @@ mod tests {
         assert_eq!(output.status.code(), Some(4));
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(said.contains("has no program /opt/it's/assay"), "{said}");
+    }
+
+    /// Whoever may rename where the program lies does so as soon as it was compared.
+    #[test]
+    fn the_program_that_was_compared_is_the_one_that_is_started() {
+        use std::fs::{Permissions, set_permissions, write};
+        use std::os::unix::fs::PermissionsExt;
+
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        let program = |name: &str, text: &str| {
+            write(path(name), format!("#!/bin/sh\n{text}\n")).unwrap();
+            set_permissions(path(name), Permissions::from_mode(0o755)).unwrap();
+        };
+        program("assay", "echo as submitted: $2");
+        program("other", "echo exchanged");
+        let usual = std::env::var("PATH").unwrap();
+        let exchange = format!(
+            "PATH={usual} sha256sum \"$@\"; ended=$?; mv {} {}; exit $ended",
+            path("other").display(),
+            path("assay").display()
+        );
+        program("sha256sum", &exchange);
+        let fleet = Fleet { program: path("assay").display().to_string(), ..fleet() };
+        let hash = crate::digest::of_program(&path("assay"));
+        let text = script(&fleet, &Code { program: hash, ..code("/shared") }, &[0]);
+        write(path("job.sh"), text).unwrap();
+        let start = || {
+            let mut command = std::process::Command::new("sh");
+            command.arg(path("job.sh"));
+            command.env("PATH", format!("{}:{usual}", place.path().display())).output().unwrap()
+        };
+        let output = start();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), "as submitted: task\n");
+        assert!(output.status.success() && !path("other").exists());
+        let output = start();
+        assert_eq!(output.status.code(), Some(4), "another program is none that was submitted");
     }
 }

@@ -9,6 +9,8 @@ mod parse;
 use std::path::Path;
 
 use assay_facts::Available;
+use assay_files::Caller;
+use rustix::process::geteuid;
 
 use crate::document::Fleet;
 use crate::error::Error;
@@ -116,12 +118,19 @@ impl Slurm {
         self.cancel_with(&["--quiet", &job.to_string()])
     }
 
-    /// A job that is over already needs no end.
+    /// A job that is over already needs no end, and one of somebody else is none of the fleet, whatever
+    /// its folder says: root could end anybody's.
     fn cancel_with(&self, words: &[&str]) -> Result<(), Error> {
-        let output = call("scancel", words)?;
-        let over = ["Invalid job id", "already completing", "already finished"];
-        let is_over = over.iter().any(|text| output.stderr.contains(text));
-        if output.success || is_over { Ok(()) } else { Err(output.error()) }
+        for owner in owners() {
+            let owner = format!("--user={owner}");
+            let output = call("scancel", &[&[owner.as_str()][..], words].concat())?;
+            let over = ["Invalid job id", "already completing", "already finished"];
+            let is_over = over.iter().any(|text| output.stderr.contains(text));
+            if !output.success && !is_over {
+                return Err(output.error());
+            }
+        }
+        Ok(())
     }
 
     /// Whether the accounting of this Slurm remembers jobs, or why not.
@@ -137,6 +146,14 @@ impl Slurm {
             Err(error) => Available::NotAvailable(error.what),
         }
     }
+}
+
+/// Whose jobs a fleet of this user has: the user's own, and those of whoever called sudo. scancel takes a
+/// number for a name.
+fn owners() -> Vec<u32> {
+    let mut owners = vec![geteuid().as_raw()];
+    owners.extend(Caller::of_sudo().map(|caller| caller.uid));
+    owners
 }
 
 /// A configuration that is named and not there is said at once: Slurm's own commands look for it

@@ -143,7 +143,9 @@ impl Errand<'_> {
     }
 
     fn work(&mut self) -> Result<TaskEnd, Error> {
-        let Some(_turn) = turn::take(&state_dir())? else {
+        // Slurm would end it then; without Slurm nobody else would.
+        let limit = Duration::from_secs(60 * self.fleet.time_limit_min);
+        let Some(_turn) = turn::take(&state_dir(), limit)? else {
             let why = "it was asked to stop before its turn came".to_owned();
             return Ok(TaskEnd::without_a_run(INTERRUPTED, why, true));
         };
@@ -287,29 +289,13 @@ mod tests {
     use crate::document::Task;
 
     fn fleet() -> Fleet {
+        let (node, host_name) = ("n".to_owned(), "h".to_owned());
         Fleet {
             schema: SCHEMA,
-            assay: String::new(),
-            program: String::new(),
             study: "study".to_owned(),
-            title: String::new(),
-            question: None,
             arguments: vec!["study/study.toml".to_owned()],
-            trust_folder: false,
-            command: Vec::new(),
-            started_at: String::new(),
-            slurm: String::new(),
-            partition: None,
-            time_limit_min: 1,
-            signal_ahead_s: 60,
-            tasks: vec![Task {
-                node: "n".to_owned(),
-                host_name: "h".to_owned(),
-                seed: 1,
-                slice: None,
-            }],
-            left_out: Vec::new(),
-            submissions: Vec::new(),
+            tasks: vec![Task { node, host_name, seed: 1, slice: None }],
+            ..Fleet::default()
         }
     }
 

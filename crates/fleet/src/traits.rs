@@ -158,6 +158,7 @@ mod tests {
             seed: 1,
             slice: None,
             run: None,
+            broken_before: Vec::new(),
             restored: None,
             restored_first: Vec::new(),
             traits: match kernel {

@@ -1,6 +1,7 @@
 //! The readers: what each is called, where its inputs come from, and how it is called.
 
 mod documents;
+mod outcomes;
 mod samples;
 mod texts;
 
@@ -24,7 +25,7 @@ pub(crate) type Reader = Box<dyn FnMut(&[u8]) -> u64>;
 const FAULTS: &str = "crates/testbed/faults";
 
 /// All of them.
-pub const TARGETS: [Target; 17] = [
+pub const TARGETS: [Target; 24] = [
     Target {
         name: "study",
         corpus: &["studies", "crates/study/tests/invalid", FAULTS],
@@ -92,6 +93,55 @@ pub const TARGETS: [Target; 17] = [
         reader: documents::verdict,
     },
     Target {
+        name: "fleet",
+        corpus: &["crates/fuzz/corpus/fleet"],
+        ending: ".json",
+        words: &["\"tasks\"", "\"submissions\"", "\"job\"", "\"slice\"", "\"2/4\"", "null"],
+        reader: outcomes::fleet,
+    },
+    Target {
+        name: "task",
+        corpus: &["crates/fuzz/corpus/task"],
+        ending: ".json",
+        words: &["\"phase\"", "\"ended\"", "\"turn\"", "\"restored\"", "null", "true"],
+        reader: outcomes::task,
+    },
+    Target {
+        name: "tune",
+        corpus: &["crates/fuzz/corpus/tune"],
+        ending: ".json",
+        words: &["\"found\"", "\"none_keeps\"", "\"settings\"", "\"search\"", "null", "1e308"],
+        reader: outcomes::tune,
+    },
+    Target {
+        name: "prediction",
+        corpus: &["crates/fuzz/corpus/prediction"],
+        ending: ".json",
+        words: &["\"measured\"", "\"groups\"", "\"knees\"", "\"share\"", "null", "1e308", "{}"],
+        reader: outcomes::prediction,
+    },
+    Target {
+        name: "score",
+        corpus: &["crates/fuzz/corpus/score"],
+        ending: ".json",
+        words: &["\"trials\"", "\"promises\"", "\"rate\"", "\"void\"", "null", "1e308"],
+        reader: outcomes::scored,
+    },
+    Target {
+        name: "calibration",
+        corpus: &["crates/fuzz/corpus/calibration"],
+        ending: ".json",
+        words: &["\"taken\"", "\"randread\"", "\"write\"", "\"bfq\"", "0.0", "1e-320", "null"],
+        reader: outcomes::calibration,
+    },
+    Target {
+        name: "conformance",
+        corpus: &["docs/results/conformance"],
+        ending: ".json",
+        words: &["\"broken\"", "\"cases\"", "\"evidence\"", "null", "[]", "|"],
+        reader: outcomes::conformance,
+    },
+    Target {
         name: "events",
         corpus: &["crates/fuzz/corpus/events"],
         ending: "",
@@ -107,7 +157,7 @@ pub const TARGETS: [Target; 17] = [
     },
     Target {
         name: "parquet",
-        corpus: &["crates/testbed/faults/*/samples/*"],
+        corpus: &["crates/testbed/faults/*/samples/*", "crates/fuzz/corpus/parquet"],
         ending: ".parquet",
         words: &["PAR1", "time_ns", "subject", "\u{15}\u{0}", "\u{19}\u{1c}", "\u{16}\u{2}"],
         reader: samples::parquet,

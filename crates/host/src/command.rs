@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use assay_files::{directories, search_path};
 use assay_kernel::{Error, Root, process, signal};
 use rustix::process::Signal;
 
@@ -21,8 +22,7 @@ pub fn find(program: &str) -> Option<PathBuf> {
 }
 
 fn find_in(path: &OsStr, program: &str) -> Option<PathBuf> {
-    std::env::split_paths(path)
-        .filter(|directory| directory.is_absolute())
+    directories(path)
         .chain(["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from))
         .map(|directory| directory.join(program))
         .find(|candidate| is_executable(candidate))
@@ -66,6 +66,7 @@ fn run_within<A: AsRef<OsStr>>(
     let mut child = Command::new(program)
         .args(arguments)
         .env("LC_ALL", "C")
+        .env("PATH", search_path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

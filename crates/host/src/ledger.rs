@@ -327,6 +327,8 @@ mod damage_tests;
 #[cfg(test)]
 mod fake;
 #[cfg(test)]
+mod forged_tests;
+#[cfg(test)]
 mod fuse;
 #[cfg(test)]
 mod hostile_tests;

@@ -161,9 +161,9 @@ impl ArmResult {
         matches!(self.effect, Effect::Cured | Effect::Lessened)
     }
 
-    /// Whether that was seen again, where rounds can be compared.
+    /// Whether fresh rounds showed that again. Without them nothing is confirmed.
     fn is_confirmed(&self) -> bool {
-        self.is_of_use() && (self.confirmed == Some(true) || self.rounds.is_none())
+        self.is_of_use() && self.confirmed == Some(true)
     }
 }
 
@@ -384,8 +384,8 @@ fn causes(base: &PromiseJudgement, suspects: &[Cause], results: &[ArmResult]) ->
     found
 }
 
-/// First what explains most. A queue that ran dry and shares that never settled are proven of the
-/// trial by itself, and are what a confirmed cause does to it: without the cause they went as well.
+/// First what explains most. A queue that ran dry is proven of the trial by itself, and is what a
+/// confirmed cause does to it: without the cause it went as well.
 fn rank(cause: &Explained) -> u8 {
     match cause.finding {
         Finding::Proven if may_follow_from_others(&cause.code) => 2,

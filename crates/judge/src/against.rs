@@ -21,6 +21,7 @@ use assay_record::Manifest;
 
 use crate::judgement::Judgement;
 use crate::statistics::over_repeats::to_accuse;
+use crate::wording::levels;
 use crate::{Samples, judge};
 use document::Likeness as L;
 use matching::Match;
@@ -91,6 +92,7 @@ fn compare(a: &Side<'_>, b: &Side<'_>, terms: &Terms, paired: bool) -> RunCompar
         let trials = (&a.manifest.trials[pair.a], &b.manifest.trials[pair.b]);
         differences::of_trials(trials.0, trials.1, &mut document.differences);
     }
+    document.notes = matched.pairs.iter().flat_map(|pair| left_out(a, b, &judged, pair)).collect();
     let found: Vec<Found> =
         matched.pairs.iter().map(|pair| find(a, b, &judged, pair, terms)).collect();
     let count: usize = found.iter().map(Found::comparable).sum();
@@ -98,6 +100,27 @@ fn compare(a: &Side<'_>, b: &Side<'_>, terms: &Terms, paired: bool) -> RunCompar
     let rule = likeness::Rule { within: terms.within, confidence: terms.confidence, sure, paired };
     document.trials = found.into_iter().map(|found| found.judge(&rule, terms)).collect();
     sentence::conclude(document, matched.pairs.is_empty())
+}
+
+/// Which repeats of a pair of trials do not count, and why.
+fn left_out(
+    a: &Side<'_>,
+    b: &Side<'_>,
+    judged: &(Judgement, Judgement),
+    pair: &Match,
+) -> Vec<String> {
+    let said = |name: &str, side: &Side<'_>, judged: &Judgement, index: usize| {
+        let found = judged.trials.get(index)?;
+        let lost = found.repeats < side.manifest.trials[index].repeats.len();
+        let check = found.validity.iter().find(|check| lost && check.check == "repeats")?;
+        let under = match pair.same.is_empty() {
+            true => String::new(),
+            false => format!(" under {}", levels(&pair.same)),
+        };
+        Some(format!("Of {name}{under}, {}.", check.evidence))
+    };
+    let sides = [said("A", a, &judged.0, pair.a), said("B", b, &judged.1, pair.b)];
+    sides.into_iter().flatten().collect()
 }
 
 /// Why two runs as wholes say nothing about each other.

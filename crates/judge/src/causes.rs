@@ -28,6 +28,7 @@ mod injection;
 mod iocost;
 mod memory;
 mod never_bound;
+mod own_demand;
 mod quota_burst;
 mod request_pool;
 mod seeky;
@@ -62,7 +63,8 @@ pub(crate) fn find(
             let gates = subject.gates.iter();
             let failed = gates.filter(|gate| gate.scope.concerns(measure, &promise.is));
             let mut causes: Vec<Cause> = failed.filter_map(crate::gates::Gate::cause).collect();
-            causes.sort_by_key(|cause| consequence(&cause.code));
+            let own = numbers.is_some_and(|numbers| own_demand::explains(subject, numbers));
+            causes.sort_by_key(|cause| consequence(&cause.code, own));
             // Every gate passed and there is a number: the limit was not reached.
             if let (true, Some(numbers)) = (causes.is_empty(), numbers) {
                 causes.extend(never_bound::cause(subject, promise, measure, numbers));
@@ -89,19 +91,20 @@ fn too_short(promise: &PromiseRecord, measure: Measure, numbers: &Numbers) -> Ve
 }
 
 /// Gates that often fail because of what another gate shows stand behind it: the page cache keeps
-/// the CPUs busy, busy CPUs let the queue of the disk run dry, and either moves shares.
-fn consequence(code: &str) -> u8 {
+/// the CPUs busy, busy CPUs let the queue of the disk run dry, and either moves shares. Who has no CPU
+/// cannot ask for a disk, unless `own_demand` explains every group's share.
+fn consequence(code: &str, own_demand: bool) -> u8 {
     match code {
         // A disk without a scheduler of its own has not the one that is needed.
         "C-STACKED" => 0,
         // What the page cache keeps back, or root writes out, is missing in the groups' own bytes.
         "C-DISK-OTHERS" => 2,
-        "C-CPU" => 3,
-        "C-STEAL" => 4,
-        // Who has no CPU cannot ask for a disk.
-        "C-DEMAND" => 5,
-        "C-NOT-BACKLOGGED" => 6,
-        "C-LATE-START" => 7,
+        "C-DEMAND" if own_demand => 3,
+        "C-CPU" => 4,
+        "C-STEAL" => 5,
+        "C-DEMAND" => 6,
+        "C-NOT-BACKLOGGED" => 7,
+        "C-LATE-START" => 8,
         _ => 1,
     }
 }

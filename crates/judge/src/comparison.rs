@@ -8,9 +8,10 @@ use assay_record::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, TrialRec
 
 use crate::compared::{ComparisonJudgement, LevelJudgement, PairJudgement};
 use crate::judgement::Verdict;
+use crate::metric::is_latency;
 use crate::statistics::over_repeats::{Spread, needed_of_all, to_accuse};
 use crate::wanted::{Found, Numbers};
-use crate::wording::{number, some_of};
+use crate::wording::{self, number, together};
 
 mod sentence;
 
@@ -25,7 +26,7 @@ pub(crate) struct Given<'r> {
 
 /// Judges one promise across trials, once for every combination of the factors that it holds.
 pub(crate) fn judge(promise: &ComparisonRecord, given: &[Given<'_>]) -> Vec<ComparisonJudgement> {
-    let over = over(&promise.is);
+    let over = promise.is.over();
     let mut held: Vec<Levels> = Vec::new();
     for one in given {
         let levels = without(&one.trial.factors, &over);
@@ -45,22 +46,18 @@ pub(crate) fn judge(promise: &ComparisonRecord, given: &[Given<'_>]) -> Vec<Comp
         .collect()
 }
 
-/// The factors whose levels are compared.
-fn over(is: &AcrossRecord) -> Vec<String> {
-    match is {
-        AcrossRecord::Ratio { of, .. } => of.keys().cloned().collect(),
-        AcrossRecord::Equal { over, .. } => vec![over.clone()],
-    }
+/// The levels of the factors that are among these, or that are not.
+fn split(factors: &Levels, names: &[String], among: bool) -> Levels {
+    let some = factors.iter().filter(|(name, _)| names.contains(name) == among);
+    some.map(|(name, level)| (name.clone(), level.clone())).collect()
 }
 
 fn without(factors: &Levels, names: &[String]) -> Levels {
-    let kept = factors.iter().filter(|(name, _)| !names.contains(name));
-    kept.map(|(name, level)| (name.clone(), level.clone())).collect()
+    split(factors, names, false)
 }
 
 fn only(factors: &Levels, names: &[String]) -> Levels {
-    let kept = factors.iter().filter(|(name, _)| names.contains(name));
-    kept.map(|(name, level)| (name.clone(), level.clone())).collect()
+    split(factors, names, true)
 }
 
 /// One level with its numbers, or why it has none.
@@ -79,10 +76,8 @@ fn judge_one(
     let which = pairs_of(&promise.is, levels.len());
     let allowed = Allowed::of(&promise.is);
     let sure = to_accuse(promise.confidence, which.len());
-    let pairs: Vec<Pair> = which
-        .iter()
-        .map(|(of, to)| Pair::new(&levels[*of], &levels[*to], allowed, promise.confidence, sure))
-        .collect();
+    let pairs: Vec<Pair> =
+        which.iter().map(|(of, to)| Pair::new(promise, &levels[*of], &levels[*to], sure)).collect();
     let verdict = match pairs.is_empty() {
         true => Verdict::Void,
         false => Verdict::worst(pairs.iter().map(|pair| pair.verdict)),
@@ -94,7 +89,7 @@ fn judge_one(
     ComparisonJudgement {
         measure: promise.measure.clone(),
         group: promise.group.clone(),
-        is: if within.is_some() { "equal" } else { "ratio" }.to_owned(),
+        is: promise.is.word().to_owned(),
         over: over.to_vec(),
         held,
         at_least,
@@ -106,7 +101,7 @@ fn judge_one(
         needs_repeats: (verdict == Verdict::Undecided)
             .then(|| needed(&pairs, allowed, promise.confidence))
             .flatten(),
-        levels: levels.iter().map(|level| document(level, promise.confidence)).collect(),
+        levels: levels.iter().map(|level| document(level, promise)).collect(),
         pairs: pairs.iter().map(Pair::document).collect(),
     }
 }
@@ -116,7 +111,7 @@ fn levels(is: &AcrossRecord, over: &[String], given: &[Given<'_>]) -> Vec<Level>
     let find = |wanted: &Levels| -> Level {
         let found = given.iter().find(|one| only(&one.trial.factors, over) == *wanted);
         let found = found.map_or_else(
-            || Found::nothing(format!("no trial of this run has {}", sentence::factors(wanted))),
+            || Found::nothing(format!("no trial of this run has {}", wording::levels(wanted))),
             |one| one.found.clone(),
         );
         Level { factors: wanted.clone(), found }
@@ -183,13 +178,14 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(of: &Level, to: &Level, allowed: Allowed, confidence: f64, sure: f64) -> Self {
+    fn new(promise: &ComparisonRecord, of: &Level, to: &Level, sure: f64) -> Self {
+        let (allowed, confidence) = (Allowed::of(&promise.is), promise.confidence);
         let spread = logs(of, to).and_then(|logs| {
-            Spread::of(&logs).ok_or_else(|| {
+            Spread::of_ratios(&logs, is_latency(&promise.measure)).ok_or_else(|| {
                 let both = format!(
                     "{} and {}",
-                    sentence::factors(&of.factors),
-                    sentence::factors(&to.factors)
+                    wording::levels(&of.factors),
+                    wording::levels(&to.factors)
                 );
                 format!("no repeat has a number under both {both}")
             })
@@ -243,7 +239,7 @@ fn decide(spread: &Spread, allowed: Allowed, confidence: f64, sure: f64) -> Verd
 /// and those that were left out on one and whose ratio was not what is promised.
 fn objection(of: &Level, to: &Level, allowed: Allowed) -> Option<String> {
     let unseen = [of, to].into_iter().filter_map(|level| {
-        let (why, name) = (level.found.unseen.as_ref()?, sentence::factors(&level.factors));
+        let (why, name) = (level.found.unseen.as_ref()?, wording::levels(&level.factors));
         Some(format!("what is missing under {name} may have been another: {why}"))
     });
     let all = |level: &Level| {
@@ -259,14 +255,13 @@ fn objection(of: &Level, to: &Level, allowed: Allowed) -> Option<String> {
         let tells = (left_out || *other_left_out) && allowed.room(ratio.ln()) < 0.0;
         tells.then(|| format!("repeat {repeat}, which is left out, has {} times", number(ratio)))
     });
-    let all: Vec<String> = unseen.chain(left_out).collect();
-    (!all.is_empty()).then(|| some_of(&all, "; "))
+    together(unseen.chain(left_out))
 }
 
-/// Logarithms of the ratios, repeat by repeat.
-fn logs(of: &Level, to: &Level) -> Result<Vec<f64>, String> {
+/// Logarithms of both sides, repeat by repeat.
+fn logs(of: &Level, to: &Level) -> Result<Vec<(f64, f64)>, String> {
     let side = |level: &Level| -> Result<Vec<(usize, f64)>, String> {
-        let name = sentence::factors(&level.factors);
+        let name = wording::levels(&level.factors);
         let found = level.found.numbers.as_ref().map_err(|why| format!("under {name}: {why}"))?;
         match found.iter().find(|(_, value)| !value.is_finite() || *value <= 0.0) {
             Some((number, value)) => Err(format!(
@@ -277,26 +272,32 @@ fn logs(of: &Level, to: &Level) -> Result<Vec<f64>, String> {
         }
     };
     let (of, to) = (side(of)?, side(to)?);
-    let ratio = |(number, value): &(usize, f64)| {
+    let both = |(number, value): &(usize, f64)| {
         let (_, other) = to.iter().find(|(other, _)| other == number)?;
-        Some((value / other).ln())
+        Some((value.ln(), other.ln()))
     };
-    Ok(of.iter().filter_map(ratio).collect())
+    Ok(of.iter().filter_map(both).collect())
 }
 
 /// The measure under one level.
-fn document(level: &Level, confidence: f64) -> LevelJudgement {
-    of_level(level.factors.clone(), &level.found.numbers, confidence)
+fn document(level: &Level, promise: &ComparisonRecord) -> LevelJudgement {
+    let is_latency = is_latency(&promise.measure);
+    of_level(level.factors.clone(), &level.found.numbers, is_latency, promise.confidence)
 }
 
 /// The measure of one trial over its repeats.
-pub(crate) fn of_level(factors: Levels, found: &Numbers, confidence: f64) -> LevelJudgement {
+pub(crate) fn of_level(
+    factors: Levels,
+    found: &Numbers,
+    is_latency: bool,
+    confidence: f64,
+) -> LevelJudgement {
     let (values, not_available) = match found {
         Ok(values) => (values.as_slice(), None),
         Err(why) => (&[][..], Some(why.clone())),
     };
     let logs: Vec<f64> = values.iter().map(|(_, value)| value.ln()).collect();
-    let spread = Spread::of(&logs).filter(|spread| spread.mean.is_finite());
+    let spread = Spread::of_numbers(&logs, is_latency).filter(|spread| spread.mean.is_finite());
     let interval = spread.map(|spread| spread.interval(confidence));
     let bounded = interval.filter(|(_, _, high)| high.is_finite());
     LevelJudgement {

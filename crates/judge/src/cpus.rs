@@ -8,7 +8,6 @@ use assay_units::CpuSet;
 
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
-use crate::series;
 
 /// The counters of a CPU that add up to all of its time.
 const ALL: [&str; 8] =
@@ -110,10 +109,7 @@ pub(crate) fn spent(repeat: &Repeat<'_>, set: Option<&CpuSet>) -> Result<Spent, 
     let grown = |columns: &[&str]| -> Result<f64, String> {
         let mut sum = 0.0;
         for subject in &subjects {
-            let series = table.sum(subject, columns)?;
-            let grown = series::growth(&series, repeat.start_ns, repeat.end_ns);
-            let outside = || format!("the samples of `{source}` do not cover the window");
-            sum += grown.ok_or_else(outside)?.0;
+            sum += repeat.grown(&table, subject, columns)?.0;
         }
         Ok(sum)
     };
@@ -135,6 +131,8 @@ pub(crate) struct One {
     pub(crate) kernel: f64,
     /// In interrupts and what they leave to be done at once.
     pub(crate) interrupts: f64,
+    /// Taken by the hypervisor.
+    pub(crate) steal: f64,
 }
 
 /// Every CPU of the host by itself over the judged window; `None` where they were not sampled.
@@ -142,16 +140,14 @@ pub(crate) fn each(repeat: &Repeat<'_>) -> Option<Vec<One>> {
     let names = &repeat.tables.iter().find(|table| table.source == "cpus")?.subjects;
     let table = repeat.table("cpus").ok()?;
     let one = |name: &String| {
-        let grown = |columns: &[&str]| {
-            let series = table.sum(name, columns).ok()?;
-            series::growth(&series, repeat.start_ns, repeat.end_ns).map(|(grown, _)| grown)
-        };
+        let grown = |columns: &[&str]| Some(repeat.grown(&table, name, columns).ok()?.0);
         let all = grown(&ALL).filter(|all| *all > 0.0)?;
         Some(One {
             name: name.clone(),
             idle: grown(&["idle_ns", "iowait_ns"])? / all,
             kernel: grown(&["system_ns", "irq_ns", "softirq_ns"])? / all,
             interrupts: grown(&["irq_ns", "softirq_ns"])? / all,
+            steal: grown(&["steal_ns"])? / all,
         })
     };
     names.iter().map(one).collect()
@@ -164,8 +160,7 @@ pub(crate) fn used_on(trial: &TrialRecord, repeat: &Repeat<'_>, cpu: &str) -> Op
     let column = format!("{cpu}_ns");
     let mut sum = 0.0;
     for group in trial.groups.iter().filter(|group| !group.workloads.is_empty()) {
-        let series = table.sum(&group.name, &[&column]).ok()?;
-        let (grown, seconds) = series::growth(&series, repeat.start_ns, repeat.end_ns)?;
+        let (grown, seconds) = repeat.grown(&table, &group.name, &[&column]).ok()?;
         sum += grown * 1e-9 / seconds;
     }
     Some(sum)
@@ -188,9 +183,7 @@ pub(crate) fn used(trial: &TrialRecord, repeat: &Repeat<'_>) -> Result<f64, Stri
     let mut sum = 0.0;
     // The counter of an outer group holds those of the groups inside it, on v1 and v2 alike.
     for group in trial.groups.iter().filter(|group| !group.name.contains('/')) {
-        let series = table.sum(&group.name, &["usage_ns"])?;
-        let (grown, seconds) = series::growth(&series, repeat.start_ns, repeat.end_ns)
-            .ok_or("the samples of `cpu` do not cover the window")?;
+        let (grown, seconds) = repeat.grown(&table, &group.name, &["usage_ns"])?;
         sum += grown * 1e-9 / seconds;
     }
     Ok(sum)

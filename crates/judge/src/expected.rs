@@ -33,9 +33,20 @@ impl Expected {
     }
 }
 
-/// Equal shares.
-pub(crate) fn equal(groups: usize) -> Vec<Expected> {
-    vec![Expected::plain(None, 1.0 / groups.max(1) as f64); groups]
+/// Equal shares, however groups are nested. Where the groups share CPUs, no group is promised more
+/// than its threads can use.
+pub(crate) fn equal(groups: &[&str], shared: Option<&Shared>) -> Vec<Expected> {
+    let even = 1.0 / groups.len().max(1) as f64;
+    let demand = |group: &&str| (1.0, shared.map_or(f64::INFINITY, |shared| shared.demand(group)));
+    let wanted: Vec<(f64, f64)> = groups.iter().map(demand).collect();
+    let parts = water_fill(shared.map_or(1.0, Shared::count), &wanted);
+    let whole: f64 = parts.iter().sum();
+    let expected = |part: f64| {
+        let share = part / whole;
+        let by_weight = ((even / share - 1.0).abs() > 1e-9).then_some(even);
+        Expected { knob: None, share, by_weight }
+    };
+    parts.into_iter().map(expected).collect()
 }
 
 /// Shares that follow a knob. Where the groups share CPUs, no group is promised more than its
@@ -269,6 +280,18 @@ mod tests {
         assert_eq!(shares, [0.25, 0.25, 0.5]);
         assert_eq!(found[2].by_weight, Some(0.8));
         assert_eq!(found[0].by_weight, Some(0.1));
+    }
+
+    #[test]
+    fn threads_cap_what_is_equal_as_well() {
+        let threads = [("a", 1), ("b", 4), ("c", 4)].map(|(name, n)| (name.to_owned(), n));
+        let shared = Shared { set: "0-3".parse().unwrap(), threads: threads.into() };
+        let found = equal(&["a", "b", "c"], Some(&shared));
+        let shares: Vec<f64> = found.iter().map(|expected| expected.share).collect();
+        assert_eq!(shares, [0.25, 0.375, 0.375]);
+        assert_eq!(found[0].by_weight, Some(1.0 / 3.0));
+        let plain = equal(&["a", "b"], None);
+        assert_eq!(plain, [Expected::plain(None, 0.5); 2]);
     }
 
     #[test]

@@ -79,6 +79,10 @@ pub struct FleetHost {
     pub slice: Option<String>,
     /// Its run folder, relative to the folder of the fleet.
     pub run: Option<String>,
+    /// Run folders of the same task from before it was submitted again, that broke a promise: what came
+    /// after them does not undo that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub broken_before: Vec<String>,
     /// Whether the host was put back; `None` where nobody said.
     pub restored: Option<bool>,
     /// What was taken back of a killed run before this one began.
@@ -87,6 +91,14 @@ pub struct FleetHost {
     /// What the host is: kernel, layout of control groups, topology, schedulers and tools.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub traits: BTreeMap<String, String>,
+}
+
+impl FleetHost {
+    /// What it came to, with what it broke before it was submitted again.
+    #[must_use]
+    pub fn found(&self) -> Option<Verdict> {
+        if self.broken_before.is_empty() { self.verdict } else { Some(Verdict::Broken) }
+    }
 }
 
 /// Something in which the hosts are not alike.
@@ -127,7 +139,7 @@ pub struct HostVerdict {
 pub struct FleetTrial {
     /// The value of each factor.
     pub factors: BTreeMap<String, Value>,
-    /// The worst verdict of the hosts.
+    /// The worst verdict of the hosts; undecided for kept while a host that was to run it is missing.
     pub verdict: Verdict,
     /// The hosts that ran it.
     pub hosts: usize,
@@ -148,7 +160,7 @@ pub struct FleetPromise {
     pub within: f64,
     /// Confidence of the intervals.
     pub confidence: f64,
-    /// The worst verdict of the hosts.
+    /// The worst verdict of the hosts; undecided for kept while a host that was to run it is missing.
     pub verdict: Verdict,
     /// What each host says.
     pub hosts: Vec<PromiseOnHost>,
@@ -198,8 +210,11 @@ pub struct FleetComparison {
     pub over: Vec<String>,
     /// Levels of the others.
     pub held: BTreeMap<String, Value>,
-    /// The worst verdict of the hosts.
+    /// The worst verdict of the hosts; undecided for kept while a host that was to run it is missing.
     pub verdict: Verdict,
+    /// Why no host can judge it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// What each host says.
     pub hosts: Vec<HostVerdict>,
 }

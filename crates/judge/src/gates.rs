@@ -8,7 +8,7 @@ mod alone;
 pub(crate) mod backlogged;
 mod clock;
 mod cpu;
-mod demand;
+pub(crate) mod demand;
 mod held_back;
 mod io_limit;
 mod knobs;
@@ -167,7 +167,11 @@ impl Evidence<'_> {
             RelationRecord::Proportional(knob) if measure.is_io() => Some(knob),
             _ => None,
         });
-        let knob = knobs.next()?;
+        self.divided_by(repeat, knobs.next()?)
+    }
+
+    /// Shares that follow from a knob, whatever is promised.
+    pub(crate) fn divided_by(&self, repeat: &Repeat<'_>, knob: &str) -> Option<Vec<f64>> {
         let shares = expected::proportional(repeat.record, self.groups, knob, None).ok()?;
         Some(shares.iter().map(|expected| expected.share).collect())
     }
@@ -178,29 +182,39 @@ impl Evidence<'_> {
         repeat: &Repeat<'_>,
         promise: &PromiseRecord,
     ) -> Option<Vec<expected::Expected>> {
+        let shared = match promise.measure.as_str() {
+            "cpu.time" => Shared::of(self.host, self.trial, repeat.record).ok().flatten(),
+            _ => None,
+        };
         match &promise.is {
             RelationRecord::Proportional(knob) => {
-                let shared = Shared::of(self.host, self.trial, repeat.record).ok().flatten();
-                let shared = shared.filter(|_| promise.measure == "cpu.time");
                 expected::proportional(repeat.record, self.groups, knob, shared.as_ref()).ok()
             }
-            RelationRecord::Equal => Some(expected::equal(self.groups.len())),
+            RelationRecord::Equal => Some(expected::equal(self.groups, shared.as_ref())),
             _ => None,
         }
     }
 
-    /// What a group got of what a promise of shares of the disk gives it, and the margin.
+    /// What a group got of what a promise of such a measure gives it, as a share or at least, and the
+    /// margin.
     fn part_of_promise(
         &self,
         repeat: &Repeat<'_>,
         promise: &PromiseRecord,
         group: usize,
+        is_meant: fn(Measure) -> bool,
     ) -> Option<(f64, f64)> {
-        let measure = Measure::parse(&promise.measure).filter(|measure| measure.is_io())?;
-        let share = self.promised(repeat, promise)?.get(group)?.share;
-        let totals = repeat.grid(measure).ok()?.totals();
-        let all: f64 = totals.iter().sum();
-        (all > 0.0 && share > 0.0).then(|| (totals[group] / all / share, promise.within))
+        let measure = Measure::parse(&promise.measure).filter(|measure| is_meant(*measure))?;
+        let grid = repeat.grid(measure).ok()?;
+        let totals = grid.totals();
+        let (got, promised) = match promise.is {
+            RelationRecord::AtLeast(bound) => (totals[group] / grid.seconds(), bound),
+            _ => {
+                let share = self.promised(repeat, promise)?.get(group)?.share;
+                (totals[group] / totals.iter().sum::<f64>(), share)
+            }
+        };
+        (got.is_finite() && promised > 0.0).then(|| (got / promised, promise.within))
     }
 
     pub(crate) fn any_promise(&self, scope: Scope) -> bool {
@@ -234,6 +248,7 @@ pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<Gat
         gates.extend(sched_ext::gate(evidence));
         gates.extend(priority::of_cpu(evidence));
         gates.push(cpu::saturated(evidence));
+        gates.push(demand::of_cpu(evidence));
         gates.push(quota::gate(evidence, Scope::CpuShares));
     }
     if evidence.any_promise(Scope::CpuQuotas) {

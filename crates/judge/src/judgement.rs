@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::compared::{ComparisonJudgement, ReferenceJudgement};
+use crate::statistics::over_repeats::to_accuse;
 use crate::unbounded;
 
 /// What is said of a promise, a trial or a study.
@@ -49,11 +50,16 @@ impl Verdict {
     }
 }
 
-/// How many of these verdicts chance alone may make wrong; `None` for fewer than two of which any
-/// rests on chance.
-pub(crate) fn wrong_by_chance(verdicts: impl Iterator<Item = (Verdict, f64)>) -> Option<f64> {
-    let decided = verdicts.filter(|(found, _)| matches!(found, Verdict::Kept | Verdict::Broken));
-    let risks: Vec<f64> = decided.map(|(_, confidence)| 1.0 - confidence).collect();
+/// How many of these verdicts chance alone may make wrong, each with the confidence of its promise;
+/// `None` for fewer than two of which any rests on chance.
+#[must_use]
+pub fn wrong_by_chance(verdicts: impl Iterator<Item = (Verdict, f64)>) -> Option<f64> {
+    let risk = |(found, confidence)| match found {
+        Verdict::Kept => Some(1.0 - confidence),
+        Verdict::Broken => Some(1.0 - to_accuse(confidence, 1)),
+        Verdict::Undecided | Verdict::Void => None,
+    };
+    let risks: Vec<f64> = verdicts.filter_map(risk).collect();
     (risks.len() > 1).then(|| risks.iter().sum())
 }
 

@@ -76,6 +76,7 @@ pub use fleet::{
 pub use judgement::{
     Cause, Check, Fact, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement,
     SpansJudgement, States, Strength, TrialJudgement, Verdict, Was, WorkloadFigures, WorstSpan,
+    wrong_by_chance,
 };
 
 pub use looks::{Look, Looks, is_enough, look};
@@ -142,7 +143,7 @@ pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
     let promises = trials.iter().flat_map(|trial| &trial.promises);
     let decided = promises.map(|one| (one.verdict, one.confidence));
     let decided = decided.chain(comparisons.iter().map(|one| (one.verdict, one.confidence)));
-    let wrong_by_chance = judgement::wrong_by_chance(decided);
+    let wrong_by_chance = wrong_by_chance(decided);
     Judgement {
         schema: 1,
         study: manifest.study.clone(),

@@ -136,7 +136,7 @@ pub fn look(manifest: &Manifest, number: usize, repeat: &RepeatRecord, tables: &
 #[must_use]
 pub fn is_enough(manifest: &Manifest, number: usize, samples: &[Vec<Table>]) -> bool {
     let Some(trial) = manifest.trials.get(number) else { return false };
-    if trial.stop != StopRecord::Decided || !manifest.comparisons.is_empty() {
+    if trial.stop != StopRecord::Precise || !manifest.comparisons.is_empty() {
         return false;
     }
     let prepared = Prepared::new(manifest, trial, samples, &wanted::of_run(manifest));
@@ -176,14 +176,15 @@ fn end_of(trial: &TrialRecord, repeat: &RepeatRecord, tables: &[Table]) -> Optio
 /// once its verdict was reached, and recorded what was left; now whole trials are looked at.
 pub(crate) fn part_of(trial: &TrialRecord) -> f64 {
     let looks = match (trial.stop, trial.planned_repeats) {
-        (StopRecord::Decided, Some(planned)) if planned > FIRST_REPEATS => {
+        (StopRecord::Precise, Some(planned)) if planned > FIRST_REPEATS => {
             planned - FIRST_REPEATS + 1
         }
         _ => 1,
     };
     let parts = trial.repeats.iter().filter_map(|repeat| repeat.looks);
-    let parts = parts.filter(|looks| looks.judged_until_ns.is_none() && looks.part > 0.0);
-    parts.map(|looks| looks.part).fold(1.0 / looks as f64, f64::min).clamp(1e-6, 1.0)
+    let parts = parts.filter(|looks| looks.judged_until_ns.is_none());
+    let parts = parts.filter_map(|looks| looks.part.filter(|part| *part > 0.0));
+    parts.fold(1.0 / looks as f64, f64::min).clamp(1e-6, 1.0)
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub(crate) struct Offence {
     pub(crate) value: f64,
     /// The least that holds for all groups at once.
     pub(crate) low: f64,
-    /// The most that the interval of this group for `kept` allows.
+    /// The most that the interval of this group allows.
     pub(crate) high: f64,
 }
 
@@ -53,12 +53,12 @@ impl Offence {
             Self {
                 value: above(estimate.value),
                 low: above(estimate.broken.low),
-                high: above(estimate.kept.high),
+                high: above(estimate.high),
             },
             Self {
                 value: below(estimate.value),
                 low: below(estimate.broken.high),
-                high: below(estimate.kept.low),
+                high: below(estimate.low),
             },
         );
         match side {
@@ -97,10 +97,12 @@ pub(crate) fn worst(offences: &[Offence]) -> Option<Interval> {
 
 /// So many times the data would probably decide, when intervals narrow with its square root: the
 /// half width must shrink to the distance between the estimate and the margin. `None` when an
-/// estimate sits on the margin, closer than a twentieth of it, where nothing affordable decides.
+/// estimate sits on the margin, closer than a twentieth of it, where nothing affordable decides, or
+/// an interval has no end.
 pub(crate) fn needs(offences: &[Offence], within: f64) -> Option<f64> {
     let times = |half: f64, distance: f64| {
-        (distance > 0.05 * within).then(|| (half / distance).powi(2).max(1.0))
+        let times = (half / distance).powi(2).max(1.0);
+        (distance > 0.05 * within && times.is_finite()).then_some(times)
     };
     let outside = offences.iter().filter(|offence| offence.value > within);
     // One group that is surely outside is enough.
@@ -127,9 +129,8 @@ mod tests {
     use crate::statistics::pooled::Range;
 
     fn estimate(value: f64, half: f64) -> Estimate {
-        let kept = Range { low: value - half, high: value + half };
         let broken = Range { low: value - 2.0 * half, high: value + 2.0 * half };
-        Estimate { value, low: kept.low, high: kept.high, kept, broken }
+        Estimate { value, low: value - half, high: value + half, broken }
     }
 
     fn verdict(value: f64, half: f64, side: Side) -> Verdict {
@@ -163,6 +164,8 @@ mod tests {
         // One group outside by 0.1 with 0.2 for all groups: four times as much.
         let needed = needs(&[offence(1.2), offence(1.0)], 0.1).unwrap();
         assert!((needed - 4.0).abs() < 1e-9, "{needed}");
+        let endless = Offence { value: 0.05, low: 0.0, high: f64::INFINITY };
+        assert_eq!(needs(&[endless], 0.1), None);
         assert_eq!(needs(&[offence(1.102)], 0.1), None);
         assert_eq!(needs(&[offence(1.098)], 0.1), None);
     }

@@ -5,6 +5,7 @@
 
 use assay_record::{GroupRecord, TrialRecord, WorkloadRecord, WorkloadResult};
 
+use crate::measure::Measure;
 use crate::repeat::Repeat;
 use crate::wording::some_of;
 
@@ -28,6 +29,21 @@ pub(crate) struct Values {
     pub(crate) rows: Vec<(usize, Vec<f64>)>,
     /// Repeats without, with the reason.
     pub(crate) left_out: Vec<String>,
+}
+
+/// Whether a metric is a latency, which may be a bucket of a histogram (`reader.read_p99_ns`).
+pub(crate) fn is_latency(measure: &str) -> bool {
+    Measure::parse(measure).is_none() && measure.ends_with("_ns")
+}
+
+impl Values {
+    /// Of each repeat the logarithm of the geometric mean over all instances.
+    pub(crate) fn mean_logs(&self) -> impl Iterator<Item = (usize, f64)> {
+        self.rows.iter().map(|(repeat, row)| {
+            let sum: f64 = row.iter().map(|value| value.ln()).sum();
+            (*repeat, sum / row.len().max(1) as f64)
+        })
+    }
 }
 
 impl<'m> Metric<'m> {

@@ -6,7 +6,7 @@ use crate::causes;
 use crate::gates::{Gate, Scope};
 use crate::judgement::{Cause, GroupJudgement, PromiseJudgement, Verdict};
 use crate::margin::{self, Offence, Side};
-use crate::metric::{Metric, Values};
+use crate::metric::{self, Metric, Values};
 use crate::placed;
 use crate::promise::{self, Said, Subject};
 use crate::reason;
@@ -14,6 +14,9 @@ use crate::repeat::Repeat;
 use crate::statistics::over_repeats::{Spread, needed_of_all, to_accuse};
 use crate::statistics::pooled::Estimate;
 use crate::wording::{count, few, margin as margin_text, number, percent, some_of};
+
+/// Why a record of before, when studies could ask for it, has no verdict.
+const NO_SPANS: &str = "`every` asks for spans, and a workload reports one number a repeat";
 
 /// One group under the promise.
 struct Seen {
@@ -32,12 +35,12 @@ pub(crate) fn judge(
     promise: &PromiseRecord,
     metric: Metric<'_>,
 ) -> PromiseJudgement {
-    let failed: Vec<&Gate> =
-        subject.gates.iter().filter(|gate| !gate.check.ok && gate.scope == Scope::All).collect();
+    let failed = subject.failed(|scope| scope == Scope::All);
     let values = metric.values(subject.trial, subject.repeats, |_| true);
     let seen = values.as_ref().map_err(Clone::clone).and_then(|values| seen(promise, values));
     let (verdict, reason) = match (&seen, &values) {
         _ if !failed.is_empty() => (Verdict::Void, reason::of_gates(&failed)),
+        _ if promise.every.is_some() => (Verdict::Void, NO_SPANS.to_owned()),
         (Err(why), _) => (Verdict::Void, format!("there is no number to judge: {why}")),
         (Ok(seen), Ok(values)) => decide(promise, seen, values),
         (Ok(_), Err(why)) => (Verdict::Void, why.clone()),
@@ -126,10 +129,11 @@ fn seen(promise: &PromiseRecord, values: &Values) -> Result<Vec<Seen>, String> {
         None => relative(values),
     };
     let sure = to_accuse(promise.confidence, values.groups.len());
+    let is_latency = metric::is_latency(&promise.measure);
     let each = values.groups.iter().zip(&logs).filter_map(|(name, logs)| {
-        let spread = Spread::of(logs)?;
-        let (shown, broken) = (spread.half(promise.confidence), spread.half(sure));
-        let estimate = Estimate::of_log(spread.mean, shown, shown, broken);
+        let spread = Spread::of_numbers(logs, is_latency)?;
+        let (half, broken) = (spread.half(promise.confidence), spread.half(sure));
+        let estimate = Estimate::of_log(spread.mean, half, broken);
         let offence = Offence::new(&estimate, expected, side);
         let errors = logs.iter().map(|log| side.error(log.exp(), expected)).collect();
         Some(Seen { name: name.clone(), expected, estimate, offence, spread, errors })
@@ -146,9 +150,7 @@ fn logs(values: &Values) -> Vec<Vec<f64>> {
 /// The geometric mean over all groups and repeats, and each group's logarithms about the mean of
 /// its own repeat: what moves all groups from one repeat to the next moves none of them apart.
 fn relative(values: &Values) -> (f64, Vec<Vec<f64>>) {
-    let width = values.groups.len() as f64;
-    let mean_of = |row: &[f64]| row.iter().map(|value| value.ln()).sum::<f64>() / width;
-    let means: Vec<f64> = values.rows.iter().map(|(_, row)| mean_of(row)).collect();
+    let means: Vec<f64> = values.mean_logs().map(|(_, log)| log).collect();
     let overall = means.iter().sum::<f64>() / means.len().max(1) as f64;
     let of = |group: usize| {
         let rows = values.rows.iter().zip(&means);

@@ -66,6 +66,8 @@ pub(crate) struct Numbers {
     pub(crate) worst_spans: Vec<Option<WorstSpan>>,
     /// What is promised of spans.
     pub(crate) spans: Option<SpansJudgement>,
+    /// What is said of the spans of each group; empty where nothing is promised of spans.
+    pub(crate) span_verdicts: Vec<Option<Verdict>>,
     /// Why the states that the run moved between leave open what runs like these give.
     pub(crate) unsettled: Option<String>,
     /// Seconds that the group with the longest memory remembers, in the repeat where that is longest.
@@ -79,6 +81,12 @@ impl Numbers {
     /// Whether each window is long beside what it remembers.
     pub(crate) fn remembers_little(&self) -> bool {
         self.memory_s * MEMORIES * self.repeats as f64 <= self.window_s
+    }
+
+    /// Whether the noise of the only window cannot be known from itself, so that no interval is
+    /// given.
+    pub(crate) fn is_unbounded(&self, verdict: Verdict) -> bool {
+        self.repeats == 1 && verdict != Verdict::Broken && !self.remembers_little()
     }
 }
 
@@ -99,24 +107,21 @@ impl Asked<'_> {
         let offences = seen.iter().zip(&shares);
         let offences = offences.map(|(seen, share)| Offence::new(seen, *share, self.side));
         let offences: Vec<Offence> = offences.collect();
-        let every = self.every.map_or(spans::USUAL_S, |every| every.span_s);
-        let spans: Vec<Vec<Spans>> = self
-            .repeats
-            .iter()
-            .map(|repeat| Spans::of(repeat.observed, self.quantity, &shares, every))
-            .collect();
+        let spans = self.spans();
         let facts = was::facts(&self);
-        let was = was::was(&self, &within, &facts, &spans);
-        let states = was.as_ref().and_then(|was| was.states.as_ref());
+        let states = states::find(&self, &spans);
+        let was = was::was(&self, &within, &facts, &states);
+        let (judged, span_verdicts) = self.judge_spans(&spans).unzip();
         Ok(Numbers {
-            unsettled: states.and_then(|states| states::unsettled(&self, states)),
+            unsettled: states::unsettled(&self, &states),
             errors: self.repeats.iter().map(|repeat| self.error(repeat.judged)).collect(),
             rates: self.rates(),
             window_s: self.repeats.iter().map(|repeat| repeat.judged.seconds()).sum(),
             repeats: self.repeats.len(),
             was,
             worst_spans: self.worst_spans(&spans),
-            spans: self.judge_spans(&spans),
+            spans: judged,
+            span_verdicts: span_verdicts.unwrap_or_default(),
             facts,
             names: self.names,
             expected: self.expected,
@@ -124,6 +129,14 @@ impl Asked<'_> {
             offences,
             memory_s,
         })
+    }
+
+    /// All observed seconds of each repeat in spans: of the promised length, else of the usual one.
+    pub(crate) fn spans(&self) -> Vec<Vec<Spans>> {
+        let shares: Vec<f64> = self.expected.iter().map(|expected| expected.share).collect();
+        let every = self.every.map_or(spans::USUAL_S, |every| every.span_s);
+        let of = |repeat: &Observed<'_>| Spans::of(repeat.observed, self.quantity, &shares, every);
+        self.repeats.iter().map(of).collect()
     }
 
     /// How far outside of the promise these repeats were as a fact, if they were.
@@ -159,9 +172,11 @@ impl Asked<'_> {
     }
 
     /// Kept where every group holds in so many of the spans, by its own interval; broken where one
-    /// does not, by an interval that holds for all groups at once.
-    fn judge_spans(&self, spans: &[Vec<Spans>]) -> Option<SpansJudgement> {
+    /// does not, by an interval that holds for all groups at once. Spans of another length than was
+    /// promised say neither.
+    fn judge_spans(&self, spans: &[Vec<Spans>]) -> Option<(SpansJudgement, Vec<Option<Verdict>>)> {
         let every = self.every?;
+        let every_s = spans::length_s(spans, every.span_s)?;
         let error = |times: f64| self.side.error(times, 1.0);
         let groups = self.names.len();
         let all = to_accuse(self.confidence, groups);
@@ -173,6 +188,7 @@ impl Asked<'_> {
         let of_group = |group: usize| {
             let (one, surely) = (held(group, self.confidence)?, held(group, all)?);
             let verdict = match () {
+                () if !spans::fits(every_s, every.span_s) => Verdict::Undecided,
                 () if surely.high < every.part => Verdict::Broken,
                 () if one.low >= every.part => Verdict::Kept,
                 () => Verdict::Undecided,
@@ -181,12 +197,14 @@ impl Asked<'_> {
         };
         let found: Vec<(usize, Interval, Verdict)> = (0..groups).filter_map(of_group).collect();
         let fewest = found.iter().min_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
-        Some(SpansJudgement {
-            every_s: spans.first()?.first()?.length_s,
+        let verdict = |group: usize| found.iter().find(|one| one.0 == group).map(|one| one.2);
+        let judged = SpansJudgement {
+            every_s,
             promised: every.part,
             group: self.names[fewest.0].clone(),
             held: fewest.1,
             verdict: Verdict::worst(found.iter().map(|one| one.2)),
-        })
+        };
+        Some((judged, (0..groups).map(verdict).collect()))
     }
 }

@@ -10,7 +10,7 @@ mod pages;
 
 use assay_record::{NodeCounts, PlacementReading, PlacementRecord, PromiseRecord};
 
-use crate::gates::{Gate, Scope};
+use crate::gates::Scope;
 use crate::judgement::{GroupJudgement, Interval, PromiseJudgement, Verdict, Was};
 use crate::promise::Subject;
 use crate::reason;
@@ -81,8 +81,7 @@ pub(crate) fn judge(
     let Some(what) = What::parse(&promise.measure) else {
         return void(format!("`{}` has no place", promise.measure));
     };
-    let failed: Vec<&Gate> =
-        subject.gates.iter().filter(|gate| !gate.check.ok && gate.scope == Scope::All).collect();
+    let failed = subject.failed(|scope| scope == Scope::All);
     if !failed.is_empty() {
         let causes = failed.iter().filter_map(|gate| gate.cause()).collect();
         return PromiseJudgement { causes, ..void(reason::of_gates(&failed)) };
@@ -195,7 +194,8 @@ fn one<'r>(
     let counted = match what {
         What::Threads => {
             let each = readings.iter().zip(repeats);
-            each.map(|((reading, _), repeat)| threads(reading, repeat)).collect()
+            let each = each.map(|((reading, _), repeat)| threads(reading, repeat));
+            each.collect::<Result<Vec<_>, _>>().map_err(why)?
         }
         What::Pages | What::FilePages => pages::counted(what, asked, &readings).map_err(why)?,
     };
@@ -224,14 +224,18 @@ fn possible(subject: &Subject<'_>, what: What, asked: &PlacementRecord) -> Resul
 }
 
 /// Looks of one repeat depend on each other, since a thread stays where it is for a while: repeats
-/// tell how much. What lasts less than a second is not told from chance.
-fn threads(reading: &PlacementReading, repeat: &Repeat<'_>) -> Counted {
-    Counted {
+/// tell how much. What lasts less than a second is not told from chance. A repeat in which nobody
+/// saw a thread may have been the one in which all were elsewhere.
+fn threads(reading: &PlacementReading, repeat: &Repeat<'_>) -> Result<Counted, String> {
+    if reading.samples == 0 {
+        return Err(format!("none of its threads was seen in repeat {}", repeat.number));
+    }
+    Ok(Counted {
         held: reading.on_cpus as f64,
         of: reading.samples as f64,
         looks: reading.looks.min(reading.samples) as f64,
         grain: 1.0 / repeat.window_s().max(1.0),
-    }
+    })
 }
 
 fn worst_error(seen: &[Seen<'_>]) -> Option<Interval> {

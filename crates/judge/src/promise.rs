@@ -6,7 +6,7 @@ use assay_record::{PromiseRecord, RelationRecord, TrialRecord};
 use crate::causes;
 use crate::cpus::Shared;
 use crate::expected::{self, Expected};
-use crate::gates::{Gate, window};
+use crate::gates::{Gate, Scope, window};
 use crate::judgement::{GroupJudgement, Interval, PromiseJudgement, Verdict};
 use crate::margin::{self, Side};
 use crate::measure::Measure;
@@ -20,9 +20,10 @@ use crate::reason;
 use crate::repeat::Repeat;
 use crate::statistics::batches::Quantity;
 use crate::statistics::jain;
+use crate::statistics::over_repeats::MOST_REPEATS;
 use crate::statistics::pooled::Estimate;
 use crate::throttle;
-use crate::wording::some_of;
+use crate::wording::together;
 
 /// What all promises of a trial are judged from.
 pub(crate) struct Subject<'r> {
@@ -48,6 +49,22 @@ pub(crate) struct Subject<'r> {
 }
 
 impl Subject<'_> {
+    /// The checks that failed and concern something.
+    pub(crate) fn failed(&self, concerns: impl Fn(Scope) -> bool) -> Vec<&Gate> {
+        self.gates.iter().filter(|gate| !gate.check.ok && concerns(gate.scope)).collect()
+    }
+
+    /// Whether every check that concerns it holds.
+    pub(crate) fn passes(&self, concerns: impl Fn(Scope) -> bool) -> Result<(), String> {
+        let failed = self.failed(concerns);
+        if failed.is_empty() { Ok(()) } else { Err(reason::of_gates(&failed)) }
+    }
+
+    /// Repeats that do not count and were seen for long enough to tell something.
+    pub(crate) fn seen_and_left_out(&self) -> impl Iterator<Item = &Repeat<'_>> {
+        self.left_out.iter().filter(|one| one.window_s() >= window::LEAST_S)
+    }
+
     /// Why nothing is kept however well all that counts was: what nobody has seen may have been worse,
     /// and a repeat that was left out is no less a fact. `broken` says how one was, if it was.
     pub(crate) fn objection(
@@ -55,13 +72,11 @@ impl Subject<'_> {
         broken: impl Fn(&Repeat<'_>) -> Option<String>,
     ) -> Option<String> {
         let unseen = self.unseen.map(|why| format!("what is missing may have been broken: {why}"));
-        let left_out = self.left_out.iter().filter(|one| one.window_s() >= window::LEAST_S);
-        let left_out = left_out.filter_map(|repeat| {
+        let left_out = self.seen_and_left_out().filter_map(|repeat| {
             let number = repeat.number;
             Some(format!("repeat {number}, which is left out, was broken: {}", broken(repeat)?))
         });
-        let all: Vec<String> = unseen.into_iter().chain(left_out).collect();
-        (!all.is_empty()).then(|| some_of(&all, "; "))
+        together(unseen.into_iter().chain(left_out))
     }
 }
 
@@ -78,11 +93,7 @@ pub(crate) fn judge_promise(subject: &Subject<'_>, promise: &PromiseRecord) -> P
         let why = format!("no source of samples gives the measure `{}`", promise.measure);
         return document(promise, None, Said::void(why));
     };
-    let failed: Vec<&Gate> = subject
-        .gates
-        .iter()
-        .filter(|gate| !gate.check.ok && gate.scope.concerns(measure, &promise.is))
-        .collect();
+    let failed = subject.failed(|scope| scope.concerns(measure, &promise.is));
     let numbers = numbers(subject, promise, measure);
     let said = match &numbers {
         _ if !failed.is_empty() => Said::void(reason::of_gates(&failed)),
@@ -136,7 +147,7 @@ pub(crate) fn is_precise(subject: &Subject<'_>, promise: &PromiseRecord) -> bool
     promise.every.is_none()
         && numbers.is_some_and(|numbers| {
             let narrow = |seen: &Estimate| {
-                seen.value > 0.0 && (seen.kept.high - seen.kept.low) <= promise.within * seen.value
+                seen.value > 0.0 && seen.high - seen.low <= promise.within * seen.value
             };
             numbers.seen.iter().all(narrow) && (numbers.repeats > 1 || numbers.remembers_little())
         })
@@ -205,7 +216,9 @@ fn decide(
         }
         _ => None,
     });
-    match idle {
+    // A mean that stays clear of a limit hides the spans that did not.
+    let exceeded = numbers.spans.as_ref().is_some_and(|spans| spans.held.value < spans.promised);
+    match idle.filter(|_| !exceeded) {
         Some(why) => Said::void(why),
         None => {
             let objection = subject.objection(|repeat| {
@@ -235,19 +248,15 @@ fn asked<'s>(
     let first = repeats.first().ok_or("no repeat can be judged")?;
     let (quantity, side, expected) = match &promise.is {
         RelationRecord::Proportional(knob) => {
-            one_disk(subject, measure)?;
-            let shared = match measure.is_cpu() {
-                true => Shared::of(subject.host, subject.trial, first.record)?,
-                false => None,
-            };
+            let shared = shared(subject, measure, first)?;
             let expected =
                 expected::proportional(first.record, subject.groups, knob, shared.as_ref())?;
             (Quantity::Share, Side::Both, expected)
         }
         RelationRecord::Placed => return Err("threads and pages have no grid".to_owned()),
         RelationRecord::Equal => {
-            one_disk(subject, measure)?;
-            (Quantity::Share, Side::Both, expected::equal(subject.groups.len()))
+            let shared = shared(subject, measure, first)?;
+            (Quantity::Share, Side::Both, expected::equal(subject.groups, shared.as_ref()))
         }
         RelationRecord::AtMost(bound) => {
             (Quantity::Rate, Side::Above, bounds(subject.groups.len(), *bound)?)
@@ -283,6 +292,19 @@ fn asked<'s>(
         every: promise.every,
         repeats: observed.collect::<Result<_, String>>()?,
     })
+}
+
+/// What the groups divide: one disk, or CPUs that all of them may use.
+fn shared(
+    subject: &Subject<'_>,
+    measure: Measure,
+    repeat: &Repeat<'_>,
+) -> Result<Option<Shared>, String> {
+    one_disk(subject, measure)?;
+    match measure.is_cpu() {
+        true => Shared::of(subject.host, subject.trial, repeat.record),
+        false => Ok(None),
+    }
 }
 
 /// Shares of different disks cannot be compared: each is divided by itself.
@@ -427,30 +449,28 @@ fn needed_repeats(numbers: &Numbers, within: f64) -> Option<usize> {
     if numbers.repeats > 1 && found != Verdict::Undecided {
         return None;
     }
-    let times = margin::needs(&numbers.offences, within)?;
-    Some(((times * numbers.repeats as f64).ceil() as usize).max(FEWEST))
-}
-
-/// Whether the noise of the only window cannot be known from itself, so that no interval is given.
-fn is_unbounded(numbers: &Numbers, verdict: Verdict) -> bool {
-    numbers.repeats == 1 && verdict != Verdict::Broken && !numbers.remembers_little()
+    let needed = (margin::needs(&numbers.offences, within)? * numbers.repeats as f64).ceil();
+    (needed <= MOST_REPEATS as f64).then(|| (needed as usize).max(FEWEST))
 }
 
 fn worst_error(numbers: &Numbers, verdict: Verdict) -> Option<Interval> {
     let worst = margin::worst(&numbers.offences)?;
-    match is_unbounded(numbers, verdict) {
+    match numbers.is_unbounded(verdict) {
         true => Some(Interval { low: 0.0, high: f64::INFINITY, ..worst }),
         false => Some(worst),
     }
 }
 
 fn groups(numbers: &Numbers, within: f64, verdict: Verdict) -> Vec<GroupJudgement> {
-    let unbounded = is_unbounded(numbers, verdict);
+    let unbounded = numbers.is_unbounded(verdict);
+    let own = |index: usize| {
+        let in_spans = numbers.span_verdicts.get(index).copied().flatten();
+        Verdict::worst([numbers.offences[index].verdict(within)].into_iter().chain(in_spans))
+    };
     let each = numbers.names.iter().zip(&numbers.expected).zip(&numbers.seen);
-    each.zip(&numbers.offences)
-        .zip(&numbers.rates)
+    each.zip(&numbers.rates)
         .enumerate()
-        .map(|(index, ((((name, expected), seen), offence), rate))| GroupJudgement {
+        .map(|(index, (((name, expected), seen), rate))| GroupJudgement {
             name: name.clone(),
             knob: expected.knob,
             expected_share: expected.share,
@@ -464,11 +484,11 @@ fn groups(numbers: &Numbers, within: f64, verdict: Verdict) -> Vec<GroupJudgemen
                 // One repeat says nothing of others for any group, and is broken only where its window
                 // was outside as a fact.
                 _ if numbers.repeats < 2
-                    && (verdict != Verdict::Broken || offence.verdict(within) == Verdict::Kept) =>
+                    && (verdict != Verdict::Broken || own(index) == Verdict::Kept) =>
                 {
                     Verdict::Undecided
                 }
-                _ => offence.verdict(within),
+                _ => own(index),
             },
             was: numbers.facts.get(index).copied(),
             worst_span: numbers.worst_spans.get(index).copied().flatten(),

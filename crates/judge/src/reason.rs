@@ -1,12 +1,13 @@
 //! The one sentence that says why a promise has its verdict.
 
-use assay_record::{PromiseRecord, RelationRecord};
+use assay_record::{EveryRecord, PromiseRecord, RelationRecord};
 
 use crate::gates::Gate;
 use crate::judgement::{Interval, SpansJudgement, Verdict, Was};
 use crate::measure::Measure;
 use crate::numbers::Numbers;
-use crate::wording::{count, margin, percent, rate};
+use crate::spans;
+use crate::wording::{count, margin, number, percent, rate};
 
 /// Void: every gate that failed, with its evidence.
 pub(crate) fn of_gates(failed: &[&Gate]) -> String {
@@ -66,14 +67,14 @@ pub(crate) fn of_numbers(
         return "no group is measured".to_owned();
     };
     let what = seen(promise, measure, numbers, decisive);
-    let found = match numbers.repeats == 1 && !numbers.remembers_little() && found == Verdict::Kept
-    {
-        true => Verdict::Undecided,
-        false => found,
+    let unbounded = numbers.is_unbounded(verdict);
+    let means = match unbounded {
+        true => of_window(numbers, (decisive, what)),
+        false => of_means(promise, numbers, (decisive, what), found),
     };
-    let mut parts = vec![of_means(promise, numbers, (decisive, what), found)];
+    let mut parts = vec![means];
     if let Some(spans) = &numbers.spans {
-        parts.push(of_spans(spans));
+        parts.push(of_spans(spans, promise.every));
     }
     if numbers.repeats < 2 && verdict != Verdict::Broken {
         parts.push(
@@ -82,11 +83,27 @@ pub(crate) fn of_numbers(
         );
     }
     parts.extend(was(promise, numbers));
-    if found == Verdict::Kept {
+    if found == Verdict::Kept && !unbounded {
         parts.extend(numbers.unsettled.clone());
         parts.extend(objection.map(str::to_owned));
     }
     parts.join("; ")
+}
+
+/// One window whose own noise is not known: a number has no interval, and no confidence.
+fn of_window(numbers: &Numbers, (decisive, what): (usize, String)) -> String {
+    format!(
+        "{what} {}, off by {}, and its own noise is not known",
+        over(numbers),
+        percent(numbers.offences[decisive].value)
+    )
+}
+
+fn over(numbers: &Numbers) -> String {
+    match numbers.repeats {
+        0 | 1 => format!("in this window of {:.1} s", numbers.window_s),
+        repeats => format!("over {}", count(repeats, "repeat")),
+    }
 }
 
 fn of_means(
@@ -98,10 +115,7 @@ fn of_means(
     let offence = &numbers.offences[decisive];
     let (sure, within) = (percent(promise.confidence), margin(promise.within));
     let groups = count(numbers.names.len(), "group");
-    let of = match numbers.repeats {
-        0 | 1 => format!("in this window of {:.1} s", numbers.window_s),
-        repeats => format!("over {}", count(repeats, "repeat")),
-    };
+    let of = over(numbers);
     match found {
         Verdict::Kept => format!(
             "all of {groups} are within {within} of what was promised {of}: {what}, off by {} and \
@@ -131,9 +145,9 @@ fn of_means(
 }
 
 /// `task1 holds in 85 % of the spans of 1.0 s`.
-fn of_spans(spans: &SpansJudgement) -> String {
+fn of_spans(spans: &SpansJudgement, every: Option<EveryRecord>) -> String {
     let Interval { value, low, high } = spans.held;
-    format!(
+    let held = format!(
         "`{}` was within the margin in {} of its spans of {:.1} s ({} to {}), where {} was promised",
         spans.group,
         percent(value),
@@ -141,7 +155,13 @@ fn of_spans(spans: &SpansJudgement) -> String {
         percent(low),
         percent(high),
         percent(spans.promised)
-    )
+    );
+    match every.filter(|every| !spans::fits(spans.every_s, every.span_s)) {
+        None => held,
+        Some(every) => {
+            format!("{held}; the samples are too far apart for spans of {} s", number(every.span_s))
+        }
+    }
 }
 
 /// What was seen in all seconds together.

@@ -5,6 +5,7 @@ use assay_record::{Levels, Manifest, ReferenceRecord, TrialRecord};
 use crate::compared::{ExpectedGain, ReferenceJudgement};
 use crate::comparison::{Given, of_level};
 use crate::expected_gain::{self, Gain};
+use crate::metric::is_latency;
 use crate::wanted::Numbers;
 
 /// Confidence of the intervals of ours.
@@ -21,16 +22,17 @@ pub(crate) fn beside(
         reference.under.iter().all(|(name, level)| factors.get(name) == Some(level))
     };
     let (mut ours, mut expected) = (Vec::new(), Vec::new());
+    let measure = reference.measure.as_deref().unwrap_or_default();
     for one in given.iter().filter(|_| reference.measure.is_some()).filter(belongs) {
         let factors = one.trial.factors.clone();
         if reference.to.is_empty() {
-            ours.push(of_level(factors, &one.found.numbers, CONFIDENCE));
+            let is_latency = is_latency(measure);
+            ours.push(of_level(factors, &one.found.numbers, is_latency, CONFIDENCE));
             continue;
         }
         let other = other_side(one.trial, &reference.to, given);
-        let level =
-            of_level(factors, &ratios(&one.found.numbers, other, &reference.to), CONFIDENCE);
-        let measure = reference.measure.as_deref().unwrap_or_default();
+        let ratios = ratios(&one.found.numbers, other, &reference.to);
+        let level = of_level(factors, &ratios, false, CONFIDENCE);
         expected.extend(other.and_then(|other| {
             let (of, to) = (one.trial, other.trial);
             expected_gain::find(manifest, &Gain { measure, of, to, measured: level.value })

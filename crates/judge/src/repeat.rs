@@ -139,9 +139,19 @@ impl<'r> Repeat<'r> {
         subject: &str,
         columns: &[&str],
     ) -> Result<(f64, f64), String> {
-        let series = self.table(source)?.sum(subject, columns)?;
+        self.grown(&self.table(source)?, subject, columns)
+    }
+
+    /// The same of a table at hand.
+    pub(crate) fn grown(
+        &self,
+        table: &Sorted<'_>,
+        subject: &str,
+        columns: &[&str],
+    ) -> Result<(f64, f64), String> {
+        let series = table.sum(subject, columns)?;
         series::growth(&series, self.start_ns, self.end_ns)
-            .ok_or_else(|| format!("the samples of `{source}` do not cover the window"))
+            .ok_or_else(|| format!("the samples of `{}` do not cover the window", table.source()))
     }
 }
 

@@ -25,6 +25,11 @@ impl<'t> Sorted<'t> {
         Some(Self { table, rows })
     }
 
+    /// Where the table comes from.
+    pub(crate) fn source(&self) -> &'t str {
+        &self.table.source
+    }
+
     /// The sum of some counters of one subject. Rows in which one of them could not be read are
     /// left out. The error says what is missing.
     pub(crate) fn sum(&self, subject: &str, columns: &[&str]) -> Result<Series, String> {

@@ -9,6 +9,9 @@ use crate::statistics::proportion::Counted;
 /// Seconds of a span where the study names none.
 pub(crate) const USUAL_S: f64 = 1.0;
 
+/// Spans are whole steps, which come within a third of any length that is no shorter than a step.
+const MOST_APART: f64 = 0.35;
+
 /// The spans of one group in one repeat.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Spans {
@@ -67,9 +70,34 @@ impl Spans {
     }
 }
 
+/// The length of the spans of some repeats, of the one where it is furthest from what was promised.
+pub(crate) fn length_s(spans: &[Vec<Spans>], promised_s: f64) -> Option<f64> {
+    let apart = |length_s: &f64| (length_s / promised_s - 1.0).abs();
+    let lengths = spans.iter().flatten().map(|one| one.length_s);
+    lengths.max_by(|a, b| apart(a).total_cmp(&apart(b)))
+}
+
+/// Whether spans of this length say what was asked: longer ones hide what shorter ones show.
+pub(crate) fn fits(length_s: f64, promised_s: f64) -> bool {
+    (length_s / promised_s - 1.0).abs() <= MOST_APART
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_steps_stand_for_any_span_that_is_no_shorter_than_one() {
+        for tenths in 10..100 {
+            let promised_s = f64::from(tenths) * 0.1;
+            let grid = Grid { step_ns: 1_000_000_000, steps: 20, ..Grid::default() };
+            let grid = Grid { width: 1, sums: (0..=20).map(f64::from).collect(), ..grid };
+            let spans = [Spans::of(&grid, Quantity::Rate, &[1.0], promised_s)];
+            let length_s = length_s(&spans, promised_s).unwrap();
+            assert!(fits(length_s, promised_s), "{length_s} s for {promised_s} s");
+        }
+        assert!(!fits(0.95, 0.2) && fits(0.95, 1.0));
+    }
 
     #[test]
     fn a_group_that_is_starved_and_paid_back_fails_in_its_spans() {

@@ -11,7 +11,8 @@ const LEAST: f64 = 0.05;
 /// Spans of each state, at least.
 const LEAST_SPANS: usize = 2;
 
-/// The part of all spans that each state has, at least.
+/// The part of one repeat's spans that each state has, at least: a state that a single repeat was
+/// in for so long is one, however many other repeats there are.
 const LEAST_PART: f64 = 0.05;
 
 /// States are this many standard deviations of what is left within them apart.
@@ -23,40 +24,45 @@ const FEW_CHANGES: f64 = 0.5;
 /// Repeats that were in both states and say how long runs stay in each, at least.
 const FEWEST_REPEATS: usize = 3;
 
-/// The clearest two states of any group over all its repeats, further apart than the margin, those
-/// of which one is outside of the promise first; the spans are `[repeat][group]`.
-pub(crate) fn find(asked: &Asked<'_>, spans: &[Vec<Spans>]) -> Option<States> {
+/// The two states of each group that has some over all its repeats, further apart than the margin;
+/// the spans are `[repeat][group]`.
+pub(crate) fn find(asked: &Asked<'_>, spans: &[Vec<Spans>]) -> Vec<States> {
     let of_group = |(group, name): (usize, &String)| {
         let repeats: Vec<&Spans> = spans.iter().filter_map(|repeat| repeat.get(group)).collect();
         of_group(&repeats, name, asked.within)
     };
-    let found = asked.names.iter().enumerate().filter_map(of_group);
+    asked.names.iter().enumerate().filter_map(of_group).collect()
+}
+
+/// The clearest of them, those of which one is outside of the promise first.
+pub(crate) fn clearest(asked: &Asked<'_>, found: &[States]) -> Option<States> {
     let apart = |one: &States| (one.times[1] / one.times[0]).ln();
     let rank = |one: &States| (has_one_outside(asked, one), apart(one));
-    found.max_by(|a, b| {
+    let clearest = found.iter().max_by(|a, b| {
         let (a, b) = (rank(a), rank(b));
         a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
-    })
+    });
+    clearest.cloned()
 }
 
 fn has_one_outside(asked: &Asked<'_>, states: &States) -> bool {
     states.times.iter().any(|times| asked.side.error(*times, 1.0) > asked.within)
 }
 
-/// Why states leave open what runs like these give: one of them breaks the promise, and how much of
-/// it a run has is known of too few repeats. A repeat that was in one state alone says nothing of it:
-/// the next may be in the other from its beginning to its end.
-pub(crate) fn unsettled(asked: &Asked<'_>, states: &States) -> Option<String> {
+/// Why states of any group leave open what runs like these give: one of them breaks the promise, and
+/// how much of it a run has is known of too few repeats. A repeat that was in one state alone says
+/// nothing of it: the next may be in the other from its beginning to its end.
+pub(crate) fn unsettled(asked: &Asked<'_>, found: &[States]) -> Option<String> {
     let repeats = asked.repeats.len();
-    let settled = states.repeats == repeats && repeats >= FEWEST_REPEATS;
-    (has_one_outside(asked, states) && !settled).then(|| {
-        format!(
-            "one of the two states is outside of the promise, and {} of {} were in both, where all of \
-             {FEWEST_REPEATS} or more tell how much of it a run has",
-            states.repeats,
-            count(repeats, "repeat")
-        )
-    })
+    let settled = |one: &States| one.repeats == repeats && repeats >= FEWEST_REPEATS;
+    let open = found.iter().find(|one| has_one_outside(asked, one) && !settled(one))?;
+    Some(format!(
+        "one of the two states of `{}` is outside of the promise, and {} of {} were in both, where \
+         all of {FEWEST_REPEATS} or more tell how much of it a run has",
+        open.group,
+        open.repeats,
+        count(repeats, "repeat")
+    ))
 }
 
 fn of_group(repeats: &[&Spans], name: &str, within: f64) -> Option<States> {
@@ -68,7 +74,8 @@ fn of_group(repeats: &[&Spans], name: &str, within: f64) -> Option<States> {
     sorted.sort_by(f64::total_cmp);
     let split = Split::best(&sorted)?;
     let (low, high) = (split.means[0].exp(), split.means[1].exp());
-    let least = LEAST_SPANS.max((LEAST_PART * sorted.len() as f64).ceil() as usize);
+    let longest = series.iter().map(Vec::len).max().unwrap_or(0);
+    let least = LEAST_SPANS.max((LEAST_PART * longest as f64).ceil() as usize);
     let fewest = split.below.min(sorted.len() - split.below);
     let part = split.below as f64 / sorted.len() as f64;
     let pairs: usize = series.iter().map(|one| one.len().saturating_sub(1)).sum();
@@ -125,6 +132,11 @@ impl Split {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::expected::Expected;
+    use crate::grid::Grid;
+    use crate::margin::Side;
+    use crate::numbers::Observed;
+    use crate::statistics::batches::Quantity;
 
     fn find_in(times: impl Iterator<Item = f64>) -> Option<States> {
         let spans = Spans { times: times.map(Some).collect(), length_s: 1.0 };
@@ -135,12 +147,52 @@ mod tests {
         1.0 + [0.03, -0.02, 0.01, -0.03, 0.02][second % 5]
     }
 
+    /// 40 seconds, of which the first ones had so many times the share.
+    fn stepped(times: f64, seconds: usize) -> Spans {
+        let times = (0..40).map(|at| Some(ripple(at) * if at < seconds { times } else { 1.0 }));
+        Spans { times: times.collect(), length_s: 1.0 }
+    }
+
     #[test]
     fn two_states_are_told_with_the_time_spent_in_each() {
         let found =
             find_in((0..45).map(|at| ripple(at) * if at < 22 { 2.0 } else { 1.0 })).unwrap();
         assert_eq!(found.seconds, [23.0, 22.0]);
         assert!((found.times[0] - 1.0).abs() < 0.05 && (found.times[1] - 2.0).abs() < 0.05);
+    }
+
+    #[test]
+    fn more_repeats_never_hide_a_state_that_one_was_in() {
+        let spans = |twice: usize| stepped(2.0, twice);
+        let (moved, steady) = (spans(5), spans(0));
+        let repeats: Vec<&Spans> = std::iter::once(&moved).chain([&steady; 9]).collect();
+        let found = of_group(&repeats, "task1", 0.1).unwrap();
+        assert_eq!((found.seconds, found.repeats), ([395.0, 5.0], 1));
+        let hiccup = spans(1);
+        assert_eq!(of_group(&[&hiccup, &steady], "task1", 0.1), None);
+    }
+
+    #[test]
+    fn a_state_that_one_repeat_met_is_not_hidden_by_a_clearer_one_of_another_group() {
+        let grid = Grid::default();
+        let observed = |number| Observed { number, observed: &grid, judged: &grid };
+        let asked = Asked {
+            names: vec!["a".to_owned(), "b".to_owned()],
+            expected: vec![Expected::plain(None, 0.5); 2],
+            quantity: Quantity::Share,
+            side: Side::Both,
+            within: 0.1,
+            confidence: 0.95,
+            every: None,
+            repeats: (1..=3).map(observed).collect(),
+        };
+        let repeat = |of_b: usize| vec![stepped(1.2, 4), stepped(1.18, of_b)];
+        let all = find(&asked, &[repeat(3), repeat(0), repeat(0)]);
+        assert_eq!(clearest(&asked, &all).map(|one| one.group), Some("a".to_owned()));
+        let open = unsettled(&asked, &all).unwrap();
+        assert!(open.contains("of `b`") && open.contains("1 of 3 repeats"), "{open}");
+        let all = find(&asked, &[repeat(3), repeat(3), repeat(3)]);
+        assert_eq!((all.len(), unsettled(&asked, &all)), (2, None));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::repeat::Repeat;
-use crate::series::{Sorted, growth};
+use crate::series::Sorted;
 
 /// Periods of a quota over the judged window.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,10 +22,7 @@ impl fmt::Display for Throttled {
 
 /// What a group's quota did; `None` for a group without a quota or without counters.
 pub(crate) fn of(table: &Sorted<'_>, repeat: &Repeat<'_>, group: &str) -> Option<Throttled> {
-    let grown = |column| {
-        let series = table.sum(group, &[column]).ok()?;
-        growth(&series, repeat.start_ns, repeat.end_ns).map(|(grown, _)| grown)
-    };
+    let grown = |column| Some(repeat.grown(table, group, &[column]).ok()?.0);
     Some(Throttled { periods: grown("periods")?, throttled: grown("throttled_periods")? })
 }
 

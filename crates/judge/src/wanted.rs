@@ -2,11 +2,10 @@
 
 use assay_record::{Manifest, RelationRecord};
 
-use crate::gates::{Gate, Scope};
+use crate::gates::Scope;
 use crate::measure::Measure;
 use crate::metric::Metric;
 use crate::promise::Subject;
-use crate::reason;
 use crate::repeat::Repeat;
 
 /// A total that is compared needs nobody to compete for it, just as a limit does not: the gates
@@ -88,17 +87,9 @@ impl Wanted<'_> {
 
     /// Whether every gate that concerns it is passed.
     fn passed(&self, subject: &Subject<'_>) -> Result<(), String> {
-        let failed = |concerns: &dyn Fn(Scope) -> bool| -> Result<(), String> {
-            let failed: Vec<&Gate> = subject
-                .gates
-                .iter()
-                .filter(|gate| !gate.check.ok && concerns(gate.scope))
-                .collect();
-            if failed.is_empty() { Ok(()) } else { Err(reason::of_gates(&failed)) }
-        };
         match (self.sampled(), Metric::parse(self.measure)) {
-            (Some(measure), _) => failed(&|scope| scope.concerns(measure, &PLAIN)),
-            (None, Some(_)) => failed(&|scope| scope == Scope::All),
+            (Some(measure), _) => subject.passes(|scope| scope.concerns(measure, &PLAIN)),
+            (None, Some(_)) => subject.passes(|scope| scope == Scope::All),
             (None, None) => Err(format!("nothing gives the measure `{}`", self.measure)),
         }
     }
@@ -140,10 +131,7 @@ impl Wanted<'_> {
         metric: Metric<'_>,
     ) -> Numbers {
         let values = metric.values(subject.trial, repeats, |group| self.counts(group))?;
-        let mean = |row: &[f64]| {
-            (row.iter().map(|value| value.ln()).sum::<f64>() / row.len().max(1) as f64).exp()
-        };
-        Ok(values.rows.iter().map(|(number, row)| (*number, mean(row))).collect())
+        Ok(values.mean_logs().map(|(number, log)| (number, log.exp())).collect())
     }
 
     /// Whether a group counts: it is the one that is named, or a member of a group of that name.

@@ -1,15 +1,14 @@
 //! What was: facts about the observed seconds, with nothing but the counters' grain as error.
 
-use crate::judgement::{Interval, Verdict, Was};
+use crate::judgement::{Interval, States, Verdict, Was};
 use crate::margin::{self, Offence};
 use crate::numbers::{Asked, Observed};
-use crate::spans::Spans;
 use crate::states;
-use crate::statistics::batches::Within;
+use crate::statistics::batches::{self, Quantity, Within};
 use crate::statistics::over_repeats::of_all;
 use crate::statistics::pooled::{Estimate, Range};
 use crate::statistics::student::t_quantile;
-use crate::wording::percent;
+use crate::wording::{number, percent};
 
 /// Each group's share or rate over all observed seconds. A counter that is read at intervals may
 /// have what came in one of them on the wrong side of an edge: that is its grain.
@@ -38,7 +37,7 @@ pub(crate) fn was(
     asked: &Asked<'_>,
     within: &[Within],
     facts: &[Interval],
-    spans: &[Vec<Spans>],
+    found: &[States],
 ) -> Option<Was> {
     let offences = offences(asked, facts);
     let furthest = furthest(&offences)?;
@@ -50,7 +49,7 @@ pub(crate) fn was(
         error: margin::worst(&offences[furthest..=furthest])?,
         repeats_kept: asked.repeats.iter().filter(kept).count(),
         repeats: asked.repeats.len(),
-        states: states::find(asked, spans),
+        states: states::clearest(asked, found),
         in_warm_up: in_warm_up(asked, within),
     })
 }
@@ -59,8 +58,7 @@ fn offences(asked: &Asked<'_>, facts: &[Interval]) -> Vec<Offence> {
     let each = facts.iter().zip(&asked.expected);
     each.map(|(fact, expected)| {
         let Interval { value, low, high } = *fact;
-        let range = Range { low, high };
-        let exact = Estimate { value, low, high, kept: range, broken: range };
+        let exact = Estimate { value, low, high, broken: Range { low, high } };
         Offence::new(&exact, expected.share, asked.side)
     })
     .collect()
@@ -71,13 +69,41 @@ fn furthest(offences: &[Offence]) -> Option<usize> {
     each.max_by(|a, b| a.1.value.total_cmp(&b.1.value)).map(|(group, _)| group)
 }
 
-/// The group that was furthest outside of the promise by more than the counters' grain, and how far;
-/// `None` where none was.
+/// What was outside of the promise: the group that was furthest off over all seconds, by more than the
+/// counters' grain; else what was cut as warm-up; else spans. `None` where nothing was.
 pub(crate) fn broken(asked: &Asked<'_>) -> Option<String> {
     let offences = offences(asked, &facts(asked));
     let outside = |offence: &Offence| offence.verdict(asked.within) == Verdict::Broken;
-    let group = furthest(&offences).filter(|group| outside(&offences[*group]))?;
-    Some(format!("`{}` was off by {}", asked.names[group], percent(offences[group].value)))
+    let group = furthest(&offences).filter(|group| outside(&offences[*group]));
+    let off = |group: usize| {
+        format!("`{}` was off by {}", asked.names[group], percent(offences[group].value))
+    };
+    let in_cut = || {
+        let within = asked.repeats.iter().map(|one| batches::of_repeat(one.judged, asked.quantity));
+        in_warm_up(asked, &within.collect::<Option<Vec<_>>>()?)
+    };
+    group.map(off).or_else(in_cut).or_else(|| in_spans(asked))
+}
+
+/// The group that held in the smallest part of its spans, where that is less than promised.
+fn in_spans(asked: &Asked<'_>) -> Option<String> {
+    let (every, spans) = (asked.every?, asked.spans());
+    let held = |group: usize| {
+        let error = |times: f64| asked.side.error(times, 1.0);
+        let counted = spans.iter().map(|repeat| repeat[group].held(error, asked.within));
+        let (held, of) = counted.fold((0.0, 0.0), |sum, one| (sum.0 + one.held, sum.1 + one.of));
+        (of > 0.0).then(|| (group, held / of))
+    };
+    let found = (0..asked.names.len()).filter_map(held);
+    let (group, part) = found.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    (part < every.part).then(|| {
+        format!(
+            "`{}` held in {} of the spans of {} s",
+            asked.names[group],
+            percent(part),
+            number(every.span_s)
+        )
+    })
 }
 
 /// A group that was outside of the margin in what was cut as warm-up, by more than the noise of the
@@ -96,8 +122,8 @@ fn in_warm_up(asked: &Asked<'_>, within: &[Within]) -> Option<String> {
         let seconds = steps as f64 * repeat.observed.step_s();
         let quantile = t_quantile(sure, within.freedom);
         let whole = match asked.quantity {
-            crate::statistics::batches::Quantity::Share => row.iter().sum(),
-            crate::statistics::batches::Quantity::Rate => seconds,
+            Quantity::Share => row.iter().sum(),
+            Quantity::Rate => seconds,
         };
         for (group, expected) in asked.expected.iter().enumerate() {
             let share = row[group] / whole;

@@ -1,5 +1,8 @@
 //! Numbers and lists as they stand in evidence and reasons.
 
+use assay_record::Levels;
+use serde_json::Value;
+
 use crate::measure::Measure;
 
 /// `12.3 %`.
@@ -17,13 +20,20 @@ pub fn margin(fraction: f64) -> String {
 }
 
 /// Up to three items and how many more there are: evidence must stay readable at 128 groups.
-pub(crate) fn some_of(items: &[String], between: &str) -> String {
+#[must_use]
+pub fn some_of(items: &[String], between: &str) -> String {
     const SHOWN: usize = 3;
     let shown = items.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(between);
     match items.len().saturating_sub(SHOWN) {
         0 => shown,
         more => format!("{shown}{between}and {more} more"),
     }
+}
+
+/// The same in one line, as parts of a sentence; `None` without any.
+pub(crate) fn together(items: impl Iterator<Item = String>) -> Option<String> {
+    let items: Vec<String> = items.collect();
+    (!items.is_empty()).then(|| some_of(&items, "; "))
 }
 
 /// `1 group`, `2 groups`.
@@ -38,6 +48,19 @@ pub(crate) fn few(repeats: usize) -> &'static str {
         2 => "two repeats that gave the very same number say",
         _ => "a single repeat says",
     }
+}
+
+/// `memory = interleave, cpus = 0-1`.
+#[must_use]
+pub fn levels(levels: &Levels) -> String {
+    let each = levels.iter().map(|(name, value)| format!("{name} = {}", level(value)));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// A level as a study file names it, texts without quotation marks.
+#[must_use]
+pub fn level(level: &Value) -> String {
+    level.as_str().map_or_else(|| level.to_string(), str::to_owned)
 }
 
 /// A rate in the unit of its measure.

@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use assay_files::Dir;
+use rustix::fs::{Mode, Uid};
 
 use crate::error::Error;
 
@@ -22,6 +23,9 @@ const MOST_READS: usize = 16;
 /// Bytes of a line that is not at its end; longer ones are nobody's who speaks to us.
 const LONGEST_LINE: usize = 4096;
 
+/// What is kept of such a line: its end may be what somebody who speaks to us has begun to say.
+const KEPT: usize = 64;
+
 impl Fifo {
     /// Makes the FIFO and opens it. It is opened for writing too, so that reading never ends
     /// just because no writer is there at the moment.
@@ -35,9 +39,16 @@ impl Fifo {
         Ok(Self { file, path: folder.path().join(name), partial: String::new() })
     }
 
+    /// Gives it to this user, who alone can write into it from here on, besides root.
+    pub fn give_to(&self, uid: u32) -> Result<(), Error> {
+        let done = rustix::fs::fchmod(&self.file, Mode::RUSR | Mode::WUSR);
+        done.and_then(|()| rustix::fs::fchown(&self.file, Some(Uid::from_raw(uid)), None))
+            .map_err(|errno| Error::new("chown", &self.path, &errno.into()))
+    }
+
     /// Lets other users write into it.
     pub fn let_others_write(&self) -> Result<(), Error> {
-        let mode = rustix::fs::Mode::from_raw_mode(0o622);
+        let mode = Mode::from_raw_mode(0o622);
         rustix::fs::fchmod(&self.file, mode)
             .map_err(|errno| Error::new("chmod", &self.path, &errno.into()))
     }
@@ -59,7 +70,11 @@ impl Fifo {
         let rest = self.partial.split_off(end);
         let whole = std::mem::replace(&mut self.partial, rest);
         if self.partial.len() > LONGEST_LINE {
-            self.partial.clear();
+            let mut from = self.partial.len() - KEPT;
+            while !self.partial.is_char_boundary(from) {
+                from += 1;
+            }
+            self.partial.drain(..from);
         }
         Ok(whole.lines().map(str::to_owned).collect())
     }
@@ -82,5 +97,25 @@ mod tests {
         writer.write_all(b"5\n").unwrap();
         drop(writer);
         assert_eq!(fifo.lines().unwrap(), ["345"]);
+    }
+
+    #[test]
+    fn of_a_line_without_end_the_last_is_kept() {
+        let place = tempfile::tempdir().unwrap();
+        let mut fifo = Fifo::make(place.path(), "gate").unwrap();
+        let path = place.path().join("gate");
+        let mut writer = File::options().write(true).open(path).unwrap();
+        for _ in 0..5 {
+            writer.write_all("\u{e4}x\u{20ac}".repeat(1000).as_bytes()).unwrap();
+            assert!(fifo.lines().unwrap().is_empty());
+            assert!(fifo.partial.len() <= KEPT, "{}", fifo.partial.len());
+        }
+        // Who speaks to us is read in two parts.
+        writer.write_all(&b"x".repeat(LONGEST_LINE)).unwrap();
+        writer.write_all(b"at 12").unwrap();
+        assert!(fifo.lines().unwrap().is_empty());
+        writer.write_all(b"3\n").unwrap();
+        let lines = fifo.lines().unwrap();
+        assert!(lines.len() == 1 && lines[0].ends_with("at 123"), "{lines:?}");
     }
 }

@@ -53,7 +53,6 @@ const ADDRESS: u8 = 3;
 pub struct GroupIterator {
     walker: Walker,
     counters: Counters,
-    fetch: Fetch,
 }
 
 /// The counters of one group.
@@ -97,7 +96,7 @@ impl GroupIterator {
             let describe = |code: &mut Code| layout.describe(code, table.len() as i32);
             let way = (target, Way::Called);
             let walker = Walker::open(way, Some(&below), &table, shape, describe)?;
-            Ok(Self { walker, counters, fetch })
+            Ok(Self { walker, counters })
         };
         // A kernel that does not take the faster program takes the other.
         match Fetch::of(&btf) {
@@ -110,12 +109,6 @@ impl GroupIterator {
     #[must_use]
     pub const fn counters(&self) -> Counters {
         self.counters
-    }
-
-    /// Whether the kernel lets addresses be read by instructions (6.2) and not by a helper alone.
-    #[must_use]
-    pub const fn reads_by_instructions(&self) -> bool {
-        matches!(self.fetch, Fetch::Cast { .. })
     }
 
     /// Reads all groups; those in which the controller is not on are left out.

@@ -13,6 +13,7 @@ mod walker;
 
 pub mod affinity;
 pub mod allocations;
+pub mod aside;
 pub mod block;
 pub mod blocked;
 pub mod child;

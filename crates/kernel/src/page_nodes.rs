@@ -1,9 +1,20 @@
 //! On which nodes single pages of any process are (move_pages(2) without a destination).
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::PathBuf;
 
 use crate::error::Error;
+use crate::root::Root;
+
+/// Returns when the lock of the process's address space was free, or the process is gone. [`query`] waits
+/// for it where no signal arrives; this does so where SIGKILL ends it, so that a process which holds the lock
+/// for ever does not keep this one from ending.
+pub fn await_lock(root: &Root, pid: u32) {
+    let maps = File::open(root.resolve(format!("/proc/{pid}/numa_maps")));
+    // The first byte is enough, and the kernel walks the tables of the first mapping alone for it.
+    let _ = maps.and_then(|mut maps| maps.read(&mut [0]));
+}
 
 /// Asks for the node of each of these addresses of a process. `nodes[i]` becomes the node, or a
 /// negative error number: `-ENOENT` where no page is present, `-EFAULT` for the zero page or a

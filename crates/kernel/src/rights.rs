@@ -38,8 +38,9 @@ impl User {
         self.uid != 0 && rustix::process::geteuid().as_raw() == self.uid
     }
 
-    /// Gives up everything else, for ever: this user, its groups, and no more rights by programs
-    /// that set them (prctl(2), PR_SET_NO_NEW_PRIVS). System calls only, for between fork and exec.
+    /// Gives up everything else, for ever: this user, its groups, none of the caller's keys, and no more
+    /// rights by programs that set them (prctl(2), PR_SET_NO_NEW_PRIVS). System calls only, for between
+    /// fork and exec.
     pub(crate) fn become_it(&self) -> io::Result<()> {
         if self.is_this_process() {
             // SAFETY: it takes numbers.
@@ -52,6 +53,7 @@ impl User {
             checked(libc::syscall(libc::SYS_setgroups, self.groups.len(), self.groups.as_ptr()))?;
             checked(libc::syscall(libc::SYS_setresgid, self.gid, self.gid, self.gid))?;
             checked(libc::syscall(libc::SYS_setresuid, self.uid, self.uid, self.uid))?;
+            leave_keys()?;
             checked(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into())
         }
     }
@@ -59,6 +61,31 @@ impl User {
 
 fn checked(answer: libc::c_long) -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Begins a session keyring that holds nothing. The one that this process was started in lasts as long
+/// as anybody is in it, and whoever is in it may use its keys, whatever user that is (session-keyring(7)).
+fn leave_keys() -> io::Result<()> {
+    const GET_KEYRING_ID: libc::c_long = 0;
+    const JOIN_SESSION_KEYRING: libc::c_long = 1;
+    const SESSION_KEYRING: libc::c_long = -3;
+    const WITHOUT_NAME: libc::c_long = 0;
+    let keyctl = |operation: libc::c_long, of: libc::c_long| -> io::Result<()> {
+        // SAFETY: it takes numbers, of which 0 stands for no name and for "make none".
+        match unsafe { libc::syscall(libc::SYS_keyctl, operation, of, WITHOUT_NAME) } {
+            id if id >= 0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    };
+    let is = |done: &io::Result<()>, errno| {
+        done.as_ref().is_err_and(|cause| cause.raw_os_error() == Some(errno))
+    };
+    let joined = keyctl(JOIN_SESSION_KEYRING, WITHOUT_NAME);
+    // A kernel without keys, or a container's filter that refuses every such call with EPERM, which the
+    // kernel never answers to this question: what is started could not reach a key either.
+    let are_none = is(&joined, libc::ENOSYS)
+        || is(&joined, libc::EPERM) && is(&keyctl(GET_KEYRING_ID, SESSION_KEYRING), libc::EPERM);
+    if are_none { Ok(()) } else { joined }
 }
 
 fn find(passwd: &str, groups: &str, text: &str) -> Option<User> {
@@ -118,7 +145,12 @@ pub(crate) fn close_the_rest_at_exec() {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::CString;
+    use std::path::Path;
+    use std::process::{Command, Stdio};
+
     use super::*;
+    use crate::process::Membership;
 
     const PASSWD: &str =
         "root:x:0:0:root:/root:/bin/sh\nbench:x:1001:1002:,,,:/home/bench:/bin/sh\n";
@@ -147,5 +179,48 @@ mod tests {
         ] {
             assert_eq!(found(wrong), None, "{wrong}");
         }
+    }
+
+    /// Root's session may hold what opens encrypted disks and network file systems.
+    #[test]
+    fn what_runs_as_another_user_has_none_of_root_s_keys() {
+        const SESSION_KEYRING: libc::c_long = -3;
+        const UNLINK: libc::c_long = 9;
+        if !rustix::process::geteuid().is_root() || !Path::new("/proc/keys").exists() {
+            return;
+        }
+        let name = format!("assay-test-{}", std::process::id());
+        let text = CString::new(name.clone()).unwrap();
+        let (kind, secret) = (c"user", b"secret");
+        // SAFETY: the texts end with a zero and live through the call, and so do the bytes, as many as it
+        // is told.
+        let key = unsafe {
+            libc::syscall(
+                libc::SYS_add_key,
+                kind.as_ptr(),
+                text.as_ptr(),
+                secret.as_ptr(),
+                secret.len(),
+                SESSION_KEYRING,
+            )
+        };
+        // A container may have no keys.
+        if key < 0 {
+            return;
+        }
+        let listed = |user: Option<User>| {
+            let mut command = Command::new("cat");
+            command.arg("/proc/keys").stdout(Stdio::piped());
+            let membership = Membership::open(&Root::real(), &[]).unwrap().owned_by(user);
+            let output = membership.spawn(&mut command).unwrap().wait_with_output().unwrap();
+            assert!(output.status.success());
+            String::from_utf8_lossy(&output.stdout).contains(&name)
+        };
+        let nobody = User { uid: 65534, gid: 65534, groups: vec![65534], name: None, home: None };
+        let (own, others) = (listed(None), listed(Some(nobody)));
+        // SAFETY: it takes numbers.
+        unsafe { libc::syscall(libc::SYS_keyctl, UNLINK, key, SESSION_KEYRING) };
+        assert!(own, "a workload of root's own keeps them");
+        assert!(!others, "{name} is listed");
     }
 }

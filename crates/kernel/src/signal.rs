@@ -58,10 +58,21 @@ pub fn insisted() -> bool {
 }
 
 /// What workloads begin with: Assay ends them with these signals, also where it was itself started
-/// by a shell that ignores them. Async-signal-safe, for between fork and exec.
+/// by a shell that ignores them. SIGHUP stays as it was found: under nohup(1) workloads survive the
+/// terminal as Assay does. Async-signal-safe, for between fork and exec.
 pub(crate) fn restore_defaults() {
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGQUIT] {
+    set_default(&[libc::SIGINT, libc::SIGTERM, libc::SIGQUIT]);
+}
+
+/// Ignores none of the signals that ask this process to end, whatever it was started with, so that
+/// programs that it starts can be tested with them.
+pub fn ignore_none() {
+    set_default(&ENDS);
+}
+
+fn set_default(signals: &[libc::c_int]) {
+    for signal in signals {
         // SAFETY: SIG_DFL is a valid action.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        unsafe { libc::signal(*signal, libc::SIG_DFL) };
     }
 }

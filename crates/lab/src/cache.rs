@@ -1,10 +1,12 @@
 //! Where the lab keeps kernels, and the files of guests while they run.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use assay_files::Dir;
-use assay_kernel::filesystem;
+use assay_files::{Checked, Dir, Trust};
+use assay_kernel::{Root, file_lock, signal};
 
 use crate::error::Error;
 
@@ -14,6 +16,12 @@ pub struct Cache(PathBuf);
 
 /// Names that QEMU's and virtme-run's options take apart at other characters.
 const PLAIN: &str = "_+-./";
+
+/// How long another lab is waited for: to fetch a kernel over a slow network takes minutes.
+const PATIENCE: Duration = Duration::from_secs(15 * 60);
+
+/// How often it is looked whether the other one is done, and whether the user still wants to wait.
+const LOOK: Duration = Duration::from_millis(200);
 
 impl Cache {
     /// `$ASSAY_LAB_CACHE`, or `/var/cache/assay/lab`.
@@ -35,14 +43,12 @@ impl Cache {
         &self.0
     }
 
-    /// Makes a folder in it, with those above, and says where it is.
+    /// Makes a folder in it, with those above, and says where it is, without links. One that others can
+    /// change is refused: what lies in there is unpacked, started and booted, as root where root calls.
     pub(crate) fn folder(&self, name: &str) -> Result<PathBuf, Error> {
         let path = self.0.join(name);
-        Dir::make_all(&path).map_err(|error| {
-            Error::new(format!("cannot make {}: {error}", path.display()))
-                .hint("name a folder that can be made with ASSAY_LAB_CACHE")
-        })?;
-        let path = path.canonicalize().map_err(|cause| Error::file("find", &path, &cause))?;
+        let made = assay_files::check(&path, None, Trust::Checked).and_then(Checked::make);
+        let path = made.map_err(|error| not_usable(&path, &error))?.path().to_owned();
         if is_plain(&path) {
             return Ok(path);
         }
@@ -52,10 +58,52 @@ impl Cache {
 
     /// Waits until no other lab works on the cache's kernels, and keeps them out meanwhile.
     pub(crate) fn lock(&self) -> Result<File, Error> {
+        self.lock_within(PATIENCE)
+    }
+
+    /// The same with another limit. The file is its owner's alone, and so is the lock: nobody else can keep
+    /// a lab waiting.
+    fn lock_within(&self, limit: Duration) -> Result<File, Error> {
         let kernels = self.folder("kernels")?;
-        let (file, path) = (Dir::open(&kernels)?.append("lock")?, kernels.join("lock"));
-        filesystem::lock(&file, &path)?;
+        let path = kernels.join("lock");
+        let file = Dir::open(&kernels)?.private().append("lock")?;
+        keep_to_owner(&file).map_err(|cause| Error::file("change", &path, &cause))?;
+        let end = Instant::now() + limit;
+        while !file_lock::try_lock(&file, &path)? {
+            let why = match signal::interrupted_by() {
+                Some(signal) => format!("interrupted by {signal}"),
+                None if Instant::now() >= end => format!("waited for {limit:?}"),
+                None => {
+                    std::thread::sleep(LOOK.min(limit));
+                    continue;
+                }
+            };
+            let holder = file_lock::holder(&Root::real(), &file);
+            let holder = holder.unwrap_or_else(|| "another process holds the lock".to_owned());
+            let what = format!("another lab works on {}: {why}: {holder}", kernels.display());
+            return Err(Error::new(what).hint("wait until it is done, or end it"));
+        }
         Ok(file)
+    }
+}
+
+/// Why a folder cannot be had: the system's answer, or that it is not safe to use.
+fn not_usable(path: &Path, error: &assay_files::Error) -> Error {
+    if error.cause.raw_os_error().is_some() {
+        return Error::new(format!("cannot make {}: {error}", path.display()))
+            .hint("name a folder that can be made with ASSAY_LAB_CACHE");
+    }
+    Error::new(format!("{} is not used: {}", path.display(), error.cause)).hint(
+        "make it yours and root's alone (`chown`, `chmod go-w`), or name another folder with \
+         ASSAY_LAB_CACHE",
+    )
+}
+
+/// Who may only read a file can lock it for reading, which would keep everybody else waiting.
+fn keep_to_owner(file: &File) -> std::io::Result<()> {
+    match file.metadata()?.permissions().mode() & 0o077 {
+        0 => Ok(()),
+        _ => file.set_permissions(Permissions::from_mode(0o600)),
     }
 }
 
@@ -67,7 +115,14 @@ pub(crate) fn is_plain(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    use assay_kernel::filesystem;
+
     use super::*;
+    use crate::exchange::Exchange;
 
     #[test]
     fn a_cache_that_qemu_cannot_be_told_of_is_refused_with_the_remedy() {
@@ -82,5 +137,69 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let error = Cache::at(file.path()).folder("kernels").unwrap_err();
         assert!(error.what.contains("cannot make"), "{error}");
+    }
+
+    /// What is put there is unpacked as root: whoever can exchange a name there has the whole host.
+    #[test]
+    fn a_cache_that_others_can_change_is_not_used() {
+        let place = tempfile::tempdir().unwrap();
+        let cache = Cache::at(place.path());
+        let kernels = cache.folder("kernels").unwrap();
+        for folder in [place.path(), kernels.as_path()] {
+            let open = |mode| fs::set_permissions(folder, Permissions::from_mode(mode)).unwrap();
+            open(0o777);
+            let error = cache.folder("kernels").unwrap_err().to_string();
+            assert!(error.contains("0777") && error.contains("ASSAY_LAB_CACHE"), "{error}");
+            assert!(cache.lock().is_err());
+            open(0o755);
+        }
+        fs::set_permissions(place.path(), Permissions::from_mode(0o777)).unwrap();
+        assert!(Exchange::create(&cache).is_err(), "nor for the files of guests");
+        fs::set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
+        drop(cache.lock().unwrap());
+    }
+
+    #[test]
+    fn who_may_only_read_the_lock_of_the_cache_delays_nobody() {
+        let place = tempfile::tempdir().unwrap();
+        let cache = Cache::at(place.path());
+        drop(cache.lock().unwrap());
+        let path = place.path().join("kernels/lock");
+        let mode = || path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(), 0o600);
+        // As an older version left it, with somebody who has it open.
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        let reader = File::open(&path).unwrap();
+        assert!(filesystem::try_lock(&reader, &path).unwrap());
+        drop(cache.lock_within(Duration::ZERO).unwrap());
+        assert_eq!(mode(), 0o600);
+    }
+
+    #[test]
+    fn a_wait_for_the_cache_ends_and_names_the_holder() {
+        let place = tempfile::tempdir().unwrap();
+        let cache = Cache::at(place.path());
+        drop(cache.lock().unwrap());
+        // 37 is F_OFD_SETLK.
+        let script = "open(F, '+<', $ARGV[0]) or die; \
+                      my $l = pack('s s x4 q q i x4', 1, 0, 0, 0, 0); \
+                      fcntl(F, 37, $l) or die; $| = 1; print \"held\\n\"; sleep 100";
+        let mut child = Command::new("perl")
+            .args(["-e", script])
+            .arg(place.path().join("kernels/lock"))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let begun = Instant::now();
+        let error = cache.lock_within(Duration::from_millis(300)).unwrap_err().to_string();
+        let whole = begun.elapsed();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(line, "held\n");
+        assert!(error.contains(&format!("process {} (perl)", child.id())), "{error}");
+        assert!(whole < Duration::from_secs(5), "{whole:?}");
+        drop(cache.lock_within(Duration::from_secs(5)).unwrap());
     }
 }

@@ -1,14 +1,28 @@
 //! What the console of a guest tells of its end.
 
+use std::fs::File;
+use std::io::{Read, Result, Seek, SeekFrom};
 use std::path::Path;
 
 /// Lines of a console that an error shows.
 const SHOWN: usize = 12;
 
+/// Bytes at the end of a console that are read; the guest decides how long it is.
+const MOST: u64 = 1 << 20;
+
+/// The end of a log.
+fn end_of(log: &Path) -> Result<String> {
+    let mut file = File::open(log)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(MOST)))?;
+    let mut bytes = Vec::new();
+    file.take(MOST).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// The last lines of a log, without the terminal's control sequences.
 pub(crate) fn tail(log: &Path, more: &str) -> Vec<String> {
-    let text = std::fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    let text = text.unwrap_or_default();
+    let text = end_of(log).unwrap_or_default();
     let lines: Vec<String> = plain(&text)
         .lines()
         .chain(plain(more).lines())
@@ -20,8 +34,7 @@ pub(crate) fn tail(log: &Path, more: &str) -> Vec<String> {
 
 /// Why the guest ended, as far as its console says so.
 pub(crate) fn cause(log: &Path) -> Option<String> {
-    let bytes = std::fs::read(log).ok()?;
-    let text = plain(&String::from_utf8_lossy(&bytes));
+    let text = plain(&end_of(log).ok()?);
     let line = text.lines().find(|line| {
         ["Kernel panic", "Out of memory and no killable", "Unable to mount root"]
             .iter()
@@ -57,5 +70,18 @@ mod tests {
             "Kernel panic - not syncing: Attempted to kill init!"
         );
         assert_eq!(cause(Path::new("/no/such/log")), None);
+    }
+
+    #[test]
+    fn of_a_console_without_end_the_last_is_read() {
+        use std::io::Write;
+        let mut log = tempfile::NamedTempFile::new().unwrap();
+        log.write_all(b"[ 1.0] Kernel panic - long ago\n").unwrap();
+        log.as_file().set_len(60 << 30).unwrap();
+        log.seek(SeekFrom::End(0)).unwrap();
+        log.write_all(b"\n[ 9.0] Kernel panic - now\n").unwrap();
+        assert_eq!(end_of(log.path()).unwrap().len() as u64, MOST);
+        assert_eq!(cause(log.path()).unwrap(), "Kernel panic - now");
+        assert_eq!(tail(log.path(), ""), ["[ 9.0] Kernel panic - now"]);
     }
 }

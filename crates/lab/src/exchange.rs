@@ -43,6 +43,8 @@ impl Exchange {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let dir = Dir::open(&guests)?.make_dir(format!("{}-{number}", std::process::id()))?;
         let folder = dir.path().to_owned();
+        // The guest's root makes files there that run as their owner, whoever starts them.
+        dir.keep_to_owner()?;
         let share = dir.make_dir("share")?;
         let alive = dir.create(ALIVE)?;
         filesystem::try_lock(&alive, &folder.join(ALIVE))?;
@@ -76,6 +78,11 @@ impl Exchange {
         let mut text = Vec::new();
         self.share.read(name).ok()?.take(MOST_SAID).read_to_end(&mut text).ok()?;
         Some(String::from_utf8_lossy(&text).trim().to_owned())
+    }
+
+    /// The folder of results that the guest has left, if it is one.
+    pub(crate) fn results(&self) -> Option<Dir> {
+        self.share.dir("back").ok()
     }
 
     /// Makes a sparse file for a disk, after a look at the space that it may come to need.
@@ -178,6 +185,21 @@ mod tests {
         drop(exchange);
         assert!(!folder.exists());
         assert_eq!(fs::read_to_string(kept).unwrap(), "panic");
+    }
+
+    /// The guest's root may make there whatever a file system holds.
+    #[test]
+    fn what_a_guest_leaves_is_read_as_files_and_reached_by_nobody_else() {
+        let place = tempfile::tempdir().unwrap();
+        let exchange = Exchange::create(&Cache::at(place.path())).unwrap();
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o7777;
+        assert_eq!(mode(&exchange.folder), 0o700);
+        let share = exchange.share();
+        std::os::unix::fs::symlink("/etc/hostname", share.join("exit")).unwrap();
+        let _fifo = exchange.share.make_fifo("ready").unwrap();
+        assert_eq!((exchange.said("exit"), exchange.said("ready")), (None, None));
+        std::os::unix::fs::symlink("/etc", share.join("back")).unwrap();
+        assert!(exchange.results().is_none());
     }
 
     #[test]

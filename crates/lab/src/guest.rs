@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use assay_files::{Budget, Dir};
 use assay_kernel::signal;
 use assay_record::Guest;
 use assay_units::Bytes;
@@ -51,7 +52,7 @@ pub enum Word {
 pub struct Back {
     /// A folder of the guest.
     pub from: String,
-    /// The folder of the host that its files are moved to.
+    /// The folder of the host that its regular files are copied to.
     pub to: PathBuf,
 }
 
@@ -88,6 +89,10 @@ const BOOT: Duration = Duration::from_secs(600);
 
 /// How long a guest may take to power off once its command has ended.
 const POWER_OFF: Duration = Duration::from_secs(60);
+
+/// The most that is brought back of a guest, whose root decides how much it leaves and how long the files
+/// say that they are.
+const RESULTS: Budget = Budget { bytes: 4 << 30, names: 100_000 };
 
 /// What is kept of standard error for the message of a failure.
 const REMEMBERED: usize = 4096;
@@ -249,7 +254,7 @@ impl<'p> Prepared<'p> {
             Some(_) => 130,
             None => visit.code()?,
         };
-        self.bring_back(&exchange)?;
+        self.bring_back(&exchange, interrupted.is_some(), watcher)?;
         let boot = visit.ready.unwrap_or_else(|| visit.began.elapsed());
         Ok(Ended {
             code,
@@ -260,15 +265,31 @@ impl<'p> Prepared<'p> {
         })
     }
 
-    fn bring_back(&self, exchange: &Exchange) -> Result<(), Error> {
+    /// What the guest has left is any tree that its root could make on this host's file system. Of a guest
+    /// that the user has ended it comes back all the same, unless the user insists.
+    fn bring_back(
+        &self,
+        exchange: &Exchange,
+        was_interrupted: bool,
+        watcher: &mut dyn Watcher,
+    ) -> Result<(), Error> {
         let Some(back) = &self.errand.back else { return Ok(()) };
-        let from = exchange.share().join("back");
-        if !from.is_dir() {
-            return Ok(());
+        let Some(from) = exchange.results() else { return Ok(()) };
+        let stop = || match was_interrupted {
+            true => signal::insisted(),
+            false => signal::interrupted_by().is_some(),
+        };
+        let left_out = Dir::open(&back.to)?.copy_in(&from, RESULTS, &stop)?;
+        if let Some(first) = left_out.first() {
+            let first = first.strip_prefix(from.path()).unwrap_or(first);
+            watcher.remark(&format!(
+                "note: {} things that the guest has left are no regular files and stay there, {} \
+                 among them",
+                left_out.len(),
+                first.display()
+            ));
         }
-        let from = format!("{}/.", from.display());
-        let words = ["-a".as_ref(), from.as_ref(), back.to.as_os_str()];
-        tool::succeed("cp", &words, Path::new("/")).map(|_| ())
+        Ok(())
     }
 }
 

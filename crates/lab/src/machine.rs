@@ -153,6 +153,8 @@ impl Machine<'_> {
     /// virtme-run takes what follows `--qemu-opts` to the end.
     fn devices(&self, words: &mut Words) {
         words.all(["--qemu-opts"]);
+        // Whoever escapes into QEMU starts nothing and gains nothing there (QEMU 2.11 and later).
+        words.pair("-sandbox", "on,spawn=deny,elevateprivileges=deny");
         // A node is a socket, whose CPUs share a cache; QEMU merges this with virtme-run's own
         // `-smp`, and takes it only where every socket has as many CPUs as the others.
         if self.spec.nodes > 1 && self.spec.cpus.is_multiple_of(self.spec.nodes) {
@@ -279,10 +281,7 @@ mod tests {
         let (_, devices) = line.split_once("--qemu-opts ").unwrap();
         assert!(devices.contains("file=/f/disk-1 -device nvme,drive=assay-disk-1"), "{line}");
         assert!(devices.contains("virtio-blk-pci,drive=assay-swap,serial=assay-swap"), "{line}");
-        assert!(
-            devices
-                .starts_with("-chardev file,id=assay-console,path=/cache/guests/1-1/console.log "),
-            "{line}"
-        );
+        let console = " -chardev file,id=assay-console,path=/cache/guests/1-1/console.log ";
+        assert!(devices.starts_with("-sandbox on,") && devices.contains(console), "{line}");
     }
 }

@@ -8,6 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
+use assay_files::search_path;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::Error;
@@ -42,6 +43,8 @@ impl Process {
             .arg("--qemu-bin")
             .arg(qemu)
             .args(arguments)
+            // It looks for busybox and others by itself.
+            .env("PATH", search_path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -144,6 +147,7 @@ pub(crate) fn at_the_terminal(
         .arg("--qemu-bin")
         .arg(qemu)
         .args(arguments)
+        .env("PATH", search_path())
         .status()
         .map_err(|cause| Error::new(format!("cannot start {}: {cause}", program.display())))
 }

@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use assay_files::{Trust, directories, search_path};
+
 use crate::cache::Cache;
 use crate::error::Error;
 
@@ -38,7 +40,7 @@ impl Tools {
                         guest's programs say would be heard";
             return Err(Error::new(what).hint(DEBIAN));
         }
-        let own = cache.path().join("virtme-ng/bin");
+        let own = own_programs(cache)?;
         let virtme = find("virtme-run", std::slice::from_ref(&own)).ok_or_else(|| {
             Error::new(format!(
                 "virtme-ng (virtme-run) is neither on PATH nor in {}",
@@ -53,13 +55,31 @@ impl Tools {
     }
 }
 
-/// Where `program` is: in `first`, on PATH, or where administrators' programs are.
+/// The lab's own programs, which nobody else can exchange: what lies there is started, as root where
+/// root calls.
+fn own_programs(cache: &Cache) -> Result<PathBuf, Error> {
+    let own = cache.path().join("virtme-ng/bin");
+    match assay_files::check(&own, None, Trust::Checked) {
+        Ok(_) => Ok(own),
+        Err(error) => {
+            let what = format!("what lies in {} is not started: {}", own.display(), error.cause);
+            let hint = "make it yours and root's alone (`chown`, `chmod go-w`), or name another \
+                        folder with ASSAY_LAB_CACHE";
+            Err(Error::new(what).hint(hint))
+        }
+    }
+}
+
+/// Where `program` is: in `first`, in the directories of PATH, or where administrators' programs are.
 pub(crate) fn find(program: &str, first: &[PathBuf]) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
+    find_in(&std::env::var_os("PATH").unwrap_or_default(), program, first)
+}
+
+fn find_in(path: &OsStr, program: &str, first: &[PathBuf]) -> Option<PathBuf> {
     first
         .iter()
         .cloned()
-        .chain(std::env::split_paths(&path))
+        .chain(directories(path))
         .chain(["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from))
         .map(|directory| directory.join(program))
         .find(|candidate| is_executable(candidate))
@@ -102,6 +122,7 @@ fn call<A: AsRef<OsStr>>(
         .args(arguments)
         .current_dir(directory)
         .env("LC_ALL", "C")
+        .env("PATH", search_path())
         .stdin(Stdio::null())
         .output()
         .map_err(|cause| Error::new(format!("cannot run {}: {cause}", path.display())))
@@ -118,6 +139,38 @@ mod tests {
         let error = succeed("sh", &["-c", "echo no such package >&2; exit 100"], here).unwrap_err();
         assert!(error.what.contains("no such package"), "{error}");
         assert!(succeed("no-such-program", &["x"], here).unwrap_err().what.contains("installed"));
+    }
+
+    #[test]
+    fn programs_that_others_can_exchange_are_not_started() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().unwrap();
+        let cache = Cache::at(place.path());
+        let bin = place.path().join("virtme-ng/bin");
+        assert_eq!(own_programs(&cache).unwrap(), bin, "what is missing is nobody's");
+        std::fs::create_dir_all(&bin).unwrap();
+        for (path, mode) in [(bin.as_path(), 0o777), (place.path(), 0o777)] {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+            let error = own_programs(&cache).unwrap_err().to_string();
+            assert!(error.contains("0777") && error.contains("ASSAY_LAB_CACHE"), "{error}");
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        assert!(own_programs(&cache).is_ok());
+    }
+
+    /// What lies in the directory that somebody works in is not started as root.
+    #[test]
+    fn the_lab_looks_in_no_relative_entry_of_the_path() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir_in(".").unwrap();
+        let program = place.path().join("virtme-run-of-somebody-else");
+        std::fs::write(&program, "").unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let relative = Path::new(place.path().file_name().unwrap());
+        assert!(is_executable(&relative.join("virtme-run-of-somebody-else")));
+        let find = |path: &Path| find_in(path.as_os_str(), "virtme-run-of-somebody-else", &[]);
+        assert_eq!(find(relative), None);
+        assert!(find(&place.path().canonicalize().unwrap()).is_some());
     }
 
     #[test]

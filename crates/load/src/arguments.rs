@@ -94,7 +94,8 @@ impl Shared {
     /// CLOCK_MONOTONIC nanoseconds.
     pub fn ready(&self) -> Result<u64, Failure> {
         if let Some(fifo) = &self.gate {
-            let line = format!("{}\n", std::process::id());
+            // The blank divides it from what somebody else may have written there.
+            let line = format!(" {}\n", std::process::id());
             let failed = |cause: std::io::Error| Failure::Unable {
                 what: format!("the gate `{}` cannot be used: {cause}", fifo.display()),
                 remedy: "make it with mkfifo, and read from it".to_owned(),

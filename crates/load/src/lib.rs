@@ -14,6 +14,7 @@ mod generator;
 mod graph500;
 mod headroom;
 mod hog;
+mod input;
 mod latency;
 mod measured;
 mod pages;

@@ -16,6 +16,13 @@ use crate::sim::{Effort, simulate};
 /// Less idle time than this means that the CPUs were the limit.
 const SPARE: f64 = 0.1;
 
+// What a calibration may say; its own measurements have 4 groups, a depth of 32 and 64 KiB at the most.
+const MOST_GROUPS: u32 = 64;
+const MOST_REQUESTS: u32 = 65_536;
+const MOST_BYTES: u64 = 1 << 30;
+const MOST_CPUS: usize = 65_536;
+const MOST_TAKEN: usize = 64;
+
 /// Version of the format.
 pub(crate) const SCHEMA: u32 = 1;
 
@@ -202,11 +209,32 @@ impl Calibration {
         let cpus = facts.cpus.allowed.len();
         (self.schema != SCHEMA)
             .then(|| format!("its format is {} and this version reads {SCHEMA}", self.schema))
+            .or_else(|| self.flaw())
             .or_else(|| differs("host", &self.host, &facts.host_name))
             .or_else(|| differs("kernel", &self.kernel, &facts.kernel))
             .or_else(|| differs("processor", &self.processors, &facts.cpus.model))
             .or_else(|| differs("CPUs", &self.cpus.to_string(), &cpus.to_string()))
             .or_else(|| differs("disk", &self.disk, disk))
+    }
+
+    /// What no measurement can have come to, if anything. A simulation takes time and memory for each
+    /// group and each request that a measurement says it had.
+    #[must_use]
+    pub fn flaw(&self) -> Option<String> {
+        let amount = |value: f64, most: f64| (0.0..=most).contains(&value);
+        let is_sound = |one: &Taken| {
+            (1..=MOST_GROUPS).contains(&one.groups)
+                && (1..=MOST_REQUESTS).contains(&one.depth)
+                && (1..=MOST_BYTES).contains(&one.bytes)
+                && amount(one.iops, 1e9)
+                && amount(one.idle, 1.1)
+                && [one.latency_s, one.submit_cpu_s, one.cpu_s].iter().all(|s| amount(*s, 60.0))
+        };
+        let is_whole = self.pool <= MOST_REQUESTS
+            && (1..=MOST_CPUS).contains(&self.cpus)
+            && self.taken.len() <= MOST_TAKEN
+            && self.taken.iter().all(is_sound);
+        (!is_whole).then(|| "it has numbers that no disk and no host has".to_owned())
     }
 
     /// What the simulation needs of it, by kind of request. A kind that was not measured whole is
@@ -362,6 +390,20 @@ mod tests {
                 taken(65_536, 32, 20_000.0, 6e-3, 80e-6),
             ],
         }
+    }
+
+    #[test]
+    fn numbers_that_no_disk_has_are_not_simulated() {
+        assert_eq!(calibration().flaw(), None);
+        let with = |change: &dyn Fn(&mut Taken)| {
+            let mut odd = calibration();
+            change(&mut odd.taken[0]);
+            odd.flaw().is_some()
+        };
+        assert!(with(&|taken| taken.groups = u32::MAX));
+        assert!(with(&|taken| taken.depth = u32::MAX));
+        assert!(with(&|taken| taken.latency_s = f64::INFINITY));
+        assert!(with(&|taken| taken.cpu_s = -1.0));
     }
 
     #[test]

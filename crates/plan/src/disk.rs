@@ -1,6 +1,6 @@
 //! Scratch disks of a trial, and how they are shared out among workloads.
 
-use assay_facts::{Disk as DiskFacts, Holder, HostFacts, NULL_BLK_REMEDY};
+use assay_facts::{Disk as DiskFacts, HostFacts, NULL_BLK_REMEDY};
 use assay_study::{Bindings, Disk, DiskSource, Format, FromScalar, NullBlk, Study, Templated};
 use assay_units::Bytes;
 
@@ -91,13 +91,8 @@ fn find<'f>(device: &str, facts: &'f HostFacts) -> Result<&'f DiskFacts, Refusal
 /// A disk that nothing uses. A run looks once more, at the device that it has opened.
 fn free(disk: &DiskFacts) -> Result<&DiskFacts, Refusal> {
     let Some(holder) = disk.holders.first() else { return Ok(disk) };
-    let why = match holder {
-        Holder::Mounted(target) => format!("mounted at {}", target.display()),
-        Holder::Held(by) => format!("part of the device {by}"),
-        Holder::Swap => "swap space".to_owned(),
-    };
     Err(Refusal::new(
-        format!("the disk `{}` is in use: it, or a partition of it, is {why}", disk.name),
+        format!("the disk `{}` is in use: it, or a partition of it, is {holder}", disk.name),
         "name a disk that nothing uses, or take `use = \"loop\"`",
     ))
 }

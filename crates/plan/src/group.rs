@@ -11,7 +11,7 @@ use crate::disk::piece;
 use crate::footprint::{self, Predictions};
 use crate::null_blk::null_blk_speed;
 use crate::refusal::Refusal;
-use crate::trial::{AfterPlan, DiskPlan, GroupPlan, KnobPlan, Part, WorkloadPlan};
+use crate::trial::{AfterPlan, DiskPlan, GroupPlan, KnobPlan, Part, ToolPlan, WorkloadPlan};
 use crate::workload::{Kitchen, Recipe};
 
 pub(crate) fn plan_groups(
@@ -220,6 +220,9 @@ fn share_out(groups: &mut [GroupPlan], disks: &[DiskPlan], refusals: &mut Vec<Re
         let count = users.len();
         for (nth, workload) in users.iter_mut().enumerate() {
             let place = piece(disk, nth, count);
+            if let ToolPlan::Fio(job) = &mut workload.tool {
+                job.resolve_fraction(place.size, count as u64);
+            }
             if let Err(refusal) = fits(workload, disk, &place) {
                 refusals.push(refusal);
             }

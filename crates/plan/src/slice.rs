@@ -3,8 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use assay_record::ComparisonRecord;
+use assay_study::Bindings;
+
 use crate::order::Slot;
-use crate::trial::Plan;
+use crate::trial::{Plan, Trial};
 
 /// Every `of`-th trial, beginning with the `number`-th (from 1), as `2/4`. All slices together
 /// are all trials, and trials next to each other in the study go to different slices.
@@ -43,13 +46,37 @@ impl fmt::Display for Slice {
 }
 
 impl Plan {
+    /// What is promised of trials that run in different slices, if there are as many as of this one. It
+    /// cannot be judged: slices run on different hosts, and what differs between these is no less
+    /// different than what differs between levels.
+    #[must_use]
+    pub fn torn(&self, slice: Slice) -> Vec<ComparisonRecord> {
+        let torn = |promise: &&ComparisonRecord| {
+            let over = promise.is.over();
+            let held = |trial: &Trial| -> Bindings {
+                let held = trial.factors.iter().filter(|(name, _)| !over.contains(name));
+                held.map(|(name, level)| (name.clone(), level.clone())).collect()
+            };
+            let mut slices: Vec<(Bindings, usize)> = Vec::new();
+            self.trials.iter().enumerate().any(|(index, trial)| {
+                let (held, own) = (held(trial), index % slice.of);
+                let first =
+                    slices.iter().find(|(known, _)| *known == held).map(|(_, first)| *first);
+                slices.push((held, own));
+                first.is_some_and(|first| first != own)
+            })
+        };
+        self.comparisons.iter().filter(torn).cloned().collect()
+    }
+
     /// The part of this plan that belongs to a slice, in the same order. What is promised across
-    /// trials is left out, with the numbers of others: it speaks of trials that run elsewhere.
+    /// trials of other slices is left out ([`Plan::torn`]), with the numbers of others.
     #[must_use]
     pub fn slice(self, slice: Slice) -> Self {
         if slice.of == 1 {
             return self;
         }
+        let torn = self.torn(slice);
         let has = |trial: usize| trial % slice.of == slice.number - 1;
         let place = |trial: usize| trial / slice.of;
         Self {
@@ -66,7 +93,7 @@ impl Plan {
                 .filter(|(index, _)| has(*index))
                 .map(|(_, trial)| trial)
                 .collect(),
-            comparisons: Vec::new(),
+            comparisons: self.comparisons.into_iter().filter(|one| !torn.contains(one)).collect(),
             references: Vec::new(),
             refusals: self.refusals,
         }
@@ -80,8 +107,10 @@ mod tests {
     use assay_study::{Order, Scalar};
 
     use super::*;
+    use assay_record::{AcrossRecord, PairsRecord};
+
     use crate::order::order;
-    use crate::trial::{Trial, empty_trial};
+    use crate::trial::empty_trial;
 
     fn trial(number: usize) -> Trial {
         let factors = BTreeMap::from([("n".to_owned(), Scalar::Text(number.to_string()))]);
@@ -112,6 +141,31 @@ mod tests {
         assert_eq!(seen.len(), 20);
         assert!(seen.values().all(|count| *count == 1));
         assert_eq!(plan(10).slice(Slice::nth(0, 1)), plan(10));
+    }
+
+    /// Two levels of `x` by three of `y`, `y` faster, and a promise over one of them.
+    fn promised(over: &str) -> Plan {
+        let trial = |number: usize| {
+            let level =
+                |name: &str, level: usize| (name.to_owned(), Scalar::Text(level.to_string()));
+            let factors = [level("x", number / 3), level("y", number % 3)].into();
+            Trial { factors, ..empty_trial() }
+        };
+        let is =
+            AcrossRecord::Equal { over: over.to_owned(), pairs: PairsRecord::All, within: 0.1 };
+        let measure = "io.bytes".to_owned();
+        let promise = ComparisonRecord { measure, group: None, is, confidence: 0.95 };
+        Plan { trials: (0..6).map(trial).collect(), comparisons: vec![promise], ..plan(0) }
+    }
+
+    #[test]
+    fn a_promise_across_trials_of_one_slice_stays_with_them() {
+        // Both levels of x of each y are three trials apart.
+        for (over, slices, torn) in [("x", 3, 0), ("x", 2, 1), ("y", 3, 1), ("y", 1, 0)] {
+            let slice = Slice::nth(0, slices);
+            assert_eq!(promised(over).torn(slice).len(), torn, "{over}, {slices} slices");
+            assert_eq!(promised(over).slice(slice).comparisons.len(), 1 - torn);
+        }
     }
 
     #[test]

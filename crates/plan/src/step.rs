@@ -2,6 +2,7 @@
 //!
 //! The engine carries them out one by one; `assay check` prints them.
 
+use assay_facts::Home;
 use assay_knob::SideEffect;
 use assay_record::SettingRecord;
 use assay_study::{DiskSource, Format};
@@ -65,11 +66,7 @@ impl Step {
                 .iter()
                 .map(|what| format!("sync, then write `{what}` to /proc/sys/vm/drop_caches"))
                 .collect(),
-            Self::MakeTop => trial
-                .homes
-                .iter()
-                .map(|home| format!("mkdir {}/assay-<run>", home.base.display()))
-                .collect(),
+            Self::MakeTop => trial.homes.iter().flat_map(top_changes).collect(),
             Self::MakeGroup(index) => {
                 let name = &trial.groups[*index].name;
                 trial
@@ -118,11 +115,27 @@ impl Step {
             }
             Self::WriteSetting(_) => "the value found is written back at the end of the repeat",
             Self::DropCaches => "cannot be taken back: caches fill again by use",
-            Self::MakeTop | Self::MakeGroup(_) => "rmdir, when empty",
+            Self::MakeTop => "rmdir, when empty; controllers that were enabled are disabled again",
+            Self::MakeGroup(_) => "rmdir, when empty",
             Self::WriteKnob(..) => "goes with its group",
             Self::Start(..) | Self::Measure => "stop by process id",
         }
     }
+}
+
+/// The run's own group in one hierarchy, and on v2 what its children need: the kernel shows the
+/// files of a controller only where the parent enables it
+/// (Documentation/admin-guide/cgroup-v2.rst, "Enabling and Disabling").
+fn top_changes(home: &Home) -> Vec<String> {
+    let base = home.base.display();
+    let enabled: Vec<String> = home.enabled().map(|name| format!("+{name}")).collect();
+    let mut changes = Vec::new();
+    if home.is_v2 && !enabled.is_empty() {
+        let names = enabled.join(" ");
+        changes.push(format!("write `{names}` to {base}/cgroup.subtree_control, where missing"));
+    }
+    changes.push(format!("mkdir {base}/assay-<run>"));
+    changes
 }
 
 /// A setting that says so already, or that follows from another, is not written.
@@ -166,9 +179,11 @@ fn disk_changes(trial: &Trial, index: usize) -> Vec<String> {
     match disk.format {
         Format::None => {}
         Format::Ext4 => {
-            changes.push("mkfs.ext4 and mount below the run folder, by UUID".to_owned());
+            changes.push("mkfs.ext4 and mount below /run/assay-<run>, by UUID".to_owned());
         }
-        Format::Xfs => changes.push("mkfs.xfs and mount below the run folder, by UUID".to_owned()),
+        Format::Xfs => {
+            changes.push("mkfs.xfs and mount below /run/assay-<run>, by UUID".to_owned());
+        }
     }
     if let Some(scheduler) = &disk.scheduler {
         changes.push(format!("write `{scheduler}` to its queue/scheduler"));
@@ -202,4 +217,23 @@ fn knob_changes(group: &GroupPlan, index: usize) -> Vec<String> {
         ));
     }
     changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_hierarchy_of_v2_hands_down_is_a_change_too() {
+        let home = |is_v2| Home {
+            is_v2,
+            mount: "/sys/fs/cgroup".into(),
+            base: "/sys/fs/cgroup".into(),
+            controllers: ["cpu", "io", "perf_event"].map(str::to_owned).into(),
+        };
+        let made = "mkdir /sys/fs/cgroup/assay-<run>".to_owned();
+        let enabled = "write `+cpu +io` to /sys/fs/cgroup/cgroup.subtree_control, where missing";
+        assert_eq!(top_changes(&home(true)), [enabled.to_owned(), made.clone()]);
+        assert_eq!(top_changes(&home(false)), [made]);
+    }
 }

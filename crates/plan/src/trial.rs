@@ -301,7 +301,7 @@ fn plan_trial(
         at_most: study.design.at_most,
         stop: match study.design.stop {
             Stop::AtMost => StopRecord::AtMost,
-            Stop::Decided => StopRecord::Decided,
+            Stop::Precise => StopRecord::Precise,
         },
         settings: plan_settings(study, facts, &factors, refusals),
         drop_caches: plan_drop(study, facts, &factors, refusals),

@@ -4,11 +4,14 @@
 //! counter that could not be read is null, never zero.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
+use crate::budget::Budget;
+use crate::error::Error;
 use crate::limit;
 use crate::table::{Column, Table};
 
@@ -64,8 +67,28 @@ pub(crate) fn check(schema: &Schema) -> Result<(), String> {
         if !names.insert(found) {
             return Err(format!("it has two columns `{found}`"));
         }
+        if found.len() > limit::NAME {
+            return Err(format!("a counter's name has more than {} bytes", limit::NAME));
+        }
     }
     Ok(())
+}
+
+/// The subject of each row, none with a longer name than any group or process has.
+pub(crate) fn subjects(batch: &RecordBatch) -> Result<&StringArray, String> {
+    let names = batch.column(1).as_any().downcast_ref::<StringArray>();
+    let names = names.ok_or("the second column is not text")?;
+    let ends = names.value_offsets();
+    match ends.windows(2).all(|ends| (ends[1] - ends[0]) as usize <= limit::NAME) {
+        true => Ok(names),
+        false => Err(format!("a subject's name has more than {} bytes", limit::NAME)),
+    }
+}
+
+/// A file that holds something else than samples.
+pub(crate) fn damaged(path: &Path, why: &dyn std::fmt::Display) -> Error {
+    Error::new("read", path, why)
+        .with_hint("a copy or a disk damaged it, or no Assay wrote it; copy it again")
 }
 
 /// Builds one table from many batches.
@@ -73,6 +96,8 @@ pub(crate) fn check(schema: &Schema) -> Result<(), String> {
 pub(crate) struct Assembler {
     table: Table,
     known: HashMap<String, u32>,
+    /// What the names cost that are known.
+    names: u64,
     begun: bool,
 }
 
@@ -81,13 +106,14 @@ impl Assembler {
         Self {
             table: Table { source: source.to_owned(), ..Table::default() },
             known: HashMap::new(),
+            names: 0,
             begun: false,
         }
     }
 
     /// Appends a batch. One of another shape than samples have, or than the batches before, is
-    /// refused.
-    pub(crate) fn append(&mut self, batch: &RecordBatch) -> Result<(), String> {
+    /// refused. What the names cost that are new in it ([`Budget::take_names`]) is returned.
+    pub(crate) fn append(&mut self, batch: &RecordBatch) -> Result<u64, String> {
         let schema = batch.schema();
         if !self.begun {
             check(&schema)?;
@@ -109,11 +135,8 @@ impl Assembler {
                 format!("column {} is not uint64", batch.schema().field(index).name())
             })
         };
-        let subjects = batch
-            .column(1)
-            .as_any()
-            .downcast_ref::<StringArray>()
-            .ok_or("the second column is not text")?;
+        let subjects = subjects(batch)?;
+        let known = self.names;
         self.table.time_ns.extend(numbers(0)?.values());
         for row in 0..batch.num_rows() {
             let index = self.subject(subjects.value(row));
@@ -122,7 +145,7 @@ impl Assembler {
         for (index, column) in self.table.columns.iter_mut().enumerate() {
             column.values.extend(numbers(index + 2)?.iter());
         }
-        Ok(())
+        Ok(self.names - known)
     }
 
     fn subject(&mut self, name: &str) -> u32 {
@@ -130,6 +153,7 @@ impl Assembler {
             return *index;
         }
         let index = u32::try_from(self.known.len()).unwrap_or(u32::MAX);
+        self.names += Budget::cost(name);
         self.known.insert(name.to_owned(), index);
         self.table.subjects.push(name.to_owned());
         index

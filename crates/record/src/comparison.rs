@@ -53,6 +53,26 @@ pub enum AcrossRecord {
     },
 }
 
+impl AcrossRecord {
+    /// What it is called in documents.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Ratio { .. } => "ratio",
+            Self::Equal { .. } => "equal",
+        }
+    }
+
+    /// The factors whose levels are compared; all others are held.
+    #[must_use]
+    pub fn over(&self) -> Vec<String> {
+        match self {
+            Self::Ratio { of, .. } => of.keys().cloned().collect(),
+            Self::Equal { over, .. } => vec![over.clone()],
+        }
+    }
+}
+
 /// Which levels of a factor are compared with each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -14,11 +14,17 @@ use assay_files::Dir;
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 
+use crate::arrow::{damaged, subjects};
+use crate::budget::Budget;
 use crate::error::Error;
 use crate::parquet::Batches;
+use crate::place::Place;
 
 /// Rows that are held before they go to the disk: with fifty counters some 50 MB.
 const ROW_GROUP: usize = 1 << 17;
+
+/// Bytes that are, whatever names the rows have.
+const ROW_GROUP_BYTES: usize = 128 << 20;
 
 /// Rows that are read at once.
 const BATCH: usize = 1 << 14;
@@ -28,13 +34,22 @@ const BATCH: usize = 1 << 14;
 pub struct Gathered {
     /// Rows by source.
     pub rows: BTreeMap<String, u64>,
-    /// Files that could not be read, with the reason; the rows of all others are there.
+    /// Files and folders that could not be read, or not to their end, with the reason; the rows of all
+    /// others are there.
     pub left_out: Vec<(PathBuf, String)>,
 }
+
+/// The same while it is gathered.
+type LeftOut = Vec<(PathBuf, String)>;
+
+/// Columns that every gathered file has before those of its source.
+const PLACED: [&str; 3] = ["host", "trial", "repeat"];
 
 /// One file of samples and where it belongs.
 struct Piece<'r> {
     host: &'r str,
+    /// Which of the runs.
+    run: usize,
     trial: u32,
     repeat: u32,
     folder: Arc<Dir>,
@@ -43,12 +58,13 @@ struct Piece<'r> {
 
 /// Gathers the samples of runs, each a host and its run folder, into the directory `folder`. Memory does not grow
 /// with the number of runs. Samples that are still Arrow streams, as a killed run leaves them, are
-/// left out.
+/// left out. Whatever is wrong with one run costs no other its rows; an error is one of writing.
 pub fn gather(runs: &[(String, PathBuf)], folder: &Dir) -> Result<Gathered, Error> {
     let mut gathered = Gathered::default();
-    for (source, pieces) in pieces(runs)? {
+    let mut budgets: Vec<Budget> = runs.iter().map(|_| Budget::default()).collect();
+    for (source, pieces) in pieces(runs, &mut gathered.left_out) {
         let name = format!("{source}.parquet");
-        let rows = gather_source(&pieces, folder, &name, &mut gathered.left_out)?;
+        let rows = gather_source(&pieces, folder, &name, &mut budgets, &mut gathered.left_out)?;
         gathered.rows.insert(source, rows);
     }
     Ok(gathered)
@@ -62,20 +78,54 @@ impl Piece<'_> {
     fn batches(&self) -> Result<Batches, Error> {
         Batches::open(self.folder.read(&self.name)?, &self.path(), BATCH)
     }
+
+    /// A batch of its file with all columns of all hosts.
+    fn widened(
+        &self,
+        batch: &RecordBatch,
+        schema: &SchemaRef,
+        budget: &mut Budget,
+    ) -> Result<RecordBatch, Error> {
+        let path = self.path();
+        budget.take(batch.num_rows(), batch.num_columns(), &path)?;
+        subjects(batch).map_err(|why| damaged(&path, &why))?;
+        widen(self, batch, schema).map_err(|cause| damaged(&path, &cause))
+    }
+}
+
+/// What was found; the reason where it was not goes to what is left out.
+fn or_left_out<T>(found: Result<T, impl Into<Error>>, left_out: &mut LeftOut) -> Option<T> {
+    match found {
+        Ok(found) => Some(found),
+        Err(error) => {
+            let error: Error = error.into();
+            left_out.push((error.path, error.cause));
+            None
+        }
+    }
 }
 
 /// Every Parquet file of every repeat, by source.
-fn pieces(runs: &[(String, PathBuf)]) -> Result<BTreeMap<String, Vec<Piece<'_>>>, Error> {
-    let mut found: BTreeMap<String, Vec<Piece<'_>>> = BTreeMap::new();
-    for (host, run) in runs {
-        let samples = match Dir::open(run).and_then(|run| run.dir("samples")) {
+fn pieces<'r>(
+    runs: &'r [(String, PathBuf)],
+    left_out: &mut LeftOut,
+) -> BTreeMap<String, Vec<Piece<'r>>> {
+    let mut found: BTreeMap<String, Vec<Piece<'r>>> = BTreeMap::new();
+    for (run, (host, path)) in runs.iter().enumerate() {
+        let samples = match Dir::open(path).and_then(|dir| dir.dir("samples")) {
             Err(error) if error.is_missing() => continue,
-            samples => samples?,
+            samples => samples,
         };
-        for name in samples.names()? {
-            let Some((trial, repeat)) = name.to_str().and_then(numbers) else { continue };
-            let folder = Arc::new(samples.dir(&name)?);
-            for name in folder.names()? {
+        let Some(samples) = or_left_out(samples, left_out) else { continue };
+        let Some(names) = or_left_out(samples.names(), left_out) else { continue };
+        for name in names {
+            let Some(place) = name.to_str().and_then(Place::parse) else { continue };
+            let (trial, repeat) = (u32::try_from(place.trial), u32::try_from(place.repeat));
+            let (Ok(trial), Ok(repeat)) = (trial, repeat) else { continue };
+            let Some(folder) = or_left_out(samples.dir(&name), left_out) else { continue };
+            let Some(names) = or_left_out(folder.names(), left_out) else { continue };
+            let folder = Arc::new(folder);
+            for name in names {
                 let path = Path::new(&name);
                 if path.extension().is_none_or(|found| found != "parquet") {
                     continue;
@@ -84,41 +134,41 @@ fn pieces(runs: &[(String, PathBuf)]) -> Result<BTreeMap<String, Vec<Piece<'_>>>
                     continue;
                 };
                 let folder = Arc::clone(&folder);
-                let piece = Piece { host, trial, repeat, folder, name: name.clone() };
+                let piece = Piece { host, run, trial, repeat, folder, name: name.clone() };
                 found.entry(source.to_owned()).or_default().push(piece);
             }
         }
     }
-    Ok(found)
-}
-
-/// `trial-01-repeat-00`.
-fn numbers(name: &str) -> Option<(u32, u32)> {
-    let (trial, repeat) = name.strip_prefix("trial-")?.split_once("-repeat-")?;
-    Some((trial.parse().ok()?, repeat.parse().ok()?))
+    found
 }
 
 fn gather_source(
     pieces: &[Piece<'_>],
     folder: &Dir,
     name: &str,
-    left_out: &mut Vec<(PathBuf, String)>,
+    budgets: &mut [Budget],
+    left_out: &mut LeftOut,
 ) -> Result<u64, Error> {
     let (whole, counters) = readable(pieces, left_out);
     let schema = schema(&counters);
     let path = folder.path().join(name);
     let failed = |cause: &dyn std::fmt::Display| Error::new("write", &path, cause);
     let draft = folder.draft(name)?;
-    let properties =
-        WriterProperties::builder().set_max_row_group_row_count(Some(ROW_GROUP)).build();
-    let mut writer = ArrowWriter::try_new(draft, SchemaRef::clone(&schema), Some(properties))
-        .map_err(|cause| failed(&cause))?;
+    let properties = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(ROW_GROUP))
+        .set_max_row_group_bytes(Some(ROW_GROUP_BYTES));
+    let mut writer =
+        ArrowWriter::try_new(draft, SchemaRef::clone(&schema), Some(properties.build()))
+            .map_err(|cause| failed(&cause))?;
     let mut rows = 0;
     for piece in whole {
-        for batch in piece.batches()? {
-            let batch = batch?;
-            rows += batch.num_rows() as u64;
-            let wide = widen(piece, &batch, &schema).map_err(|cause| failed(&cause))?;
+        let budget = &mut budgets[piece.run];
+        let Some(batches) = or_left_out(piece.batches(), left_out) else { continue };
+        for batch in batches {
+            let wide = batch.and_then(|batch| piece.widened(&batch, &schema, budget));
+            // What came before is as whole as that of any other file, and stays.
+            let Some(wide) = or_left_out(wide, left_out) else { break };
+            rows += wide.num_rows() as u64;
             writer.write(&wide).map_err(|cause| failed(&cause))?;
         }
     }
@@ -130,21 +180,22 @@ fn gather_source(
 /// which they are met.
 fn readable<'p, 'r>(
     pieces: &'p [Piece<'r>],
-    left_out: &mut Vec<(PathBuf, String)>,
+    left_out: &mut LeftOut,
 ) -> (Vec<&'p Piece<'r>>, Vec<String>) {
     let (mut whole, mut counters, mut known) = (Vec::new(), Vec::new(), BTreeSet::new());
     for piece in pieces {
-        match piece.batches() {
-            Ok(batches) => {
-                for name in batches.counters() {
-                    if known.insert(name.to_owned()) {
-                        counters.push(name.to_owned());
-                    }
-                }
-                whole.push(piece);
-            }
-            Err(error) => left_out.push((piece.path(), error.cause)),
+        let Some(batches) = or_left_out(piece.batches(), left_out) else { continue };
+        // Its column would stand where all hosts have another one.
+        if let Some(name) = batches.counters().find(|name| PLACED.contains(name)) {
+            left_out.push((piece.path(), format!("it has a counter that is called `{name}`")));
+            continue;
         }
+        for name in batches.counters() {
+            if known.insert(name.to_owned()) {
+                counters.push(name.to_owned());
+            }
+        }
+        whole.push(piece);
     }
     (whole, counters)
 }

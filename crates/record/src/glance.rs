@@ -1,6 +1,5 @@
 //! What a list of runs shows of each, read without its samples and without most of its manifest.
 
-use std::fs;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
@@ -97,12 +96,21 @@ struct Judged {
 /// The stamp of a run folder as it is now.
 #[must_use]
 pub fn stamp(folder: &Path) -> Stamp {
-    let of = |name: &str| match fs::metadata(folder.join(name)) {
-        Ok(found) => {
-            let changed = found.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-            format!("{}.{}", changed.map_or(0, |at| at.as_nanos()), found.len())
-        }
-        Err(_) => "none".to_owned(),
+    stamp_of(Dir::open(folder).ok().as_ref())
+}
+
+/// The same of a folder that is open, if it could be opened.
+pub(crate) fn stamp_of(folder: Option<&Dir>) -> Stamp {
+    let of = |name: &str| {
+        let found = folder.and_then(|folder| folder.read(name).ok()?.metadata().ok());
+        found.map_or_else(
+            || "none".to_owned(),
+            |found| {
+                let changed = found.modified().ok();
+                let changed = changed.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+                format!("{}.{}", changed.map_or(0, |at| at.as_nanos()), found.len())
+            },
+        )
     };
     let names = ["manifest.json", "verdict.json", "report.html"];
     Stamp(names.map(of).join(" "))
@@ -111,13 +119,17 @@ pub fn stamp(folder: &Path) -> Stamp {
 /// Looks at a run folder. What is wrong with it is part of what is seen.
 #[must_use]
 pub fn glance(folder: &Path) -> Glance {
-    let folder = match Dir::open(folder) {
-        Ok(folder) => folder,
-        Err(error) => return unreadable(error.cause.to_string()),
-    };
+    match Dir::open(folder) {
+        Ok(folder) => glance_of(&folder),
+        Err(error) => unreadable(error.cause.to_string()),
+    }
+}
+
+/// The same of a folder that is open.
+pub(crate) fn glance_of(folder: &Dir) -> Glance {
     match folder.text("manifest.json", limit::document()) {
         Ok(text) => match serde_json::from_str::<Manifest>(&text) {
-            Ok(manifest) => of_manifest(manifest, &folder),
+            Ok(manifest) => of_manifest(manifest, folder),
             Err(cause) if cause.is_eof() => {
                 unreadable("manifest.json ends in the middle".to_owned())
             }
@@ -166,7 +178,7 @@ fn of_manifest(manifest: Manifest, folder: &Dir) -> Glance {
     }
 }
 
-fn unreadable(why: String) -> Glance {
+pub(crate) fn unreadable(why: String) -> Glance {
     Glance {
         state: State::Unreadable(why),
         study: String::new(),
@@ -185,6 +197,8 @@ fn unreadable(why: String) -> Glance {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn run(manifest: &str) -> tempfile::TempDir {

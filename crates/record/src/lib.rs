@@ -12,11 +12,13 @@
 //! ```
 
 mod arrow;
+mod budget;
 mod comparison;
 mod curve;
 mod error;
 mod event;
 mod folder;
+mod footer;
 mod gather;
 mod glance;
 mod guard;
@@ -26,6 +28,7 @@ mod limit;
 mod manifest;
 mod overrides;
 mod parquet;
+mod place;
 mod placement;
 mod recover;
 mod rows;
@@ -37,6 +40,7 @@ mod stream;
 mod table;
 mod tail;
 
+pub use budget::Budget;
 pub use comparison::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, ReferenceRecord};
 pub use curve::{Curve, Mark};
 pub use error::Error;
@@ -47,13 +51,14 @@ pub use glance::{Glance, Stamp, State, glance, stamp};
 pub use guard::is_guarded;
 pub use guest::Guest;
 pub use overrides::{LimitReading, OverridesRecord, ThreadReading};
+pub use place::Place;
 pub use placement::{Counted, NodeCounts, PlacementReading, PlacementRecord};
 pub use rows::RowBuffer;
-pub use run::Run;
+pub use run::{Run, unnamed_samples};
 pub use schema::{SCHEMA, parse as parse_manifest};
 pub use setting::{Dropped, SettingReading, SettingRecord};
-pub use shelf::{Shelf, runs};
-pub use stream::{SampleStream, parse_stream, read_growing, read_tables, to_parquet};
+pub use shelf::{Shelf, glances, runs};
+pub use stream::{SampleStream, read_growing, read_tables, to_parquet};
 
 pub use manifest::{
     Change, DiskRecord, Drift, EveryRecord, Fault, GroupRecord, IoClass, KnobRecord, Latency,

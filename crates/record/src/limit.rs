@@ -11,6 +11,9 @@ const DOCUMENT: u64 = 256 << 20;
 /// Bytes of a stream of samples, which is read whole.
 const STREAM: u64 = 4 << 30;
 
+/// Bytes of the footer of a Parquet file: some 150 for each column of each row group.
+const FOOTER: u64 = 16 << 20;
+
 /// Counters of a source.
 pub(crate) const COLUMNS: usize = 4096;
 
@@ -20,6 +23,20 @@ const CELLS: u64 = 1 << 28;
 /// Values in a table of Parquet for each byte of its file. What compresses best of all that is
 /// written here, columns without any value, stays below 400.
 const CELLS_PER_BYTE: u64 = 1024;
+
+/// Values in all files of samples of a run.
+const RUN: u64 = 1 << 29;
+
+/// Bytes that the different names in all files of samples of a run may cost, which take twice that in
+/// memory. Some three million names are usual ones.
+const NAMES: u64 = 256 << 20;
+
+/// Bytes of the name of a subject or a counter: as many as a path can have.
+pub(crate) const NAME: usize = 4096;
+
+/// The remedy where a limit is in the way.
+pub(crate) const HOW_TO_LIFT: &str =
+    "if you know where it comes from, ASSAY_UNLIMITED=1 reads it all the same";
 
 /// Values that any file may have.
 const CELLS_ANYWAY: u64 = 1 << 20;
@@ -33,6 +50,18 @@ pub(crate) fn document() -> u64 {
 
 pub(crate) fn stream() -> u64 {
     if *LIFTED { u64::MAX } else { STREAM }
+}
+
+pub(crate) fn values_of_a_run() -> u64 {
+    if *LIFTED { u64::MAX } else { RUN }
+}
+
+pub(crate) fn names_of_a_run() -> u64 {
+    if *LIFTED { u64::MAX } else { NAMES }
+}
+
+pub(crate) fn footer() -> u64 {
+    if *LIFTED { u64::MAX } else { FOOTER }
 }
 
 /// Values of a table in a Parquet file of so many bytes.

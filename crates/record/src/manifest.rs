@@ -129,9 +129,10 @@ pub enum StopRecord {
     /// When its time is up.
     #[default]
     AtMost,
-    /// As soon as every promise is known well enough, at the latest when its time is up. In records of
-    /// before: as soon as every promise was decided.
-    Decided,
+    /// As soon as every promise is known well enough, at the latest when its time is up. Records of
+    /// before say `decided`: as soon as every promise had a verdict.
+    #[serde(alias = "decided")]
+    Precise,
 }
 
 /// How often the data of a repeat was looked at to see whether it is precise enough.
@@ -139,9 +140,10 @@ pub enum StopRecord {
 pub struct LooksRecord {
     /// Looks taken before the end.
     pub taken: u32,
-    /// The part of the promise's error (one less its confidence) that the last analysis may spend:
-    /// that of the look that ended the repeat, or what was left at its end.
-    pub part: f64,
+    /// In records of before, whose repeats a verdict ended: the part of the promise's error (one less
+    /// its confidence) that the last analysis may spend.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<f64>,
     /// Whether a look ended the repeat.
     pub decided: bool,
     /// CPU seconds that looking cost.

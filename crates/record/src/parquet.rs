@@ -11,8 +11,9 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::file::metadata::RowGroupMetaData;
 
-use crate::arrow::check;
+use crate::arrow::{check, damaged};
 use crate::error::Error;
+use crate::footer;
 use crate::guard::guarded;
 use crate::limit;
 
@@ -30,16 +31,17 @@ pub(crate) struct Batches {
 impl Batches {
     /// Opens it; one that does not hold samples is refused here.
     pub(crate) fn open(file: File, path: &Path, rows: usize) -> Result<Self, Error> {
-        let damaged = |cause: &dyn std::fmt::Display| Error::new("read", path, cause);
         let bytes = file.metadata().map_err(|cause| Error::io("stat", path, &cause))?.len();
         let cells = limit::cells(bytes);
         let (reader, schema) = guarded(path, || {
             // What else Arrow's own writers note of the schema is not asked for.
-            let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+            let options = ArrowReaderOptions::new()
+                .with_skip_arrow_metadata(true)
+                .with_parquet_schema(footer::schema(&file, path)?);
             let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options)
-                .map_err(|cause| damaged(&cause))?;
+                .map_err(|cause| damaged(path, &cause))?;
             let schema = SchemaRef::clone(builder.schema());
-            check(&schema).map_err(|why| damaged(&why))?;
+            check(&schema).map_err(|why| damaged(path, &why))?;
             let said = builder.metadata().row_groups().iter().map(RowGroupMetaData::num_rows);
             let said = said.fold(0_u64, |sum, rows| {
                 sum.saturating_add(u64::try_from(rows).unwrap_or(u64::MAX))
@@ -47,7 +49,8 @@ impl Batches {
             if said.saturating_mul(schema.fields().len() as u64) > cells {
                 return Err(too_much(path));
             }
-            let reader = builder.with_batch_size(rows).build().map_err(|cause| damaged(&cause))?;
+            let reader =
+                builder.with_batch_size(rows).build().map_err(|cause| damaged(path, &cause))?;
             Ok((reader, schema))
         })?;
         Ok(Self { reader, schema, path: path.to_owned(), cells, failed: false })
@@ -61,7 +64,7 @@ impl Batches {
     fn read(&mut self) -> Result<Option<RecordBatch>, Error> {
         let path = self.path.as_path();
         let Some(batch) = guarded(path, || {
-            self.reader.next().transpose().map_err(|cause| Error::new("read", path, &cause))
+            self.reader.next().transpose().map_err(|cause| damaged(path, &cause))
         })?
         else {
             return Ok(None);
@@ -87,7 +90,7 @@ impl Iterator for Batches {
 
 fn too_much(path: &Path) -> Error {
     Error::new("read", path, &"it holds more values than are read of a file of its size")
-        .with_hint("if you know where it comes from, ASSAY_UNLIMITED=1 reads it all the same")
+        .with_hint(limit::HOW_TO_LIFT)
 }
 
 #[cfg(test)]
@@ -146,6 +149,18 @@ mod tests {
         let [first, second] = twice;
         let fixed = vec![times(vec![Some(1)]), subjects(vec![Some("a")]), first, second];
         assert!(error_of(fixed).contains("two columns `bytes`"));
+    }
+
+    #[test]
+    fn no_name_is_longer_than_a_path() {
+        let long = "a".repeat(5000);
+        let subject = error_of(vec![times(vec![Some(1)]), subjects(vec![Some(&long)])]);
+        assert!(subject.contains("subject's name has more than 4096 bytes"), "{subject}");
+        assert!(subject.contains("hint:"), "{subject}");
+        let number: ArrayRef = Arc::new(UInt64Array::from(vec![1]));
+        let counter =
+            error_of(vec![times(vec![Some(1)]), subjects(vec![Some("a")]), (&long, number)]);
+        assert!(counter.contains("counter's name has more than 4096 bytes"), "{counter}");
     }
 
     /// A few kilobytes that would be gigabytes in memory.

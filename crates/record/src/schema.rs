@@ -1,5 +1,6 @@
 //! Which manifests this version reads, and what to say of those that it does not.
 
+use std::collections::HashSet;
 use std::path::{Component, Path};
 
 use serde::Deserialize;
@@ -26,8 +27,14 @@ pub fn parse(text: &str, path: &Path) -> Result<Manifest, Error> {
     let origin: Origin = serde_json::from_str(text).map_err(|cause| damaged(path, &cause))?;
     check(&origin, path)?;
     let manifest: Manifest = serde_json::from_str(text).map_err(|cause| damaged(path, &cause))?;
+    let mut known = HashSet::new();
     for repeat in manifest.trials.iter().flat_map(|trial| &trial.repeats) {
         check_samples(&repeat.samples, path)?;
+        if !known.insert(&repeat.samples) {
+            let cause =
+                format!("two repeats are said to have their samples in `{}`", repeat.samples);
+            return Err(Error::new("read", path, &cause).with_hint(MADE_TO_HARM));
+        }
     }
     Ok(manifest)
 }
@@ -41,8 +48,10 @@ pub(crate) fn check_samples(name: &str, path: &Path) -> Result<(), Error> {
     }
     let cause =
         format!("its samples are said to be in `{name}`, which leads out of the run folder");
-    Err(Error::new("read", path, &cause).with_hint("the manifest was damaged, or made to harm"))
+    Err(Error::new("read", path, &cause).with_hint(MADE_TO_HARM))
 }
+
+const MADE_TO_HARM: &str = "the manifest was damaged, or made to harm";
 
 /// Refuses another format.
 fn check(origin: &Origin, path: &Path) -> Result<(), Error> {

@@ -1,6 +1,6 @@
 //! A folder of runs: `runs/`.
 
-use std::fs;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -9,12 +9,12 @@ use rustix::io::Errno;
 use assay_files::Dir;
 
 use crate::error::Error;
+use crate::glance::{Glance, Stamp, glance_of, stamp_of, unreadable};
 use crate::limit;
 
 /// A folder of runs that nobody else updates meanwhile.
 #[derive(Debug)]
 pub struct Shelf {
-    path: PathBuf,
     // The lock ends with the descriptor, also when the process is killed.
     dir: Dir,
 }
@@ -28,20 +28,36 @@ impl Shelf {
             return Err(Error::new("open", path, &"it is no folder")
                 .with_hint("name the folder that holds the folders of runs, such as runs/"));
         }
-        let dir = Dir::open(path)?;
-        wait_for_lock(&dir, path)?;
-        Ok(Self { path: path.to_owned(), dir })
+        Self::over(Dir::open(path)?)
+    }
+
+    /// The same of a folder that is open.
+    pub fn over(dir: Dir) -> Result<Self, Error> {
+        wait_for_lock(&dir, dir.path())?;
+        Ok(Self { dir })
     }
 
     /// Its place.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
+        self.dir.path()
     }
 
-    /// Everything in it that is a run, or was to become one, in the order of names.
-    pub fn runs(&self) -> Result<Vec<PathBuf>, Error> {
-        runs(&self.path)
+    /// The names of all in it that is a run, or was to become one, in their order.
+    pub fn runs(&self) -> Result<Vec<OsString>, Error> {
+        names(&self.dir)
+    }
+
+    /// The stamp of one of its runs as it is now.
+    #[must_use]
+    pub fn stamp(&self, run: &OsStr) -> Stamp {
+        stamp_of(self.dir.dir(run).ok().as_ref())
+    }
+
+    /// One of its runs at a glance.
+    #[must_use]
+    pub fn glance(&self, run: &OsStr) -> Glance {
+        look(&self.dir, run)
     }
 
     /// What is in a document beside the runs.
@@ -76,26 +92,43 @@ fn wait_for_lock(folder: &Dir, path: &Path) -> Result<(), Error> {
 
 /// Everything in a folder that is a run, or was to become one, in the order of names.
 pub fn runs(path: &Path) -> Result<Vec<PathBuf>, Error> {
-    let failed = |cause: &std::io::Error| Error::io("list", path, cause);
-    let mut found = Vec::new();
-    for entry in fs::read_dir(path).map_err(|cause| failed(&cause))? {
-        let entry = entry.map_err(|cause| failed(&cause))?.path();
-        if is_run(&entry) {
-            found.push(entry);
-        }
-    }
-    found.sort();
-    Ok(found)
+    let names = names(&Dir::open(path)?)?;
+    Ok(names.into_iter().map(|name| path.join(name)).collect())
 }
 
-/// A folder with a manifest, or with the empty parts that a run makes before it has one.
-fn is_run(path: &Path) -> bool {
-    path.join("manifest.json").exists()
-        || (path.join("samples").is_dir() && path.join("logs").is_dir())
+/// The same with what is seen of each at a glance.
+pub fn glances(path: &Path) -> Result<Vec<(PathBuf, Glance)>, Error> {
+    let folder = Dir::open(path)?;
+    let seen = |name: OsString| (path.join(&name), look(&folder, &name));
+    Ok(names(&folder)?.into_iter().map(seen).collect())
+}
+
+fn look(folder: &Dir, name: &OsStr) -> Glance {
+    match folder.dir(name) {
+        Ok(run) => glance_of(&run),
+        Err(error) => unreadable(error.cause.to_string()),
+    }
+}
+
+fn names(folder: &Dir) -> Result<Vec<OsString>, Error> {
+    let mut names = folder.names()?;
+    names.retain(|name| is_run(folder, name));
+    Ok(names)
+}
+
+/// A folder with a manifest, or with the empty parts that a run makes before it has one. A link to one
+/// is none: whoever may write here could have every list read what lies elsewhere.
+fn is_run(folder: &Dir, name: &OsStr) -> bool {
+    folder.dir(name).is_ok_and(|run| {
+        run.has_file("manifest.json") || (run.dir("samples").is_ok() && run.dir("logs").is_ok())
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
     use assay_files::Trust;
 
     use super::*;
@@ -118,9 +151,29 @@ mod tests {
         let whole = RunFolder::create(&place.path().join("a-whole"), Trust::Checked).unwrap();
         whole.write_text("manifest.json", "{}").unwrap();
         let shelf = Shelf::lock(place.path()).unwrap();
-        let names: Vec<_> =
-            shelf.runs().unwrap().iter().map(|run| run.file_name().unwrap().to_owned()).collect();
-        assert_eq!(names, ["a-whole", "b-begun"]);
+        assert_eq!(shelf.runs().unwrap(), ["a-whole", "b-begun"]);
         assert!(Shelf::lock(&place.path().join("missing")).is_err());
+    }
+    #[test]
+    fn a_link_among_the_runs_is_none() {
+        let place = tempfile::tempdir().unwrap();
+        let (runs_of_ours, elsewhere) = (place.path().join("runs"), place.path().join("elsewhere"));
+        fs::create_dir_all(runs_of_ours.join("run")).unwrap();
+        fs::create_dir(&elsewhere).unwrap();
+        let manifest = r#"{"schema": 1, "study": "secret"}"#;
+        fs::write(elsewhere.join("manifest.json"), manifest).unwrap();
+        symlink(&elsewhere, runs_of_ours.join("link")).unwrap();
+        symlink(elsewhere.join("manifest.json"), runs_of_ours.join("run/manifest.json")).unwrap();
+        for part in ["samples", "logs"] {
+            fs::create_dir(runs_of_ours.join("run").join(part)).unwrap();
+        }
+        assert_eq!(runs(&runs_of_ours).unwrap(), [runs_of_ours.join("run")]);
+        let seen = glances(&runs_of_ours).unwrap();
+        assert!(seen.len() == 1 && seen[0].1.study.is_empty(), "{seen:?}");
+        // One that comes to be a link between two looks.
+        let shelf = Shelf::lock(&runs_of_ours).unwrap();
+        assert!(shelf.glance(OsStr::new("link")).study.is_empty());
+        assert_eq!(shelf.stamp(OsStr::new("link")), stamp_of(None));
+        assert_eq!(shelf.stamp(OsStr::new("run")), stamp_of(None));
     }
 }

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use arrow_array::RecordBatch;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, SchemaRef};
 use assay_files::Dir;
@@ -14,7 +15,8 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Encoding;
 use parquet::file::properties::WriterProperties;
 
-use crate::arrow::{Assembler, schema, to_batch};
+use crate::arrow::{Assembler, damaged, schema, to_batch};
+use crate::budget::Budget;
 use crate::error::Error;
 use crate::ipc::BatchWriter;
 use crate::limit;
@@ -65,7 +67,7 @@ impl SampleStream {
 pub fn to_parquet(folder: &Path) -> Result<(), Error> {
     let dir = Dir::open(folder)?;
     for name in files(&dir, "arrows")? {
-        let table = read_stream(&dir, &name)?;
+        let table = read_stream(&dir, &name, &mut Budget::default())?;
         write_parquet(&dir, &format!("{}.parquet", table.source), &table)?;
         dir.remove_file(&name)?;
     }
@@ -75,18 +77,18 @@ pub fn to_parquet(folder: &Path) -> Result<(), Error> {
 /// Every table in `folder`, from Parquet where there is one and from the stream where the run
 /// ended before it was turned into one.
 pub fn read_tables(folder: &Path) -> Result<Vec<Table>, Error> {
-    tables_in(&Dir::open(folder)?)
+    tables_in(&Dir::open(folder)?, &mut Budget::default())
 }
 
-/// The same of a folder that is open.
-pub(crate) fn tables_in(dir: &Dir) -> Result<Vec<Table>, Error> {
+/// The same of a folder that is open, within what is left of a budget.
+pub(crate) fn tables_in(dir: &Dir, budget: &mut Budget) -> Result<Vec<Table>, Error> {
     let mut tables = Vec::new();
     for name in files(dir, "parquet")? {
-        tables.push(read_parquet(dir, &name)?);
+        tables.push(read_parquet(dir, &name, budget)?);
     }
     for name in files(dir, "arrows")? {
         // Both exist when the run was killed between writing the one and removing the other.
-        let table = read_stream(dir, &name)?;
+        let table = read_stream(dir, &name, budget)?;
         if !tables.iter().any(|known| known.source == table.source) {
             tables.push(table);
         }
@@ -99,20 +101,28 @@ pub(crate) fn tables_in(dir: &Dir) -> Result<Vec<Table>, Error> {
 pub fn read_growing(folder: &Path, source: &str) -> Result<Option<Table>, Error> {
     let dir = Dir::open(folder)?;
     let name = PathBuf::from(format!("{source}.arrows"));
-    if dir.has_file(&name) { read_stream(&dir, &name).map(Some) } else { Ok(None) }
+    let read = || read_stream(&dir, &name, &mut Budget::default());
+    dir.has_file(&name).then(read).transpose()
 }
 
-fn read_stream(dir: &Dir, name: &Path) -> Result<Table, Error> {
+/// Every batch of a stream that can be read.
+fn read_stream(dir: &Dir, name: &Path, budget: &mut Budget) -> Result<Table, Error> {
     let bytes = dir.bytes(name, limit::stream())?;
-    let wrong = |cause| Error::new("read", &dir.path().join(name), &cause);
-    parse_stream(&source_of(name), &bytes).map_err(wrong)
+    whole(&dir.path().join(name), recover::batches(&bytes).map(Ok), budget)
 }
 
-/// The table in the bytes of a stream: every batch that can be read.
-pub fn parse_stream(source: &str, bytes: &[u8]) -> Result<Table, String> {
-    let mut assembler = Assembler::new(source);
-    for batch in recover::batches(bytes) {
-        assembler.append(&batch)?;
+/// The table of all batches of a file.
+fn whole(
+    path: &Path,
+    batches: impl Iterator<Item = Result<RecordBatch, Error>>,
+    budget: &mut Budget,
+) -> Result<Table, Error> {
+    let mut assembler = Assembler::new(&source_of(path));
+    for batch in batches {
+        let batch = batch?;
+        budget.take(batch.num_rows(), batch.num_columns(), path)?;
+        let names = assembler.append(&batch).map_err(|cause| damaged(path, &cause))?;
+        budget.take_names(names, path)?;
     }
     Ok(assembler.finish())
 }
@@ -120,13 +130,9 @@ pub fn parse_stream(source: &str, bytes: &[u8]) -> Result<Table, String> {
 /// Rows that are read at once.
 const ROWS: usize = 1 << 16;
 
-fn read_parquet(dir: &Dir, name: &Path) -> Result<Table, Error> {
+fn read_parquet(dir: &Dir, name: &Path, budget: &mut Budget) -> Result<Table, Error> {
     let path = dir.path().join(name);
-    let mut assembler = Assembler::new(&source_of(name));
-    for batch in Batches::open(dir.read(name)?, &path, ROWS)? {
-        assembler.append(&batch?).map_err(|cause| Error::new("read", &path, &cause))?;
-    }
-    Ok(assembler.finish())
+    whole(&path, Batches::open(dir.read(name)?, &path, ROWS)?, budget)
 }
 
 /// Counters and times grow slowly, so their differences are stored; a draft is renamed when
@@ -194,7 +200,8 @@ mod tests {
 
     fn whole_stream(path: &Path) -> Table {
         let dir = Dir::open(path.parent().unwrap()).unwrap();
-        read_stream(&dir, Path::new(path.file_name().unwrap())).unwrap()
+        let name = Path::new(path.file_name().unwrap());
+        read_stream(&dir, name, &mut Budget::default()).unwrap()
     }
 
     #[test]

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use arrow_array::RecordBatch;
 use assay_files::Dir;
 
-use crate::arrow::Assembler;
+use crate::arrow::{Assembler, damaged};
+use crate::budget::Budget;
 use crate::error::Error;
 use crate::limit;
 use crate::parquet::Batches;
@@ -48,8 +49,13 @@ impl Tail {
     }
 
     /// Hands over what has become whole since the last call, a table a batch. A batch that is
-    /// damaged is passed over.
-    pub fn read(&mut self, take: &mut dyn FnMut(Table)) -> Result<(), Error> {
+    /// damaged is passed over. `false` from `take` ends it for good. What is handed over is taken
+    /// from the budget of its run.
+    pub fn read(
+        &mut self,
+        budget: &mut Budget,
+        take: &mut dyn FnMut(Table) -> bool,
+    ) -> Result<(), Error> {
         loop {
             let mut fresh = Vec::new();
             let read = Read::by_ref(&mut self.file).take(PIECE).read_to_end(&mut fresh);
@@ -64,9 +70,18 @@ impl Tail {
                 return Err(Error::new("read", &self.path, &why));
             }
             for batch in self.growing.add(&fresh) {
-                take(table(&self.source, &batch, &self.path)?);
+                budget.take(batch.num_rows(), batch.num_columns(), &self.path)?;
+                if !take(table(&self.source, &batch, &self.path)?) {
+                    return Ok(());
+                }
             }
         }
+    }
+
+    /// Bytes that are held since the rest of their batch is still to come.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.growing.waiting()
     }
 }
 
@@ -100,21 +115,30 @@ pub fn sample_files(folder: &Dir) -> Result<Vec<SampleFile>, Error> {
 
 impl SampleFile {
     /// Hands over its samples in tables of at most some ten thousand rows, in the order of the file.
-    /// `false` from `take` ends it early.
-    pub fn each(&self, folder: &Dir, take: &mut dyn FnMut(Table) -> bool) -> Result<(), Error> {
+    /// `false` from `take` ends it early. What is handed over is taken from the budget of its run.
+    pub fn each(
+        &self,
+        folder: &Dir,
+        budget: &mut Budget,
+        take: &mut dyn FnMut(Table) -> bool,
+    ) -> Result<(), Error> {
         let path = folder.path().join(&self.name);
+        let mut hand_over = |batch: &RecordBatch| -> Result<bool, Error> {
+            budget.take(batch.num_rows(), batch.num_columns(), &path)?;
+            Ok(take(table(&self.source, batch, &path)?))
+        };
         if self.is_stream {
             // A stream that is cut or damaged holds what is whole.
             let bytes = folder.bytes(&self.name, limit::stream())?;
             for batch in recover::batches(&bytes) {
-                if !take(table(&self.source, &batch, &path)?) {
+                if !hand_over(&batch)? {
                     break;
                 }
             }
             return Ok(());
         }
         for batch in Batches::open(folder.read(&self.name)?, &path, ROWS)? {
-            if !take(table(&self.source, &batch?, &path)?) {
+            if !hand_over(&batch?)? {
                 break;
             }
         }
@@ -124,7 +148,7 @@ impl SampleFile {
 
 fn table(source: &str, batch: &RecordBatch, path: &Path) -> Result<Table, Error> {
     let mut assembler = Assembler::new(source);
-    assembler.append(batch).map_err(|cause| Error::new("read", path, &cause))?;
+    assembler.append(batch).map_err(|cause| damaged(path, &cause))?;
     Ok(assembler.finish())
 }
 
@@ -170,10 +194,14 @@ mod tests {
         let mut seen = Vec::new();
         for piece in whole.chunks(37) {
             file.write_all(piece).unwrap();
-            tail.read(&mut |table| seen.extend(table.time_ns)).unwrap();
+            let mut take = |table: Table| {
+                seen.extend(table.time_ns);
+                true
+            };
+            tail.read(&mut Budget::default(), &mut take).unwrap();
         }
         assert_eq!(seen, [0, 1, 10, 11, 20, 21, 30, 31, 40, 41]);
-        tail.read(&mut |_| panic!("nothing is left")).unwrap();
+        tail.read(&mut Budget::default(), &mut |_| panic!("nothing is left")).unwrap();
     }
 
     /// However a stream is damaged, whoever follows it goes on; and sees the same as who comes later.
@@ -187,13 +215,40 @@ mod tests {
             fs::write(place.path().join("io.arrows"), &bytes).unwrap();
             let dir = Dir::open(place.path()).unwrap();
             let mut seen = 0;
-            Tail::open(&dir, Path::new("io.arrows"))
-                .unwrap()
-                .read(&mut |table| seen += table.time_ns.len())
-                .unwrap();
+            let mut take = |table: Table| {
+                seen += table.time_ns.len();
+                true
+            };
+            let mut tail = Tail::open(&dir, Path::new("io.arrows")).unwrap();
+            tail.read(&mut Budget::default(), &mut take).unwrap();
             let later = read_tables(place.path()).unwrap()[0].time_ns.len();
             assert!(seen <= 10 && later <= 10, "byte {at}: {seen} and {later}");
         }
+    }
+
+    /// Ten rows of three columns, of which the budget is for nine.
+    #[test]
+    fn whoever_follows_reads_no_more_than_whoever_comes_later() {
+        let place = tempfile::tempdir().unwrap();
+        stream(place.path());
+        let dir = Dir::open(place.path()).unwrap();
+        let tail = || Tail::open(&dir, Path::new("io.arrows")).unwrap();
+        tail().read(&mut Budget::new(30, 0), &mut |_| true).unwrap();
+        let mut seen = 0;
+        let mut take = |table: Table| {
+            seen += table.time_ns.len();
+            true
+        };
+        let error = tail().read(&mut Budget::new(29, 0), &mut take).unwrap_err().to_string();
+        assert!(error.contains("io.arrows") && error.contains("more values"), "{error}");
+        assert_eq!(seen, 8);
+        let mut seen = 0;
+        let mut take = |table: Table| {
+            seen += table.time_ns.len();
+            seen < 4
+        };
+        tail().read(&mut Budget::default(), &mut take).unwrap();
+        assert_eq!(seen, 4, "it was told that this is enough");
     }
 
     #[test]
@@ -210,7 +265,7 @@ mod tests {
                 times.extend(table.time_ns);
                 true
             };
-            files[0].each(&dir, &mut take).unwrap();
+            files[0].each(&dir, &mut Budget::default(), &mut take).unwrap();
             assert_eq!(times, whole[0].time_ns);
             if is_stream {
                 to_parquet(place.path()).unwrap();

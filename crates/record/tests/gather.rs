@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failure in what the tests share is one of the test")]
 
 use std::fs::{self, File};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use arrow_array::{Array, StringArray, UInt32Array, UInt64Array};
@@ -75,6 +76,30 @@ fn a_half_written_file_is_left_out_and_named() {
     assert_eq!(gathered.rows["io"], 3);
     assert_eq!(gathered.left_out.len(), 1);
     assert_eq!(gathered.left_out[0].0, torn);
+}
+
+/// A link in the place of a repeat, a page that is damaged, and a counter with the name of a column.
+#[test]
+fn what_is_wrong_with_one_run_costs_no_other_its_rows() {
+    let place = tempfile::tempdir().unwrap();
+    let runs = [
+        ("a".to_owned(), run(place.path(), "one", "read_bytes", 3)),
+        ("b".to_owned(), run(place.path(), "two", "read_bytes", 3)),
+        ("c".to_owned(), run(place.path(), "three", "host", 3)),
+        ("d".to_owned(), run(place.path(), "four", "read_bytes", 2)),
+    ];
+    let link = runs[0].1.join("samples/trial-99-repeat-00");
+    symlink("/etc", &link).unwrap();
+    let file = |run: usize| runs[run].1.join("samples/trial-01-repeat-02/io.parquet");
+    // The header of the first page, which nobody reads before the rows.
+    let mut bytes = fs::read(file(1)).unwrap();
+    bytes[4..12].fill(0xff);
+    fs::write(file(1), bytes).unwrap();
+    let gathered = gather(&runs, &Dir::make_all(&place.path().join("out")).unwrap()).unwrap();
+    assert_eq!(gathered.rows["io"], 3 + 2);
+    let mut left_out: Vec<&PathBuf> = gathered.left_out.iter().map(|(path, _)| path).collect();
+    left_out.sort();
+    assert_eq!(left_out, [&link, &file(2), &file(1)], "{:?}", gathered.left_out);
 }
 
 /// The most memory that this process has held, in bytes (proc_pid_status(5), `VmHWM`).

@@ -80,7 +80,7 @@ pub(crate) fn held(one: &ComparisonJudgement) -> String {
 
 /// Levels without the names of their factors, for narrow places: `interleave`.
 pub(crate) fn level(levels: &Levels) -> String {
-    let values: Vec<String> = levels.values().map(wording::scalar).collect();
+    let values: Vec<String> = levels.values().map(wording::level).collect();
     values.join(", ")
 }
 

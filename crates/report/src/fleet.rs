@@ -41,13 +41,16 @@ impl HostRow {
             HostState::Lost => "lost",
         };
         let mut why: Vec<String> = host.why.iter().cloned().collect();
+        for run in &host.broken_before {
+            why.push(format!("broken before it was submitted again ({run})"));
+        }
         for taken_back in &host.restored_first {
             why.push(format!("took back first what a killed run had left ({taken_back})"));
         }
         Self {
             node: host.node.clone(),
-            word: host.verdict.map_or(state, wording::verdict).to_owned(),
-            mark: host.verdict.map_or(NONE, wording::mark),
+            word: host.found().map_or(state, wording::verdict).to_owned(),
+            mark: host.found().map_or(NONE, wording::mark),
             seed: host.seed,
             slice: host.slice.clone(),
             restored: match host.restored {
@@ -170,6 +173,7 @@ pub(crate) mod tests {
             seed: 7,
             slice: None,
             run: Some("tasks/00/job-1/run".to_owned()),
+            broken_before: Vec::new(),
             restored: verdict.map(|_| true),
             restored_first: Vec::new(),
             traits: BTreeMap::new(),

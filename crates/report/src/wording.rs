@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use assay_judge::wording::levels;
 use assay_judge::{
     FleetPromise, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement, Verdict,
 };
 use serde_json::Value;
+
+pub(crate) use assay_judge::wording::{count, level};
 
 use crate::number::{self, Unit};
 use crate::trial::Trial;
@@ -63,9 +66,7 @@ pub(crate) fn meaning(judgement: &Judgement, trials: &[Trial<'_>]) -> &'static s
 
 /// The factors of a trial, `groups = 8, iodepth = 32`.
 pub(crate) fn factors(factors: &BTreeMap<String, Value>) -> String {
-    let parts: Vec<String> =
-        factors.iter().map(|(name, value)| format!("{name} = {}", scalar(value))).collect();
-    if parts.is_empty() { "the only trial".to_owned() } else { parts.join(", ") }
+    if factors.is_empty() { "the only trial".to_owned() } else { levels(factors) }
 }
 
 /// Those factors of a trial that are not the same in all trials; all of them where none varies.
@@ -77,11 +78,6 @@ pub(crate) fn varying(trial: &BTreeMap<String, Value>, all: &[&BTreeMap<String, 
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     factors(if shown.is_empty() { trial } else { &shown })
-}
-
-/// A JSON value as people write it: texts without quotation marks.
-pub(crate) fn scalar(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Whether a promise speaks of shares of the whole, or else of rates.
@@ -226,11 +222,6 @@ pub(crate) fn needs(promise: &PromiseJudgement, window_s: f64) -> Option<String>
         number::seconds(needs),
         number::seconds(window_s)
     ))
-}
-
-/// `3 repeats`, `1 repeat`.
-pub(crate) fn count(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// How many groups have which verdict: `30 kept, 2 broken`.

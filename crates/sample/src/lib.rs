@@ -4,6 +4,7 @@
 //! late is counted and left out. What each source costs is part of the result.
 
 pub mod about;
+mod doing;
 mod first_io;
 mod members;
 mod place;

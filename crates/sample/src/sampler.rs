@@ -1,15 +1,17 @@
 //! The sampling thread.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use assay_kernel::clock::{monotonic_ns, thread_cpu_ns};
 use assay_record::{Error, SampleStream, SamplerCost, SourceCost};
 
+use crate::doing::{Doing, Step, Waited};
 use crate::seat::{Seat, Taken};
 use crate::source::{Depth, Prepared, Rows, Source};
 
@@ -17,7 +19,10 @@ use crate::source::{Depth, Prepared, Rows, Source};
 /// after the round it is in.
 pub struct Sampler {
     stop: Arc<AtomicBool>,
-    thread: JoinHandle<Outcome>,
+    thread: JoinHandle<()>,
+    outcome: Receiver<Outcome>,
+    doing: Arc<Doing>,
+    folder: PathBuf,
 }
 
 /// What a sampler leaves when it is stopped.
@@ -27,7 +32,7 @@ pub struct Outcome {
     pub cost: SamplerCost,
     /// What sources turned out to lack while they were read, by `source.column`.
     pub not_available: BTreeMap<String, String>,
-    /// Why samples are missing, if writing them failed.
+    /// Why samples are missing, if writing them failed or a source hangs.
     pub failure: Option<Error>,
 }
 
@@ -58,7 +63,8 @@ const SELDOM: u64 = 10;
 
 impl Sampler {
     /// Begins to sample into `folder`, one stream a source, with a thread at `seat`. The first round has been taken when
-    /// this returns, so that every series has a row from before the workloads start.
+    /// this returns, so that every series has a row from before the workloads start. A source that hangs
+    /// is an error.
     pub fn start(
         prepared: Prepared,
         folder: &Path,
@@ -82,34 +88,78 @@ impl Sampler {
             });
         }
         let stop = Arc::new(AtomicBool::new(false));
-        let (first_round, taken) = std::sync::mpsc::channel();
-        let seen = Arc::clone(&stop);
+        let doing = Arc::new(Doing::beginning());
+        let (first_round, taken) = channel();
+        let (last_word, outcome) = channel();
+        let (seen, at) = (Arc::clone(&stop), Arc::clone(&doing));
         let thread = std::thread::spawn(move || {
             let taken = seat.take();
-            let mut work = Work::new(lanes, interval, taken);
+            let mut work = Work::new(lanes, interval, taken, at);
             work.round(Depth::Full);
             // The starter may have given up on us, which is not this thread's trouble.
             let _ = first_round.send(());
             work.run_until(&seen);
-            work.finish()
+            let _ = last_word.send(work.finish());
         });
-        // An error here means that the thread ended early; stop() will tell why.
-        let _ = taken.recv();
-        Ok(Self { stop, thread })
+        let sampler = Self { stop, thread, outcome, doing, folder: folder.to_owned() };
+        match sampler.doing.wait(&taken) {
+            // One that has ended early says in stop() why.
+            Ok(()) | Err(Waited::Ended) => Ok(sampler),
+            Err(Waited::Hangs(step)) => {
+                sampler.stop.store(true, Ordering::SeqCst);
+                Err(sampler.hangs(step))
+            }
+        }
     }
 
-    /// Takes a last round, ends the streams and returns what sampling cost.
+    /// Takes a last round, ends the streams and returns what sampling cost. A thread that hangs is left
+    /// behind, and what it has not written is lost.
     #[must_use]
     pub fn stop(self) -> Outcome {
         self.stop.store(true, Ordering::SeqCst);
         self.thread.thread().unpark();
-        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let step = match self.doing.wait(&self.outcome) {
+            Ok(outcome) => return outcome,
+            Err(Waited::Hangs(step)) => step,
+            Err(Waited::Ended) => {
+                let failure = self.hangs(Step::Resting);
+                if let Err(panic) = self.thread.join() {
+                    std::panic::resume_unwind(panic);
+                }
+                return Outcome::without_samples(failure);
+            }
+        };
+        Outcome::without_samples(self.hangs(step))
+    }
+
+    fn hangs(&self, step: Step) -> Error {
+        Error {
+            operation: "sample into",
+            path: self.folder.clone(),
+            cause: format!("{step} hangs: nothing came of it within {:?}", step.limit()),
+            hint: Some(
+                "what it waits for stands in /proc/PID/task/*/wchan of this process; what was sampled \
+                 before is kept"
+                    .to_owned(),
+            ),
+        }
+    }
+}
+
+impl Outcome {
+    fn without_samples(failure: Error) -> Self {
+        Self {
+            cost: SamplerCost::default(),
+            not_available: BTreeMap::new(),
+            failure: Some(failure),
+        }
     }
 }
 
 /// The state of the sampling thread.
 struct Work {
     lanes: Vec<Lane>,
+    doing: Arc<Doing>,
     /// Every so-many-th round reads everything.
     whole_every: u64,
     interval_ns: u64,
@@ -122,7 +172,7 @@ struct Work {
 }
 
 impl Work {
-    fn new(lanes: Vec<Lane>, interval: Duration, taken: Taken) -> Self {
+    fn new(lanes: Vec<Lane>, interval: Duration, taken: Taken, doing: Arc<Doing>) -> Self {
         let now = monotonic_ns();
         let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX).max(1);
         // A source with a pace of its own is not in every round.
@@ -131,6 +181,7 @@ impl Work {
         let files: usize = lanes.iter().map(|lane| lane.source.files() / rounds(lane)).sum();
         Self {
             lanes,
+            doing,
             whole_every: if files <= FEW { 1 } else { SELDOM },
             interval_ns,
             began_ns: now,
@@ -188,12 +239,14 @@ impl Work {
             }
             lane.due_ns = now.saturating_add(lane.period_ns);
             lane.rounds += 1;
+            self.doing.set(Step::Reading(lane.source.name()));
             lane.source.read(&mut lane.rows, depth);
             // The end of one is the beginning of the next: asking costs a system call.
             let after = thread_cpu_ns();
             lane.cost_ns += after - before;
             before = after;
         }
+        self.doing.set(Step::Resting);
     }
 
     fn flush_if_due(&mut self) {
@@ -207,6 +260,7 @@ impl Work {
     /// After a failed write nothing more is written: the samples before it are whole.
     fn flush(&mut self) {
         for lane in &mut self.lanes {
+            self.doing.set(Step::Writing);
             let rows = lane.rows.waiting().len() as u64;
             if self.failure.is_none() && rows > 0 {
                 self.failure = lane.stream.append_rows(lane.rows.waiting()).err();
@@ -214,6 +268,7 @@ impl Work {
             }
             lane.rows.clear();
         }
+        self.doing.set(Step::Resting);
     }
 
     fn finish(mut self) -> Outcome {
@@ -223,7 +278,11 @@ impl Work {
         self.cost.cpu_s = (thread_cpu_ns() - self.cpu_began_ns) as f64 / 1e9;
         let mut not_available = std::mem::take(&mut self.not_available);
         for lane in self.lanes {
-            let (name, cpu_s) = (lane.source.name().to_owned(), lane.cost_ns as f64 / 1e9);
+            self.doing.set(Step::Writing);
+            let aside_ns = lane.source.aside_ns();
+            self.cost.cpu_s += aside_ns as f64 / 1e9;
+            let cpu_s = (lane.cost_ns + aside_ns) as f64 / 1e9;
+            let name = lane.source.name().to_owned();
             let period_s = (lane.period_ns.max(self.interval_ns)) as f64 / 1e9;
             let cost = SourceCost { period_s, rounds: lane.rounds, rows: lane.written, cpu_s };
             self.cost.sources.insert(name.clone(), cost);

@@ -1,5 +1,6 @@
 //! A run in the shape of `hyperfine --export-json`: how long commands took that end by themselves.
 
+use assay_judge::wording;
 use assay_record::{Manifest, TrialRecord, WorkloadRecord};
 use serde_json::{Map, Value, json};
 
@@ -43,10 +44,7 @@ fn result(trial: &TrialRecord, workload: &WorkloadRecord) -> Option<Value> {
     let parameters: Map<String, Value> = trial
         .factors
         .iter()
-        .map(|(name, level)| {
-            let text = level.as_str().map_or_else(|| level.to_string(), str::to_owned);
-            (name.clone(), Value::from(text))
-        })
+        .map(|(name, level)| (name.clone(), Value::from(wording::level(level))))
         .collect();
     let named = format!("{} ({})", workload.name, workload.tool);
     Some(json!({

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use assay_files::Dir;
-use assay_record::{Shelf, glance, stamp};
+use assay_record::Shelf;
 use assay_report::{IndexEntry, index_entries, index_html};
 
 use crate::error::Error;
@@ -21,29 +21,36 @@ const PAGE: &str = "index.html";
 ///
 /// A page that is not ours is left alone.
 pub fn update_index(folder: &Path) -> Result<usize, Error> {
-    let shelf = Shelf::lock(folder)?;
-    let page = folder.join(PAGE);
+    update(&Shelf::lock(folder)?)
+}
+
+/// The same in a folder that is open, whatever has its name by now.
+pub fn update_index_in(folder: Dir) -> Result<usize, Error> {
+    update(&Shelf::over(folder)?)
+}
+
+fn update(shelf: &Shelf) -> Result<usize, Error> {
+    let page = shelf.path().join(PAGE);
     let known = match shelf.text(PAGE) {
         Ok(text) => index_entries(&text).ok_or_else(|| {
             Error::DoesNotFit(format!(
                 "{} was not written by assay and is left alone\n  hint: move it away, and `assay \
                  report --index {}` writes the list of runs",
                 page.display(),
-                assay_escape::shell_word(&folder.to_string_lossy())
+                assay_escape::shell_word(&shelf.path().to_string_lossy())
             ))
         })?,
         Err(_) => Vec::new(),
     };
     let mut entries = Vec::new();
-    for run in shelf.runs()? {
-        let name = run.file_name().unwrap_or_default();
-        let (link, stamp) = (link(name), stamp(&run));
+    for name in shelf.runs()? {
+        let (link, stamp) = (link(&name), shelf.stamp(&name));
         let same = known.iter().find(|entry| entry.link == link && entry.stamp == stamp);
         entries.push(same.cloned().unwrap_or_else(|| IndexEntry {
             name: name.to_string_lossy().into_owned(),
             link,
             stamp,
-            glance: glance(&run),
+            glance: shelf.glance(&name),
         }));
     }
     let text = index_html(&entries).map_err(|cause| Error::write(&page, &cause))?;
@@ -54,10 +61,10 @@ pub fn update_index(folder: &Path) -> Result<usize, Error> {
 /// Whether the folder around a run is one whose list is kept: it is called `runs`, or a list of
 /// ours is there already. Nobody wants a page in /tmp because a run was put there.
 #[must_use]
-pub fn belongs(folder: &Path) -> bool {
-    let is_runs = folder.file_name().is_some_and(|name| name == "runs");
+pub fn belongs(folder: &Dir) -> bool {
+    let is_runs = folder.path().file_name().is_some_and(|name| name == "runs");
     let ours = || {
-        let page = Dir::open(folder).and_then(|folder| folder.text(PAGE, MOST_PAGE));
+        let page = folder.text(PAGE, MOST_PAGE);
         page.is_ok_and(|page| index_entries(&page).is_some())
     };
     is_runs || ours()
@@ -119,7 +126,7 @@ mod tests {
         fs::write(place.path().join(PAGE), "<html>mine</html>").unwrap();
         let error = update_index(place.path()).unwrap_err().to_string();
         assert!(error.contains("left alone"), "{error}");
-        assert!(!belongs(place.path()));
+        assert!(!belongs(&Dir::open(place.path()).unwrap()));
         assert_eq!(fs::read_to_string(place.path().join(PAGE)).unwrap(), "<html>mine</html>");
     }
 

@@ -27,6 +27,6 @@ pub use error::Error;
 pub use fio::fio;
 pub use follow::Follower;
 pub use hyperfine::hyperfine;
-pub use index::{belongs, update_index};
+pub use index::{belongs, update_index, update_index_in};
 pub use openmetrics::{Live, openmetrics};
 pub use tables::{Format, Outcome, export, json_lines};

@@ -40,6 +40,17 @@ impl Sink for Lines<'_> {
     }
 }
 
+/// Writes each as a line. Each is made when it is written, and none after one that cannot be.
+pub(crate) fn write_each(
+    values: impl Iterator<Item = Value>,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    for value in values {
+        writeln!(out, "{value}").map_err(|cause| Error::io("the output", &cause))?;
+    }
+    Ok(())
+}
+
 fn value(cell: &Cell<'_>) -> Value {
     match cell {
         Cell::None => Value::Null,

@@ -1,12 +1,14 @@
 //! OpenMetrics text: the verdicts of a run that is over, or the counters of one that goes on.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt::Write;
+use std::path::Path;
 
 use assay_judge::{Judgement, Verdict};
-use assay_record::{Manifest, Table};
+use assay_record::{Budget, Manifest, Place, Table};
 
-use crate::follow::Place;
+use crate::error::Error;
 use crate::metrics::{Metric, metric};
 
 /// Families of metrics by name: what is said of each, and its samples.
@@ -144,35 +146,53 @@ pub fn openmetrics(name: &str, manifest: &Manifest, judgement: Option<&Judgement
 /// The latest reading of each counter of a run that goes on.
 #[derive(Debug, Default)]
 pub struct Live {
-    latest: BTreeMap<Key, (Metric, u64)>,
+    /// The repeat that runs.
+    place: Option<Place>,
+    /// By name of a metric and subject.
+    latest: BTreeMap<(String, String), (Metric, u64)>,
+    /// What may still be kept of this repeat.
+    budget: Budget,
 }
-
-/// Trial, repeat, subject and name of a metric.
-type Key = (String, String, usize, usize);
 
 impl Live {
     /// Takes samples that are new.
-    pub fn take(&mut self, place: Place, table: &Table) {
+    pub fn take(&mut self, place: Place, table: &Table) -> Result<(), Error> {
         // Only the running repeat is of interest: counters begin again with each.
-        self.latest
-            .retain(|(_, _, trial, repeat), _| (*trial, *repeat) == (place.trial, place.repeat));
+        if self.place != Some(place) {
+            *self = Self { place: Some(place), ..Self::default() };
+        }
+        let Place { trial, repeat } = place;
+        let folder = format!("samples/trial-{trial:02}-repeat-{repeat:02}");
+        let file = Path::new(&folder).join(&table.source);
         for column in &table.columns {
             let Some(metric) = metric(&table.source, &column.name) else { continue };
             for (row, value) in column.values.iter().enumerate() {
                 let Some(value) = value else { continue };
-                let subject = table.subjects[table.subject[row] as usize].clone();
-                let key = (metric.name.clone(), subject, place.trial, place.repeat);
-                self.latest.insert(key, (metric.clone(), *value));
+                let subject = &table.subjects[table.subject[row] as usize];
+                let reading = (metric.clone(), *value);
+                match self.latest.entry((metric.name.clone(), subject.clone())) {
+                    Entry::Occupied(mut known) => {
+                        known.insert(reading);
+                    }
+                    Entry::Vacant(new) => {
+                        // Both are kept here, and stand once more in the text.
+                        let cost = 2 * (Budget::cost(subject) + Budget::cost(&metric.name));
+                        self.budget.take_names(cost, &file)?;
+                        new.insert(reading);
+                    }
+                }
             }
         }
+        Ok(())
     }
 
     /// The text as it is now.
     #[must_use]
     pub fn text(&self, run: &str) -> String {
         let mut all = Families::default();
-        for ((name, subject, trial, repeat), (metric, value)) in &self.latest {
-            let (trial, repeat) = (trial.to_string(), repeat.to_string());
+        let Some(Place { trial, repeat }) = self.place else { return all.text() };
+        let (trial, repeat) = (trial.to_string(), repeat.to_string());
+        for ((name, subject), (metric, value)) in &self.latest {
             let labels = [
                 ("run", run),
                 ("trial", trial.as_str()),
@@ -205,11 +225,32 @@ mod tests {
             }],
         };
         let mut live = Live::default();
-        live.take(Place { trial: 0, repeat: 0 }, &table);
-        live.take(Place { trial: 0, repeat: 1 }, &table);
+        live.take(Place { trial: 0, repeat: 0 }, &table).unwrap();
+        live.take(Place { trial: 0, repeat: 1 }, &table).unwrap();
         let text = live.text("r");
         let wanted = "# TYPE assay_cpu_usage_seconds counter\n# UNIT assay_cpu_usage_seconds seconds\n\
             assay_cpu_usage_seconds_total{run=\"r\",trial=\"0\",repeat=\"1\",subject=\"a \\\"b\\\"\"} 2.5\n# EOF\n";
         assert_eq!(text, wanted);
+    }
+
+    /// Each row has a name of its own, which is kept for each counter.
+    #[test]
+    fn names_that_are_kept_of_a_repeat_share_one_budget() {
+        let table = |from: u64| Table {
+            source: "cpu".to_owned(),
+            time_ns: vec![1; 10],
+            subject: (0..10).collect(),
+            subjects: (from..from + 10).map(|name| format!("{name:04}")).collect(),
+            columns: vec![Column { name: "usage_ns".to_owned(), values: vec![Some(1); 10] }],
+        };
+        let place = Place { trial: 3, repeat: 0 };
+        let one = 2 * (Budget::cost("0000") + Budget::cost("assay_cpu_usage_seconds"));
+        let budget = Budget::new(0, 10 * one);
+        let mut live = Live { place: Some(place), budget, ..Live::default() };
+        live.take(place, &table(0)).unwrap();
+        live.take(place, &table(0)).unwrap();
+        let error = live.take(place, &table(1)).unwrap_err().to_string();
+        assert!(error.contains("trial-03-repeat-00/cpu"), "{error}");
+        live.take(Place { trial: 3, repeat: 1 }, &table(1)).unwrap();
     }
 }

@@ -1,6 +1,6 @@
 //! The samples of a run as rows, a file at a time and a batch of it at a time.
 
-use assay_record::{Manifest, RunFolder, Table, sample_files};
+use assay_record::{Budget, Manifest, RunFolder, Table, sample_files};
 
 use crate::cell::{Cell, Sink};
 use crate::error::Error;
@@ -12,13 +12,14 @@ pub(crate) fn samples(
     manifest: &Manifest,
     sink: &mut dyn Sink,
 ) -> Result<(), Error> {
+    let mut budget = Budget::default();
     for (trial, record) in manifest.trials.iter().enumerate() {
         for (repeat, record) in record.repeats.iter().enumerate() {
             let place = Place { run, trial, repeat, start_ns: record.all_released_ns };
             let Some(samples) = folder.samples(&record.samples)? else { continue };
             for file in sample_files(&samples)? {
                 let mut failed = None;
-                file.each(&samples, &mut |table| {
+                file.each(&samples, &mut budget, &mut |table| {
                     failed = place.table(&table, sink).err();
                     failed.is_none()
                 })?;

@@ -129,7 +129,7 @@ fn open(path: &Path) -> Result<(RunFolder, Manifest, Option<Judgement>), Error> 
     if let Ok(judgement) = folder.read_json::<Judgement>("verdict.json") {
         return Ok((folder, manifest, Some(judgement)));
     }
-    let run = assay_record::Run::load(path)?;
+    let run = assay_record::Run::of(&folder)?;
     let judgement = assay_judge::judge(&run.manifest, &run.samples);
     Ok((folder, manifest, Some(judgement)))
 }

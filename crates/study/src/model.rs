@@ -121,7 +121,8 @@ pub enum Stop {
     #[default]
     AtMost,
     /// As soon as every promise is known well enough, at the latest when its time is up.
-    Decided,
+    #[serde(alias = "decided")]
+    Precise,
 }
 
 /// How trials are arranged.

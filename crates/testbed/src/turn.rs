@@ -42,7 +42,8 @@ enum Beside {
     Nothing,
     /// Tests that only compute.
     Computing,
-    /// All but those that measure: the test has a guest, and asks nothing of the host.
+    /// All but those that measure: the test has a guest or a root of its own, and asks nothing of the
+    /// host.
     All,
 }
 
@@ -102,11 +103,11 @@ pub fn is_for_guests() -> bool {
     is_put_off(Beside::All)
 }
 
-/// Whether a test that changes nothing of the host, but takes long or needs more than this clone, is
-/// put off as those that do; it then returns at once.
+/// The same for a test that changes nothing of the host either, but takes long or needs more than this
+/// clone.
 #[must_use]
 pub fn is_for_later() -> bool {
-    is_put_off(Beside::Computing)
+    is_put_off(Beside::All)
 }
 
 /// Writes a test that asks down under the name that libtest gave its thread, where

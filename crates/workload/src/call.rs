@@ -26,8 +26,9 @@ pub struct Call {
 }
 
 /// What the shell does in the place of a program that knows no gate: it says who it is, stops, and
-/// becomes the program when it is let go. The process keeps its id.
-const WAIT: &str = "echo $$ >>\"$0\" && kill -STOP $$ && exec \"$@\"";
+/// becomes the program when it is let go. The process keeps its id. The word in front of it is for what
+/// somebody else has written before (see [`crate::fio`]).
+const WAIT: &str = "echo at $$ >>\"$0\" && kill -STOP $$ && exec \"$@\"";
 
 impl Call {
     /// Program and words as they are started. With `gate`, the path of a FIFO, it waits there.

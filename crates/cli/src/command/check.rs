@@ -1,5 +1,6 @@
 //! `assay check`
 
+use assay_judge::wording::count;
 use assay_plan::{Plan, Trial, steps};
 use assay_record::{
     AcrossRecord, ComparisonRecord, Levels, PairsRecord, PromiseRecord, ReferenceRecord,
@@ -43,18 +44,14 @@ pub(crate) fn check(arguments: &StudyArguments, as_json: bool) -> Code {
     if plan.refusals.is_empty() { Code::Kept } else { Code::Host }
 }
 
-fn many(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
 fn to_text(loaded: &Loaded, plan: &Plan) -> String {
     let study = &loaded.study;
     let mut lines = vec![format!("{}: {}", study.name, study.title)];
     let total = plan.slots.len() as u32 * study.design.at_most;
     lines.push(format!(
         "{} x {}, each at most {}: at most {} and the set-up of disks",
-        many(plan.trials.len(), "trial"),
-        many(study.design.repeats as usize, "repeat"),
+        count(plan.trials.len(), "trial"),
+        count(study.design.repeats as usize, "repeat"),
         format_duration(study.design.at_most),
         format_duration(total),
     ));

@@ -6,12 +6,12 @@ mod newest;
 use std::path::{Path, PathBuf};
 
 use assay_judge::{Likeness, RunComparison, Side, Terms, compare_levels, compare_runs};
-use assay_record::Run;
+use assay_record::{Run, RunFolder};
 use assay_units::Percent;
 use clap::Args;
 
 use crate::exit::Code;
-use crate::judged::open_run;
+use crate::judged::{open_run, read_run};
 use crate::talk;
 
 /// What `assay compare` takes.
@@ -106,14 +106,20 @@ pub(crate) fn against_baseline(
 
 /// Compares a run that has just ended with a baseline, on stderr, and says how the program ends: a
 /// regression outweighs whatever the run by itself would have said, but a host that failed.
-pub(crate) fn after_run(baseline: &Path, run: &Path, code_of_run: Code) -> Code {
+///
+/// The run is read from the folder that it was written into, whatever has its name by now.
+pub(crate) fn after_run(baseline: &Path, run: &RunFolder, code_of_run: Code) -> Code {
     let terms = Terms { baseline: true, ..Terms::default() };
-    let compared = match two(baseline, run, &terms) {
+    let compared = open_run(baseline).and_then(|(_, of_baseline)| {
+        let of_run = read_run(run)?;
+        Ok(between((baseline, &of_baseline), (run.path(), &of_run), &terms))
+    });
+    let compared = match compared {
         Ok(compared) => compared,
         Err(code) => return code,
     };
-    let text = assay_report::comparison_text(&compared, talk::width(), talk::colors_talk());
-    talk::say(&text);
+    let width = talk::width();
+    talk::say_painted(|color| assay_report::comparison_text(&compared, width, color));
     match (code(compared.verdict), code_of_run) {
         (Code::Kept, of_run) => of_run,
         (of_comparison, _) => of_comparison,
@@ -123,8 +129,12 @@ pub(crate) fn after_run(baseline: &Path, run: &Path, code_of_run: Code) -> Code 
 fn two(a: &Path, b: &Path, terms: &Terms) -> Result<RunComparison, Code> {
     let (_, of_a) = open_run(a)?;
     let (_, of_b) = open_run(b)?;
-    let (name_a, name_b) = (a.display().to_string(), b.display().to_string());
-    Ok(compare_runs(&side(&name_a, &of_a), &side(&name_b, &of_b), terms))
+    Ok(between((a, &of_a), (b, &of_b), terms))
+}
+
+fn between(a: (&Path, &Run), b: (&Path, &Run), terms: &Terms) -> RunComparison {
+    let (name_a, name_b) = (a.0.display().to_string(), b.0.display().to_string());
+    compare_runs(&side(&name_a, a.1), &side(&name_b, b.1), terms)
 }
 
 /// Compares two levels of a factor of one run.
@@ -151,8 +161,8 @@ pub(crate) fn show(comparison: &RunComparison, how: &How) -> Result<Code, Code> 
         })?;
         talk::data(&text);
     } else {
-        let (width, color) = (talk::width(), talk::colors_data());
-        talk::data(&assay_report::comparison_text(comparison, width, color));
+        let width = talk::width();
+        talk::data_painted(|color| assay_report::comparison_text(comparison, width, color));
     }
     if let Some(place) = &how.html {
         write_page(comparison, place)?;
@@ -166,8 +176,8 @@ fn write_page(comparison: &RunComparison, place: &Path) -> Result<(), Code> {
         Code::Host
     })?;
     let file = if place.is_dir() { place.join("compare.html") } else { place.to_owned() };
-    assay_files::replace(&file, page.as_bytes()).map_err(|cause| {
-        talk::error(&format!("{cause}\n  hint: name a file in a folder of yours with --html"));
+    assay_files::replace(&file, page.as_bytes()).map_err(|error| {
+        talk::error(&error);
         Code::Host
     })?;
     talk::say(&format!("page: {}", file.display()));

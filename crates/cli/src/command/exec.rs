@@ -1,7 +1,6 @@
 //! `assay exec`
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -106,9 +105,8 @@ fn show(arguments: &ExecArguments, report: &Report) {
     let json = serde_json::to_string(report);
     match (&json, &arguments.out) {
         (Ok(json), Some(path)) => {
-            let written = assay_files::output(path).map_err(std::io::Error::from);
-            if let Err(cause) = written.and_then(|mut file| writeln!(file, "{json}")) {
-                talk::error(&format!("cannot write {}: {cause}", path.display()));
+            if let Err(error) = assay_files::replace(path, format!("{json}\n").as_bytes()) {
+                talk::error(&error);
             }
         }
         (Err(wrong), _) => talk::error(wrong),
@@ -116,7 +114,7 @@ fn show(arguments: &ExecArguments, report: &Report) {
     }
     match json {
         Ok(json) if arguments.json => talk::data(&json),
-        _ => talk::say(&assay_exec::text(report, talk::colors_talk())),
+        _ => talk::say_painted(|color| assay_exec::text(report, color)),
     }
 }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_intervention::{Explanation, Finding, predict};
+use assay_judge::Verdict;
 use assay_plan::{Trial, take_turns};
 use clap::Args;
 
@@ -31,7 +32,8 @@ pub(crate) struct ExplainArguments {
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     at_most: Option<Duration>,
     /// Rounds: how often each change is tried, in turns with the unchanged trial; by default 4 to
-    /// 8, as many as it takes to know a cause. What helped is then tried twice more by itself
+    /// 8, as many as it takes to know a cause. What helped is then tried twice more by itself. One
+    /// is enough where a check failed, and for a broken promise it takes 2 or more
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
     /// Test only this cause, or try only this change; may be repeated
@@ -62,6 +64,10 @@ fn carry_out(arguments: &ExplainArguments) -> Result<Code, Code> {
     let recorded = foreign::open(&arguments.run, arguments.trust_run)?;
     let judgement = assay_judge::judge(&recorded.manifest, &recorded.samples);
     let target = Target::of(&recorded.manifest, &judgement)?;
+    if let Some(why) = too_few(arguments.rounds, target.judged.verdict) {
+        talk::error(&why);
+        return Err(Code::Usage);
+    }
     let facts = facts_for(&target.study).map_err(|error| refuse(&error))?;
     let arms::Chosen { arms, trials } = arms::choose(&target, &facts, arguments)?;
     let length = Length::of(arguments.rounds);
@@ -98,6 +104,16 @@ fn carry_out(arguments: &ExplainArguments) -> Result<Code, Code> {
     })
 }
 
+/// Why so many rounds are too few: a check that fails again proves its cause at once, and a share
+/// that is better for one round may be so by chance.
+fn too_few(rounds: Option<u32>, verdict: Verdict) -> Option<&'static str> {
+    (rounds == Some(1) && verdict == Verdict::Broken).then_some(
+        "one round cannot tell what a change does from chance, so that it confirms no cause of a \
+         broken promise\n  hint: `--rounds 2` or more, or no `--rounds` for 4 to 8, as many as it \
+         takes",
+    )
+}
+
 fn names_a_cause(found: &Explanation) -> bool {
     let known = |finding| matches!(finding, Finding::Proven | Finding::Confirmed);
     found.causes.iter().any(|cause| known(cause.finding))
@@ -131,4 +147,17 @@ fn show(found: &Explanation, file: &Path, as_json: bool) {
     }
     talk::data(&assay_report::explanation_text(found, talk::width()));
     talk::data(&format!("details: {}", file.display()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_round_is_refused_where_it_could_confirm_nothing() {
+        assert!(too_few(Some(1), Verdict::Broken).is_some_and(|why| why.contains("`--rounds 2`")));
+        assert_eq!(too_few(Some(1), Verdict::Void), None);
+        assert_eq!(too_few(Some(2), Verdict::Broken), None);
+        assert_eq!(too_few(None, Verdict::Broken), None);
+    }
 }

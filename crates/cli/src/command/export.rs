@@ -1,14 +1,14 @@
 //! `assay export`
 
-use std::io::{BufWriter, Write, stdout};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_files::Dir;
 use assay_record::{Run, RunFolder, runs};
 use assay_share::{Error, Follower, Format, Live, Outcome, export, json_lines};
 use clap::{Args, ValueEnum};
 
+use crate::destination::Destination;
 use crate::exit::Code;
 use crate::talk;
 
@@ -84,7 +84,7 @@ fn write(arguments: &ExportArguments) -> Result<Code, Error> {
         Form::Parquet | Form::Csv => {
             let format = if arguments.to == Form::Csv { Format::Csv } else { Format::Parquet };
             let folder = match (&arguments.out, found.as_slice()) {
-                (Some(out), _) => Dir::make_all(out)?,
+                (Some(out), _) => assay_files::output_dir(out)?,
                 // Below the run, where nothing that a link leads to is written to.
                 (None, [only]) => RunFolder::open(only)?.dir().make_dir("export")?,
                 (None, _) => {
@@ -99,7 +99,9 @@ fn write(arguments: &ExportArguments) -> Result<Code, Error> {
         }
         Form::Jsonl => {
             let mut out = open(arguments.out.as_deref())?;
-            Ok(conclude(&json_lines(&found, &mut out, samples)?))
+            let outcome = json_lines(&found, &mut out, samples)?;
+            finish(out)?;
+            Ok(conclude(&outcome))
         }
         form => document(form, &found, arguments.out.as_deref()),
     }
@@ -153,16 +155,28 @@ fn document(form: Form, found: &[PathBuf], out: Option<&Path>) -> Result<Code, E
         }
     };
     let mut out = open(out)?;
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    written.map(|()| Code::Kept).map_err(|cause| io(&cause))
+    out.write_all(text.as_bytes()).map_err(|cause| io(&cause))?;
+    finish(out).map(|()| Code::Kept)
 }
 
-fn open(out: Option<&Path>) -> Result<Box<dyn Write + Send>, Error> {
-    match out {
-        None => Ok(Box::new(BufWriter::new(stdout()))),
-        Some(path) if path.as_os_str() == "-" => Ok(Box::new(BufWriter::new(stdout()))),
-        Some(path) => Ok(Box::new(BufWriter::new(assay_files::output(path)?))),
-    }
+/// The file or stream that was named; stdout where none was.
+fn open(out: Option<&Path>) -> Result<BufWriter<Destination>, Error> {
+    Ok(BufWriter::new(match out.filter(|path| path.as_os_str() != "-") {
+        None => Destination::stdout().map_err(|cause| io(&cause))?,
+        Some(path) => Destination::of(assay_files::output(path)?),
+    }))
+}
+
+/// The same for whoever reads it while it grows.
+fn open_live(out: Option<&Path>) -> Result<BufWriter<Destination>, Error> {
+    let whole = open(out)?.into_inner().map_err(|cause| io(cause.error()))?;
+    Ok(BufWriter::new(whole.at_once()?))
+}
+
+fn finish(mut out: BufWriter<Destination>) -> Result<(), Error> {
+    out.flush().map_err(|cause| io(&cause))?;
+    let whole = out.into_inner().map_err(|cause| io(cause.error()))?;
+    Ok(whole.finish()?)
 }
 
 fn io(cause: &std::io::Error) -> Error {
@@ -179,8 +193,8 @@ fn follow(run: &Path, arguments: &ExportArguments) -> Result<Code, Error> {
     match arguments.to {
         Form::Openmetrics => metrics(run, arguments.out.as_deref()),
         Form::Parquet | Form::Jsonl => {
-            let mut out = open(arguments.out.as_deref())?;
-            lines(run, &mut out, &|| false)
+            let mut out = open_live(arguments.out.as_deref())?;
+            lines(Follower::new(run), &mut out, &|| false)
         }
         _ => Err(Error::DoesNotFit(
             "a run that goes on has no such form yet\n  hint: follow it with `--to jsonl` or `--to \
@@ -192,21 +206,14 @@ fn follow(run: &Path, arguments: &ExportArguments) -> Result<Code, Error> {
 
 /// Writes what is new as lines until the run is over, or `enough` says so.
 pub(crate) fn lines(
-    run: &Path,
+    mut follower: Follower,
     out: &mut dyn Write,
     enough: &dyn Fn() -> bool,
 ) -> Result<Code, Error> {
-    let mut follower = Follower::new(run);
     loop {
         // What is written after this question is asked is still read below.
         let over = enough() || follower.is_over();
-        let mut fresh = follower.events();
-        let mut tables = Vec::new();
-        follower.samples(&mut |place, table| tables.push((place, table.clone())))?;
-        fresh.extend(tables.iter().flat_map(|(place, table)| follower.rows(*place, table)));
-        for line in &fresh {
-            writeln!(out, "{line}").map_err(|cause| io(&cause))?;
-        }
+        follower.write(out)?;
         out.flush().map_err(|cause| io(&cause))?;
         if over {
             return Ok(Code::Kept);
@@ -244,12 +251,12 @@ pub(crate) struct Beside {
 impl Beside {
     /// Begins to follow; the place is opened first, so that what is wrong with it is said before
     /// anything runs.
-    pub(crate) fn start(run: &Path, out: &Path) -> Result<Self, Code> {
-        let mut out = open(Some(out)).map_err(|error| failed(&error))?;
+    pub(crate) fn start(run: &RunFolder, out: &Path) -> Result<Self, Code> {
+        let mut out = open_live(Some(out)).map_err(|error| failed(&error))?;
         let over = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-        let (run, seen) = (run.to_owned(), std::sync::Arc::clone(&over));
+        let (follower, seen) = (Follower::of(run), std::sync::Arc::clone(&over));
         let thread = std::thread::spawn(move || {
-            lines(&run, &mut out, &|| seen.load(std::sync::atomic::Ordering::Acquire))
+            lines(follower, &mut out, &|| seen.load(std::sync::atomic::Ordering::Acquire))
         });
         Ok(Self { thread, over })
     }

@@ -3,10 +3,11 @@
 mod show;
 mod submit;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use assay_files::Trust;
 use assay_fleet::{
     Fleet, FleetFolder, Limit, Slurm, TaskState, cancel, carry_out, collect, states, wait, write,
 };
@@ -106,6 +107,8 @@ pub(crate) struct FleetArguments {
 pub(crate) struct FleetCancelArguments {
     /// The folder of a fleet
     fleet: PathBuf,
+    #[command(flatten)]
+    trust: TrustArguments,
 }
 
 #[derive(Debug, Args)]
@@ -137,22 +140,27 @@ pub(crate) fn run(command: &FleetCommand) -> ExitCode {
     done.unwrap_or_else(|code| code).into()
 }
 
-/// Opens a fleet and finds a Slurm that answers.
-fn open(path: &std::path::Path) -> Result<(FleetFolder, Fleet, Slurm), Code> {
-    let (folder, fleet) = read(path)?;
+/// Opens a fleet to do what stands in it, and finds a Slurm that answers. The folder that was looked at
+/// is the one that is read.
+fn open(path: &Path, trust: Trust) -> Result<(FleetFolder, Fleet, Slurm), Code> {
+    // That it is no fleet is said first, and is a mistake of another kind.
+    read(path)?;
+    let opened = FleetFolder::open_trusted(path, trust).and_then(with_document);
+    let (folder, fleet) = opened.map_err(|error| refuse(&error))?;
     Ok((folder, fleet, Slurm::find().map_err(|error| refuse(&error))?))
 }
 
-/// Opens a fleet.
-fn read(path: &std::path::Path) -> Result<(FleetFolder, Fleet), Code> {
-    let opened = FleetFolder::open(path).and_then(|folder| {
-        let fleet = folder.read_fleet()?;
-        Ok((folder, fleet))
-    });
-    opened.map_err(|error| {
+/// Opens a fleet to look at it.
+fn read(path: &Path) -> Result<(FleetFolder, Fleet), Code> {
+    FleetFolder::open(path).and_then(with_document).map_err(|error| {
         talk::error(&error);
         Code::Usage
     })
+}
+
+fn with_document(folder: FleetFolder) -> Result<(FleetFolder, Fleet), assay_fleet::Error> {
+    let fleet = folder.read_fleet()?;
+    Ok((folder, fleet))
 }
 
 fn refuse(error: &dyn std::fmt::Display) -> Code {
@@ -170,11 +178,8 @@ fn status(arguments: &FleetArguments) -> Result<Code, Code> {
             serde_json::to_string_pretty(&judgement.hosts).map_err(|error| refuse(&error))?;
         talk::data(&text);
     } else {
-        talk::data(&assay_report::fleet_hosts_text(
-            &judgement.hosts,
-            talk::width(),
-            talk::colors_data(),
-        ));
+        let width = talk::width();
+        talk::data_painted(|color| assay_report::fleet_hosts_text(&judgement.hosts, width, color));
     }
     Ok(Code::Kept)
 }
@@ -187,7 +192,7 @@ fn gather(arguments: &FleetArguments) -> Result<Code, Code> {
 }
 
 fn end(arguments: &FleetCancelArguments) -> Result<Code, Code> {
-    let (folder, fleet, slurm) = open(&arguments.fleet)?;
+    let (folder, fleet, slurm) = open(&arguments.fleet, arguments.trust.trust())?;
     signal::note_interruptions();
     cancel(&fleet, &slurm).map_err(|error| refuse(&error))?;
     talk::say("the jobs are cancelled; waiting until every host is restored");
@@ -250,7 +255,8 @@ fn conclude(
         let text = folder.dir().text("fleet-verdict.json", MOST_TEXT);
         talk::data(&text.map_err(|error| refuse(&error))?);
     } else {
-        talk::data(&assay_report::fleet_text(&judgement, talk::width(), talk::colors_data()));
+        let width = talk::width();
+        talk::data_painted(|color| assay_report::fleet_text(&judgement, width, color));
         talk::data(&format!("report: {}", folder.file("report.html").display()));
     }
     Ok(code(&judgement))
@@ -259,7 +265,7 @@ fn conclude(
 /// The exit code of docs/cli.md for what the hosts found.
 fn code(judgement: &FleetJudgement) -> Code {
     let has = |code: Code| judgement.hosts.iter().any(|host| host.code == Some(code as i32));
-    let none = judgement.hosts.iter().all(|host| host.verdict.is_none());
+    let none = judgement.hosts.iter().all(|host| host.found().is_none());
     let in_progress = |state| matches!(state, HostState::Waiting | HostState::Running);
     if judgement.restored == Some(false) || has(Code::RestoreIncomplete) {
         return Code::RestoreIncomplete;

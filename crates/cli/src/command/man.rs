@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use assay_files::Dir;
+use assay_files::{Dir, output_dir};
 use clap::{Args, Command, CommandFactory};
 use clap_mangen::Man;
 
@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &ManArguments) -> Code {
     let folder = &arguments.folder;
     let mut command = Arguments::command().disable_help_subcommand(true);
     command.build();
-    let written = Dir::make_all(folder).map_err(io::Error::from);
+    let written = output_dir(folder).map_err(io::Error::from);
     let written = written.and_then(|dir| write(&command, &dir));
     match written {
         Ok(count) => {

@@ -51,7 +51,15 @@ pub(crate) fn prepare_study(
     let facts = facts_for(&loaded.study).map_err(|error| refuse(&error))?;
     let plan = plan_for(&loaded.study, &facts, arguments.study.seed);
     let plan = match arguments.slice {
-        Some(slice) => plan.slice(slice),
+        Some(slice) => {
+            for torn in plan.torn(slice) {
+                let (measure, over) = (&torn.measure, torn.is.over().join(", "));
+                talk::say(&format!(
+                    "`{measure}` over {over} is not judged: its trials are in several slices"
+                ));
+            }
+            plan.slice(slice)
+        }
         None => plan,
     };
     if !plan.refusals.is_empty() {
@@ -148,7 +156,7 @@ fn refuse_over_unfinished() -> Result<(), Code> {
 
 fn carry_out(request: &Request, arguments: &RunArguments) -> Code {
     let live = arguments.live_jsonl.as_deref();
-    let beside = match live.map(|out| Beside::start(request.folder.path(), out)).transpose() {
+    let beside = match live.map(|out| Beside::start(&request.folder, out)).transpose() {
         Ok(beside) => beside,
         Err(code) => return code,
     };
@@ -165,7 +173,7 @@ fn carry_out(request: &Request, arguments: &RunArguments) -> Code {
     let code = code(&finished, said);
     match (&arguments.baseline, code) {
         (Some(baseline), Code::Kept | Code::Broken | Code::Undecided) => {
-            compare::after_run(baseline, request.folder.path(), code)
+            compare::after_run(baseline, &request.folder, code)
         }
         _ => code,
     }

@@ -177,8 +177,10 @@ fn show(folder: &RunFolder, run: &Run, as_json: bool) {
         talk::data(&format!("{document:#}"));
         return;
     }
-    let (width, color) = (talk::width(), talk::colors_data());
-    talk::data(&assay_report::recording_text(&run.manifest, &run.samples, width, color));
+    let width = talk::width();
+    talk::data_painted(|color| {
+        assay_report::recording_text(&run.manifest, &run.samples, width, color)
+    });
     talk::data(&format!("report: {}", folder.file("report.html").display()));
 }
 

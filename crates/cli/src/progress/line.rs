@@ -32,7 +32,7 @@ impl Line {
     /// Writes a line that stays.
     pub(crate) fn say(&mut self, text: &str) {
         match &mut self.screen {
-            Some(screen) => screen.above(text, talk::size().columns),
+            Some(screen) => screen.above(&talk::shown(text), talk::size().columns),
             None => talk::say(text),
         }
     }

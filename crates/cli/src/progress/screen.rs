@@ -6,8 +6,6 @@
 
 use std::io::{Write, stderr};
 
-use crate::talk;
-
 /// What stands at the end of the terminal now.
 #[derive(Debug, Default)]
 pub(crate) struct Screen {
@@ -27,13 +25,13 @@ impl Screen {
         (self.drawn, self.columns) = (lines, columns);
     }
 
-    /// Writes a line that stays, above the frame.
+    /// Writes a line that stays, above the frame. It comes as a terminal may show it.
     pub(crate) fn above(&mut self, text: &str, columns: usize) {
         let lines = std::mem::take(&mut self.drawn);
         put(&format!(
             "{}{}\r\n",
             frame(&lines, &[], columns),
-            talk::shown(text.trim_end()).replace('\n', "\r\n")
+            text.trim_end().replace('\n', "\r\n")
         ));
         if !lines.is_empty() {
             self.draw(lines, columns);

@@ -221,7 +221,7 @@ fn two_runs_with_state_directories_of_their_own_both_put_back_what_is_theirs() {
     let before = Picture::take();
     let runs = devices.each_ref().map(|device| {
         let name = device.node.file_name().unwrap().to_str().unwrap().to_owned();
-        let study = Weights { disk: device.as_disk(), ..Weights::small() };
+        let study = Weights { disk: device.as_disk(), at_most: "1 s", ..Weights::small() };
         let study = bench.write(&format!("{name}.toml"), &study.text());
         let mut command = bench.program();
         let out = bench.path(&format!("run-{name}"));

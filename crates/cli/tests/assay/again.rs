@@ -1,12 +1,17 @@
 //! A recorded run is judged and reported again, without being run again.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::bench::Bench;
 use crate::running::json;
 use crate::study::Weights;
 use assay_testbed::Picture;
+
+/// What its verdict is does not matter.
+fn brief(bench: &Bench) -> PathBuf {
+    bench.write("study.toml", &Weights { at_most: "1 s", ..Weights::small() }.text())
+}
 
 fn judge(bench: &Bench, run: &Path) -> (Option<i32>, String) {
     let ended = bench.assay(["judge".as_ref(), run.as_os_str()]);
@@ -16,7 +21,7 @@ fn judge(bench: &Bench, run: &Path) -> (Option<i32>, String) {
 #[test]
 fn judging_a_run_again_changes_no_byte_of_its_verdict() {
     let Some(bench) = Bench::on_busy_host("judging again") else { return };
-    let first = bench.run(&bench.write("study.toml", &Weights::small().text()), &[]);
+    let first = bench.run(&brief(&bench), &[]);
     first.assert_verdict();
     let run = bench.out();
     let verdict = fs::read_to_string(run.join("verdict.json")).unwrap();
@@ -37,7 +42,7 @@ fn judging_a_run_again_changes_no_byte_of_its_verdict() {
 #[test]
 fn a_run_that_was_moved_and_lost_its_logs_is_judged_all_the_same() {
     let Some(bench) = Bench::on_busy_host("judging a copy") else { return };
-    let first = bench.run(&bench.write("study.toml", &Weights::small().text()), &[]);
+    let first = bench.run(&brief(&bench), &[]);
     first.assert_verdict();
     let verdict = fs::read_to_string(bench.out().join("verdict.json")).unwrap();
     let moved = bench.path("elsewhere");
@@ -49,7 +54,7 @@ fn a_run_that_was_moved_and_lost_its_logs_is_judged_all_the_same() {
 #[test]
 fn a_damaged_table_of_samples_is_an_error_or_void_and_never_a_verdict() {
     let Some(bench) = Bench::on_busy_host("damaged samples") else { return };
-    let first = bench.run(&bench.write("study.toml", &Weights::small().text()), &[]);
+    let first = bench.run(&brief(&bench), &[]);
     first.assert_verdict();
     let table = bench.out().join("samples/trial-00-repeat-00/io.parquet");
     let bytes = fs::read(&table).unwrap();

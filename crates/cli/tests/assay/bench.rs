@@ -138,6 +138,12 @@ impl Bench {
     #[track_caller]
     pub(crate) fn assert_host_is_as_before(&self, when: &str) {
         Picture::assert_same(self.before(), when);
+        self.assert_nothing_is_left(when);
+    }
+
+    /// The last two of these.
+    #[track_caller]
+    pub(crate) fn assert_nothing_is_left(&self, when: &str) {
         assert_eq!(image_of(&self.out()), None, "{when}");
         assert!(!self.out().join("mnt").exists(), "{when}, the run folder keeps a mount point");
         let processes = processes_in(self.work.path());

@@ -28,8 +28,9 @@ fn run_into(bench: &Bench, study: &Path, name: &str, more: &[&str]) -> PathBuf {
 fn the_same_run_is_equal_other_weights_differ_and_all_are_listed() {
     let Some(bench) = Bench::on_host("comparing runs") else { return };
     let study = |name: &str, text: &str| bench.write(name, text);
-    // Ten blocks of half a second are needed before anything is decided.
-    let text = Weights { groups: 2, at_most: "9 s", ..Weights::small() }.text();
+    // One repeat says nothing of how far others would be from it.
+    let text = Weights { groups: 2, at_most: "3 s", ..Weights::small() }.text();
+    let text = text.replace("repeats = 1", "repeats = 4");
     let weights = text.replace("[100, 200, 400, 800]", "[100, 800]");
     let even = text.replace("[100, 200, 400, 800]", "[100, 100]");
     assert!(weights != even && weights != text, "the weights are where this test looks for them");
@@ -37,8 +38,8 @@ fn the_same_run_is_equal_other_weights_differ_and_all_are_listed() {
     let b = run_into(&bench, &study("study.toml", &even), "b", &[]);
 
     // Equal weights, since a light group's share varies most, and a margin with room for whatever
-    // else the host does meanwhile. A busy host leaves too few independent samples to say anything
-    // of, which is said; that a run is different from itself never is.
+    // else the host does meanwhile. A busy host makes repeats differ too much to say anything of,
+    // which is said; that a run is different from itself never is.
     let (same, document) = compare(&bench, &["runs/b", "runs/b", "--within", "60%"]);
     says(&same, &document, ("equal", 0), "a run is equal to itself");
 
@@ -61,7 +62,7 @@ fn the_same_run_is_equal_other_weights_differ_and_all_are_listed() {
     bench.assert_host_is_as_before("after comparing");
 }
 
-/// Whether the comparison came to this verdict, with its exit code. Too few independent samples are
+/// Whether the comparison came to this verdict, with its exit code. Repeats that differ too much are
 /// the only other answer that it may give, which is a skip.
 #[track_caller]
 fn says(ended: &Ended, document: &Value, wanted: (&str, i32), what: &str) -> bool {

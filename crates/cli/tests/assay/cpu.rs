@@ -12,6 +12,9 @@ use assay_testbed::{Need, skip};
 
 const NEEDS: [Need; 3] = [Need::Tool("fio"), Need::Controller("cpu"), Need::Controller("cpuset")];
 
+/// What is void however long it lasts, and what is promised, one repeat shows.
+const BRIEF: [&str; 4] = ["--repeats", "1", "--at-most", "3s"];
+
 /// Runs a shipped study and returns its verdict, which agrees with the exit code.
 fn verdict(bench: &Bench, study: &str, more: &[&str]) -> Value {
     let ended = bench.run(Path::new(study), &[more, &["--json"]].concat());
@@ -73,7 +76,7 @@ fn one_busy_thread_a_cpu_shows_nothing_about_weights() {
     }
     let Some(bench) = Bench::with("one busy thread a CPU", &NEEDS) else { return };
     let options = ["--set", "groups=2", "--set", "threads=1", "--set", "cpus=0-1"];
-    let verdict = verdict(&bench, "cpu-weight", &[&options[..], &["--at-most", "3s"]].concat());
+    let verdict = verdict(&bench, "cpu-weight", &[&options[..], &BRIEF].concat());
     assert_eq!(verdict["verdict"], "void");
     let promise = promises(&verdict)[0];
     let reason = promise["reason"].as_str().unwrap();
@@ -85,7 +88,7 @@ fn one_busy_thread_a_cpu_shows_nothing_about_weights() {
 #[test]
 fn one_group_alone_is_no_test_of_weights() {
     let Some(bench) = Bench::with("one group alone", &NEEDS) else { return };
-    let verdict = verdict(&bench, "cpu-weight", &["--set", "groups=1", "--at-most", "3s"]);
+    let verdict = verdict(&bench, "cpu-weight", &[&["--set", "groups=1"], &BRIEF[..]].concat());
     assert_eq!(verdict["verdict"], "void");
     assert_eq!(promises(&verdict)[0]["causes"][0]["code"], "C-ALONE");
 }
@@ -96,8 +99,8 @@ fn a_weight_of_more_than_its_threads_can_use_is_promised_what_they_can() {
         return skip("shares that cannot be had", "the host has one CPU");
     }
     let Some(bench) = Bench::with("shares that cannot be had", &NEEDS) else { return };
-    let options = ["--set", "threads=1", "--set", "cpus=0-1", "--at-most", "3s"];
-    let ended = bench.run(Path::new("cpu-weight"), &[&options[..], &["--json"]].concat());
+    let options = ["--set", "threads=1", "--set", "cpus=0-1", "--json"];
+    let ended = bench.run(Path::new("cpu-weight"), &[&options[..], &BRIEF].concat());
     bench.assert_host_is_as_before("after the run");
     let verdict: Value = serde_json::from_str(&ended.stdout).unwrap();
     let promise = promises(&verdict)[0];

@@ -3,14 +3,34 @@
 use std::path::Path;
 use std::time::Duration;
 
-use assay_testbed::{Fault, skip};
+use assay_testbed::{Fault, Named, Outcome, skip};
+use serde_json::Value;
 
 use crate::bench::Bench;
 use crate::running::{Running, json};
 
 const TEST: &str = "explaining a pool of 32 requests";
 
+/// Runs with the fault until one is decided, at most.
+const INJECTED: usize = 4;
+
 const LONGEST: Duration = Duration::from_secs(400);
+
+/// Whether a check that only a busy host fails has made a promise void. An undecided one is no sign
+/// of a busy host.
+fn is_too_busy(fault: &Fault, judged: &Value) -> bool {
+    let causes = judged["causes"].as_array().into_iter().flatten();
+    let outcome = Outcome {
+        verdict: judged["verdict"].as_str().unwrap().to_owned(),
+        causes: causes.map(|cause| cause["code"].as_str().unwrap().to_owned()).collect(),
+        explained: Vec::new(),
+    };
+    outcome.verdict == "void" && fault.named(&outcome) == Named::TooBusy
+}
+
+fn first_promise(run: &Path, trial: usize) -> Value {
+    json(&run.join("verdict.json"))["trials"][trial]["promises"][0].take()
+}
 
 /// Sixteen groups want twice what the pool holds, and all but the heaviest starve in every round.
 #[test]
@@ -19,19 +39,37 @@ fn more_requests_for_groups_that_starve_of_them_are_confirmed_round_by_round() {
     let assay = Path::new(env!("CARGO_BIN_EXE_assay"));
     let faults = Fault::all().unwrap();
     let fault = faults.iter().find(|fault| fault.name == "requests-32").unwrap();
-    let run = fault.inject(assay, bench.folder(), &|| false).unwrap();
-    if json(&run.join("verdict.json"))["trials"][0]["promises"][0]["verdict"] != "broken" {
-        skip(TEST, "the host was too busy for a verdict");
+    // Which groups starve changes from repeat to repeat, now and then so much that four leave open
+    // what runs like these give.
+    let inject = |number: usize| {
+        let folder = bench.path(&format!("injected-{number}"));
+        std::fs::create_dir(&folder).unwrap();
+        let run = fault.inject(assay, &folder, &|| false).unwrap();
+        let judged = first_promise(&run, 0);
+        (run, judged)
+    };
+    let found = (1..=INJECTED).map(inject).find(|(_, judged)| judged["verdict"] != "undecided");
+    let (run, judged) = found.expect("undecided each time");
+    if is_too_busy(fault, &judged) {
+        skip(TEST, &format!("a busy host: {}", judged["reason"]));
         return;
     }
+    assert_eq!(judged["verdict"], "broken", "{judged:#}");
     let out = bench.path("explained");
     let mut command = bench.program();
     command.arg("explain").arg(&run).args(["--only", "requests", "--at-most", "5s", "--out"]);
     command.arg(&out);
-    // Eight rounds of two repeats, with all that is made before and taken back after each.
+    // At most twelve rounds of two repeats, with all that is made before and taken back after each.
     let ended = Running::start(command, bench.folder(), out.clone()).end(LONGEST);
     bench.assert_host_is_as_before("after an explanation");
     assert!(ended.stderr.contains("in 4 to 8 rounds"), "{}", ended.stderr);
+    for trial in [0, 1] {
+        let judged = first_promise(&out, trial);
+        if is_too_busy(fault, &judged) {
+            skip(TEST, &format!("a busy host: {}", judged["reason"]));
+            return;
+        }
+    }
     let said = json(&out.join("predictions.json"));
     assert!(said.as_array().unwrap().iter().any(|law| law["arm"] == "requests"), "{said:#}");
     let found = json(&out.join("explain.json"));
@@ -43,21 +81,18 @@ fn more_requests_for_groups_that_starve_of_them_are_confirmed_round_by_round() {
     let fresh = if arm["confirmed"].is_boolean() { 2 } else { 0 };
     let ordinary = rounds(1) - fresh;
     assert!((4..=8).contains(&(rounds(0) - fresh)) && rounds(1) <= rounds(0), "{arm:#}");
-    if ["void", "kept"].iter().any(|verdict| found["verdict"] == *verdict) {
-        skip(TEST, &format!("a busy host: {}", found["sentence"]));
-        return;
-    }
-    let known = ["proven", "confirmed"];
-    let causes = found["causes"].as_array().unwrap();
-    let named = causes.iter().any(|cause| known.iter().any(|known| cause["finding"] == *known));
-    assert_eq!(ended.status.code(), Some(if named { 0 } else { 3 }), "{}", ended.stderr);
-    if arm["effect"] == "void" {
-        skip(TEST, &format!("a busy host: {}", arm["reason"]));
-        return;
-    }
     assert_eq!(arm["rounds"]["rounds"], ordinary, "{arm:#}");
+    assert!(found["verdict"] == "broken" || found["verdict"] == "undecided", "{found:#}");
     // What is sure ends the rounds, and what is not has had all of them.
     let helped = arm["effect"] == "cured" || arm["effect"] == "lessened";
     assert!(!helped || arm["rounds"]["high"].as_f64().unwrap() < 1.0, "{arm:#}");
-    assert!(arm["effect"] != "open" || ordinary == 8, "{arm:#}");
+    assert!(arm["effect"] != "open" || fresh == 2 || ordinary == 8, "{arm:#}");
+    // More requests never leave such an error where it was, and nothing but fresh rounds confirm.
+    assert!(arm["effect"] != "unmoved" && arm["effect"] != "worsened", "{arm:#}");
+    let cause = &found["causes"][0];
+    let confirmed = cause["finding"] == "confirmed";
+    assert!(!confirmed || helped && arm["confirmed"] == true, "{found:#}");
+    assert!(!confirmed || fault.named.iter().any(|code| cause["code"] == code.as_str()));
+    let known = confirmed || cause["finding"] == "proven";
+    assert_eq!(ended.status.code(), Some(if known { 0 } else { 3 }), "{}", ended.stderr);
 }

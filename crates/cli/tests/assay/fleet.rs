@@ -1,6 +1,7 @@
 //! `assay fleet` through a real Slurm: munge, a controller and four nodes that all are this host.
 
 mod absent;
+mod cancelled;
 mod cluster;
 
 use std::fs;
@@ -61,7 +62,7 @@ fn four_hosts_bring_four_runs_and_one_report() {
     let fleet = bench.path("fleet");
     let out = fleet.display().to_string();
     let study = small(&bench);
-    let words = ["run", &study, "--at-most", "3s", "--out", &out];
+    let words = ["run", &study, "--at-most", "1s", "--out", &out];
     let ended = start(&bench, &cluster, &words).end(PATIENCE);
     ended.assert_verdict();
     bench.assert_host_is_as_before("after a fleet of four");

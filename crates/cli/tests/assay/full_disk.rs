@@ -58,7 +58,8 @@ fn a_run_folder_that_fills_up_during_the_run_ends_it_and_the_host_is_put_back() 
     let device = OwnDevice::attach(&bench.path("disk"), 64);
     let memory = Mounted::tmpfs(bench.path("memory"), 16);
     let before = Picture::take();
-    let study = Weights { disk: device.as_disk(), at_most: "30 s", ..Weights::small() };
+    // The window is waited for.
+    let study = Weights { disk: device.as_disk(), at_most: "3 s", ..Weights::small() };
     let study = bench.write("study.toml", &study.text());
     let out = memory.at.join("run");
     let mut command = bench.program();

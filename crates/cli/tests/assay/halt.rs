@@ -34,9 +34,9 @@ impl Moment {
         match self {
             Self::Filling => Weights { disk: loop_disk(512), ..small },
             Self::Attached => Weights { disk: loop_disk_with_ext4(128, 4), ..small },
-            Self::Groups => Weights { groups: 64, disk: loop_disk(128), ..small },
+            Self::Groups => Weights { groups: 32, ..small },
             Self::Start => Weights { groups: 16, ..small },
-            Self::Run => Weights { at_most: "60 s", ..small },
+            Self::Run => Weights { at_most: "60 s", groups: 2, ..small },
             Self::Stop => Weights { at_most: "1 s", groups: 16, ..small },
         }
     }

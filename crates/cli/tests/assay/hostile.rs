@@ -15,7 +15,7 @@ use crate::bench::Bench;
 use crate::running::json;
 
 /// A run that was recorded on another machine.
-fn foreign_run(bench: &Bench, name: &str) -> PathBuf {
+pub(crate) fn foreign_run(bench: &Bench, name: &str) -> PathBuf {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testbed/faults/low-latency-on");
     let to = bench.path(name);
     copy(&from, &to);
@@ -85,6 +85,33 @@ fn links_in_a_run_folder_lead_nowhere() {
     let ended = bench.assay(["export".as_ref(), run, "--to".as_ref(), "csv".as_ref()]);
     ended.assert_code(4);
     assert_whole(&victim);
+}
+
+/// A link that somebody has put into a folder such as /tmp, where an output is to go.
+#[test]
+fn an_output_in_a_folder_of_everybody_goes_nowhere_else() {
+    let bench = Bench::aside();
+    let victim = victim(&bench);
+    let run = foreign_run(&bench, "run");
+    let shared = bench.path("shared");
+    fs::create_dir(&shared).unwrap();
+    fs::set_permissions(&shared, std::os::unix::fs::PermissionsExt::from_mode(0o1777)).unwrap();
+    symlink(victim.join("runs.csv"), shared.join("out")).unwrap();
+    symlink(&victim, shared.join("folder")).unwrap();
+    for (form, place) in
+        [("jsonl", "out"), ("jsonl", "folder/runs.csv"), ("openmetrics", "out"), ("csv", "folder")]
+    {
+        let mut command = bench.program();
+        command.arg("export").arg(&run).args(["--to", form, "--out"]).arg(shared.join(place));
+        let ended = bench.finish(command);
+        ended.assert_code(4);
+        assert!(ended.stderr.contains("is a link in a folder that others"), "{}", ended.stderr);
+        assert_whole(&victim);
+    }
+    let mut command = bench.program();
+    command.arg("export").arg(&run).args(["--to", "jsonl", "--out"]).arg(shared.join("mine"));
+    bench.finish(command).assert_code(0);
+    assert!(fs::read_to_string(shared.join("mine")).unwrap().starts_with("{\"table\":"));
 }
 
 /// A user who exchanges what root is about to write for links to what is root's.

@@ -98,7 +98,7 @@ fn every_value_of_a_factor_is_a_trial_with_its_own_verdict() {
     let text =
         study.text().replace("count = 4", "count = \"{groups}\"") + "[factors]\ngroups = [8]\n";
     let study = bench.write("study.toml", &text);
-    let ended = bench.run(&study, &["--set", "groups=2,4", "--at-most", "3s", "--json"]);
+    let ended = bench.run(&study, &["--set", "groups=2,4", "--at-most", "1s", "--json"]);
     bench.assert_host_is_as_before("after the run");
     let verdict = verdict_of(&ended, &bench.out());
     let trials = verdict["trials"].as_array().unwrap();

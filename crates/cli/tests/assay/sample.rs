@@ -6,6 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::bench::Bench;
+use crate::running::Running;
 
 /// Exit code, stdout, stderr.
 fn sample(bench: &Bench, arguments: &[&str]) -> (i32, String, String) {
@@ -70,6 +71,29 @@ fn a_recording_is_not_judged_and_its_page_is_written_again() {
     std::fs::remove_file(out.join("report.html")).unwrap();
     assert_eq!(run("report").status.code(), Some(0));
     assert_eq!(read(&out.join("report.html")), page, "the same page from the same samples");
+}
+
+#[test]
+fn a_recording_that_is_killed_is_shown_up_to_its_last_sample() {
+    let Some(bench) = Bench::busy_with("a recording that is killed", &[]) else { return };
+    let out = bench.path("run");
+    let mut command = bench.program();
+    let mut child = Command::new("sleep").arg("61.7").spawn().unwrap();
+    let pid = child.id().to_string();
+    command.args(["sample", "--for", "60s", "--pid", &pid, "--out"]).arg(&out);
+    let mut running = Running::start(command, bench.folder(), out.clone());
+    let stream = out.join("samples/trial-00-repeat-00/host_cpu.arrows");
+    // The first batch is there with the schema.
+    running.wait_until("two batches", |_| stream.metadata().is_ok_and(|file| file.len() > 4096));
+    running.kill();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let page = out.join("report.html");
+    let report = bench.assay(["report", out.to_str().unwrap()]);
+    report.assert_code(0);
+    assert!(read(&page).trim_end().ends_with("</html>"));
+    let exported = bench.assay(["export", "--to", "jsonl", out.to_str().unwrap()]);
+    assert!(exported.stdout.contains("\"source\":\"host_cpu\""), "{}", exported.stderr);
 }
 
 #[test]

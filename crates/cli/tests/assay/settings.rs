@@ -57,7 +57,7 @@ fn settings_hold_during_the_window_and_are_back_after_it() {
     let Some(bench) = Bench::with("settings of the host", &NEEDS) else { return };
     let study = bench.write("settings.toml", STUDY);
     let ratio = vm("dirty_ratio");
-    let mut running = bench.start(&study, &["--json"]);
+    let mut running = bench.start(&study, &["--at-most", "2s", "--json"]);
     running.wait_until("the window", |run| run.says("run"));
     assert_eq!((vm("dirty_bytes").as_str(), vm("dirty_ratio").as_str()), ("314572800", "0"));
     assert_eq!(

@@ -119,7 +119,9 @@ fn a_run_folder_that_is_exchanged_leads_root_nowhere() {
     let Some(bench) = Bench::on_busy_host("a run folder that is exchanged") else { return };
     let victim = bench.path("victim");
     fs::create_dir(&victim).unwrap();
-    let (running, run) = in_window(&bench, &ext4("1 s"), &["--repeats", "2"]);
+    let live = bench.path("live.jsonl");
+    let more = ["--repeats", "2", "--live-jsonl", live.to_str().unwrap()];
+    let (running, run) = in_window(&bench, &ext4("1 s"), &more);
     let moved = run.with_file_name("moved");
     fs::rename(&run, &moved).unwrap();
     fs::create_dir(&run).unwrap();
@@ -137,7 +139,37 @@ fn a_run_folder_that_is_exchanged_leads_root_nowhere() {
         let found = moved.join(name).symlink_metadata().unwrap();
         assert!(found.is_file() && found.uid() == CALLER, "{name}");
     }
+    let live = fs::read_to_string(live).unwrap();
+    assert!(live.contains("\"repeat\":1,"), "what is followed is the run that is open");
     bench.assert_host_is_as_before("exchanged");
+}
+
+/// A trial with another disk has its image made after the exchange: where the run folder is, and not
+/// where its name is. There the image before still lies, since nothing that is removed is looked for
+/// under another name, and so the run ends with an error instead.
+#[test]
+fn an_image_is_made_in_the_run_folder_whatever_has_its_name() {
+    let Some(bench) = Bench::on_busy_host("images in a run folder that is exchanged") else {
+        return;
+    };
+    let disk = "use = \"loop\"\nsize = \"{size}\"\nscheduler = \"bfq\"\n\
+                [factors]\nsize = [\"64 MiB\", \"80 MiB\"]";
+    let study = Weights { disk: disk.to_owned(), at_most: "1 s", ..Weights::small() };
+    let (mut running, run) = in_window(&bench, &study, &[]);
+    let moved = run.with_file_name("moved");
+    fs::rename(&run, &moved).unwrap();
+    fs::create_dir(&run).unwrap();
+    let mut seen = Vec::new();
+    while !running.has_ended() {
+        seen.extend(assay_testbed::entries(&run));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let ended = running.end(Duration::from_secs(90));
+    assert!(seen.is_empty(), "{seen:?}");
+    ended.assert_code(4);
+    ended.assert_says(&["exists already"]);
+    assert_eq!(json(&moved.join("manifest.json"))["restored"], true);
+    bench.assert_host_is_as_before("another image");
 }
 
 /// What the caller has put there before root came is not taken over.

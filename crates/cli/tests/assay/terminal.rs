@@ -1,7 +1,7 @@
 //! A run on a real terminal: a pseudo-terminal, and a screen that understands what is written to
 //! it (crate vt100).
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
 use std::os::fd::OwnedFd;
@@ -15,6 +15,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::bench::Bench;
+use crate::hostile::foreign_run;
 use crate::running::json;
 use crate::study::{Weights, loop_disk};
 
@@ -246,7 +247,7 @@ command = ["sh", "-c", "trap '' INT; while :; do sleep 1; done"]
 fn a_terminal_of_forty_columns_without_utf_8_shows_ascii_and_follows_its_size() {
     let test = "a run on a narrow terminal";
     let Some(bench) = Bench::on_busy_host(test).filter(|_| has_setsid(test)) else { return };
-    let mut terminal = run(&bench, "12 s", 80, "C");
+    let mut terminal = run(&bench, "8 s", 80, "C");
     terminal.wait_for("bars", |shown| shown.contains("task4 ") && shown.contains('|'));
     terminal.resize(60, 40);
     let shown = terminal.wait_for("a narrow picture", |shown| {
@@ -258,4 +259,33 @@ fn a_terminal_of_forty_columns_without_utf_8_shows_ascii_and_follows_its_size() 
     assert_clean(&shown, &written);
     assert!(written.is_ascii(), "the locale is not UTF-8: {shown}");
     bench.assert_host_is_as_before("after a run on a narrow terminal");
+}
+
+/// What a manifest from elsewhere says is not obeyed in any form that goes to the terminal.
+#[test]
+fn no_document_on_a_terminal_is_obeyed() {
+    const OWNED: &str = "x\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}2J";
+    let test = "documents on a terminal";
+    if !has_setsid(test) {
+        return;
+    }
+    let bench = Bench::aside();
+    let run = foreign_run(&bench, "run");
+    let mut manifest = json(&run.join("manifest.json"));
+    manifest["study"] = OWNED.into();
+    let trial = &mut manifest["trials"][0];
+    // A workload that ended by itself, as the form of hyperfine wants one.
+    trial["groups"][0]["workloads"][0]["told"] = OWNED.into();
+    let result = &mut trial["repeats"][0]["workloads"][0];
+    result["ended_ns"] = (result["began_ns"].as_u64().unwrap() + 1).into();
+    fs::write(run.join("manifest.json"), manifest.to_string()).unwrap();
+    for form in ["jsonl", "openmetrics", "fio", "hyperfine"] {
+        let mut command = bench.program();
+        command.arg("export").arg(&run).args(["--no-samples", "--to", form]);
+        command.env("TERM", "xterm").env("LC_ALL", "C.UTF-8");
+        let (status, _, written) = Terminal::start(&command, 60, 80).end();
+        assert_eq!(status.code(), Some(0), "{form}: {written:?}");
+        assert!(written.contains("]0;owned"), "{form}: {written:?}");
+        assert!(!written.contains(['\u{1b}', '\u{9b}', '\u{7}']), "{form}: {written:?}");
+    }
 }

@@ -216,7 +216,7 @@ fn stressapptest_runs_as_it_is_and_its_one_node_is_told() {
         "repeats = 1\nat_most = \"25 s\"",
         "",
         "[[groups]]\nname = \"a\"\nrun = \"memory\"\n[workloads.memory]\nuse = \"stressapptest\"\n\
-         args = { M = 16, m = 1, s = 5, local_numa = true }",
+         args = { M = 16, m = 1, s = 2, local_numa = true }",
     );
     let (ended, manifest) = run(&bench, &text);
     assert!(matches!(ended.status.code(), Some(0 | 1 | 3)), "{}", ended.stderr);

@@ -3,6 +3,9 @@
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
+use assay_files::search_path;
+use assay_host::find_program;
+
 use crate::error::Error;
 
 /// What a command said.
@@ -19,23 +22,22 @@ const MISSING: &str = "apt-get install slurm-client on a node that may submit jo
 
 /// Runs a command to its end.
 pub(super) fn call(program: &str, words: &[&str]) -> Result<Said, Error> {
+    let path = find_program(program).ok_or_else(|| {
+        Error::new(format!("Slurm is not installed here: there is no {program}")).hint(MISSING)
+    })?;
     // In a process group of its own: a Ctrl-C at the terminal is for Assay, which then ends the
     // jobs, and must not cut a command short that is half-way through a submission.
-    let output = Command::new(program)
+    let output = Command::new(path)
         .args(words)
         .env("LC_ALL", "C")
+        // sbatch hands it on to the job, which root runs on every host.
+        .env("PATH", search_path())
         .env_remove("SQUEUE_FORMAT")
         .env_remove("SINFO_FORMAT")
         .stdin(Stdio::null())
         .process_group(0)
         .output()
-        .map_err(|cause| match cause.kind() {
-            std::io::ErrorKind::NotFound => {
-                Error::new(format!("Slurm is not installed here: there is no {program}"))
-                    .hint(MISSING)
-            }
-            _ => Error::new(format!("cannot start {program}: {cause}")),
-        })?;
+        .map_err(|cause| Error::new(format!("cannot start {program}: {cause}")))?;
     Ok(Said {
         command: std::iter::once(program)
             .chain(words.iter().copied())

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use assay_files::Dir;
-use assay_record::{Tail, read_tables, sample_files};
+use assay_record::{Budget, Tail, read_tables, sample_files};
 
 use super::{Reader, answer};
 
@@ -32,7 +32,7 @@ fn reader(name: &'static str) -> Reader {
         let whole = read_tables(place.path());
         let mut rows = 0;
         for found in sample_files(&dir).unwrap_or_default() {
-            let _ = found.each(&dir, &mut |table| {
+            let _ = found.each(&dir, &mut Budget::default(), &mut |table| {
                 rows += table.time_ns.len();
                 true
             });
@@ -40,7 +40,10 @@ fn reader(name: &'static str) -> Reader {
         if name == "io.arrows"
             && let Ok(mut tail) = Tail::open(&dir, Path::new(name))
         {
-            let _ = tail.read(&mut |table| rows += table.time_ns.len());
+            let _ = tail.read(&mut Budget::default(), &mut |table| {
+                rows += table.time_ns.len();
+                true
+            });
         }
         match whole {
             Ok(tables) => {

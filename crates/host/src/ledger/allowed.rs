@@ -4,11 +4,14 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use assay_kernel::loop_device::node;
 use assay_kernel::parse::mountinfo;
 use assay_kernel::{Error, Root};
 use assay_knob::{HostSetting, SideEffect, host_settings};
+use rustix::fs::fstat;
 
 use super::change::Change;
+use super::make::above;
 
 /// Files of control groups that are set for the length of a run: at the root of a hierarchy, and
 /// which controllers a group hands down.
@@ -39,25 +42,65 @@ pub(super) fn check(root: &Root, change: &Change) -> Result<(), Error> {
         // Which folder it is was written down, and it is given away only if it is a run's.
         Change::OwnFolder { path, uid, .. } => {
             if is_whole(path) && *uid != 0 {
-                Ok(())
+                lies_with(root, path, *uid)
             } else {
                 Err(not_ours(path))
             }
         }
-        Change::MakeTree { path }
-        | Change::MakeFile { path }
-        | Change::AttachLoop { image: path, .. }
-        | Change::Mount { target: path, .. }
-        | Change::MountV1 { target: path, .. } => named_ours(path),
+        Change::MakeTree { path } | Change::MakeFile { path } => named_ours(path),
+        // Only one that is mounted whole, and of this controller, is unmounted there.
+        Change::MountV1 { target, .. } => named_ours(target),
+        Change::Mount { target, device, .. } => {
+            named_ours(target)?;
+            known(device.is_some(), target)
+        }
+        Change::AttachLoop { image, file } => {
+            named_ours(image)?;
+            known(file.is_some(), image)
+        }
+        Change::AddLoop { number, image, file } => {
+            let node = node(*number);
+            known(file.is_some(), &node)?;
+            image.as_deref().map_or_else(|| known(false, &node), named_ours)
+        }
         Change::NullBlk { path } => {
             named_ours(path)?;
             below_one_of(root, path, &[PathBuf::from("/sys/kernel/config/nullb")])
         }
-        Change::AddPartition { device, .. } | Change::WriteSignatures { device, .. } => {
-            if device.parent() == Some(Path::new("/dev")) { Ok(()) } else { Err(not_ours(device)) }
+        Change::AddPartition { device, disk, .. } => {
+            node_of_disk(device)?;
+            known(disk.is_some(), device)
         }
-        Change::AddLoop { .. } => Ok(()),
+        // One of which nothing is known is never wiped.
+        Change::WriteSignatures { device, .. } => node_of_disk(device),
     }
+}
+
+fn node_of_disk(device: &Path) -> Result<(), Error> {
+    if device.parent() == Some(Path::new("/dev")) { Ok(()) } else { Err(not_ours(device)) }
+}
+
+/// Refuses an entry that does not say which disk, file or file system it means, as those of every run
+/// do: a name alone may stand for somebody else's by now.
+fn known(says_which: bool, path: &Path) -> Result<(), Error> {
+    match says_which {
+        true => Ok(()),
+        false => Err(refusal(path, "the entry does not say which one it is, only its name")),
+    }
+}
+
+/// A run folder is given to nobody but the user in whose folder it lies, or, in one such as /tmp where
+/// everybody has his own, to any.
+fn lies_with(root: &Root, path: &Path, uid: u32) -> Result<(), Error> {
+    const EVERYBODY_S: u32 = 0o1002;
+    // What is gone is given to nobody.
+    let Ok((above, _)) = above(root, path) else { return Ok(()) };
+    let found = fstat(&above).map_err(|cause| Error::new("stat", above.path(), &cause.into()))?;
+    if found.st_uid == uid || found.st_mode & EVERYBODY_S == EVERYBODY_S {
+        return Ok(());
+    }
+    let why = format!("it lies in no folder of user {uid} (`chown -R {uid}` gives it by hand)");
+    Err(refusal(path, &why))
 }
 
 /// An attribute of a disk's queue or of its scheduler, and nothing else of a disk.

@@ -3,8 +3,11 @@
 //! part of what was not yet on the disk; the restore that follows dies at every instant too; and
 //! then one that is left to work brings back the tree as it was, byte for byte.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fs;
+use std::rc::Rc;
+
+use assay_kernel::Error;
 
 use super::fuse;
 use super::model::{Host, Image, NEXT_BOOT, THIS_BOOT};
@@ -14,6 +17,40 @@ use super::{RestoreReport, set_aside, unfinished};
 thread_local! {
     /// A host that was brought back as it was: as good as a new one, and at hand at once.
     static RESTORED: Cell<Option<(Host, Image)>> = const { Cell::new(None) };
+}
+
+/// The instants of a work that differ from the one before in what a death leaves: all others are the
+/// same death. The work is done once, and nobody dies.
+fn deaths(host: &Host, work: impl FnOnce()) -> Vec<usize> {
+    let (look, mut last, mut instant) = (host.look(), None, 0);
+    let found = Rc::new(RefCell::new(Vec::new()));
+    let noted = Rc::clone(&found);
+    let each = move || {
+        let now = Some(look());
+        if now != last {
+            noted.borrow_mut().push(instant);
+            last = now;
+        }
+        instant += 1;
+    };
+    fuse::look_at_all(work, Box::new(each));
+    found.take()
+}
+
+/// Those of a run.
+fn deaths_of_a_run() -> Vec<usize> {
+    let host = Host::new();
+    let found = deaths(&host, || host.run().unwrap());
+    assert!(found.len() > 60, "only {} different deaths", found.len());
+    found
+}
+
+/// Those of the restore of a run that died after `instants`, which is done.
+fn deaths_of_its_restore(instants: usize) -> Vec<usize> {
+    let (host, before) = dead_after(instants, 0).unwrap();
+    let found = deaths(&host, || drop(restore(&host, &THIS_BOOT)));
+    assert_restored((host, before), &THIS_BOOT, &format!("died after {instants}"));
+    found
 }
 
 /// A host on which a run died after `instants`, its last append torn after `tear` bytes; `None`
@@ -88,23 +125,26 @@ fn whenever_a_run_dies_restore_brings_back_the_tree() {
 
 #[test]
 fn whenever_a_restore_dies_too_the_next_one_goes_on() {
-    let mut instants = 0;
-    'all: loop {
-        for of_restore in 0.. {
-            let Some((host, before)) = dead_after(instants, 0) else { break 'all };
-            fuse::set(Some(of_restore));
-            // A restore that cannot even read dies with an error; both count as death.
-            let first = restore_in_boot(host.state(), &host.root(), &THIS_BOOT);
-            let survived = fuse::burn().is_ok();
-            fuse::set(None);
+    let mut both = 0;
+    for instants in deaths_of_a_run() {
+        for of_restore in deaths_of_its_restore(instants) {
+            let (host, before) = dead_after(instants, 0).unwrap();
+            let first = die_in_restore(&host, of_restore);
             let when = format!("died after {instants}, restore after {of_restore}: {first:?}");
             assert_restored((host, before), &THIS_BOOT, &when);
-            if survived {
-                break;
-            }
+            both += 1;
         }
-        instants += 1;
     }
+    assert!(both > 1000, "only {both} restores died");
+}
+
+/// A restore that cannot even read dies with an error; both count as death.
+fn die_in_restore(host: &Host, instants: usize) -> Result<RestoreReport, Error> {
+    fuse::set(Some(instants));
+    let report = restore_in_boot(host.state(), &host.root(), &THIS_BOOT);
+    assert!(fuse::burn().is_err(), "it survived {instants} instants");
+    fuse::set(None);
+    report
 }
 
 /// Of what was appended, only the part that was synced must survive a power cut; the rest may,
@@ -145,23 +185,14 @@ fn lengths(bytes: &[u8], on_disk: u64) -> impl Iterator<Item = usize> {
 
 #[test]
 fn the_power_may_fail_during_a_restore() {
-    let mut instants = 0;
-    'all: loop {
-        for of_restore in 0.. {
-            let Some((host, before)) = dead_after(instants, 0) else { break 'all };
-            fuse::set(Some(of_restore));
-            let _ = restore_in_boot(host.state(), &host.root(), &THIS_BOOT);
-            let survived = fuse::burn().is_ok();
-            fuse::set(None);
+    for instants in deaths_of_a_run() {
+        for of_restore in deaths_of_its_restore(instants) {
+            let (host, before) = dead_after(instants, 0).unwrap();
+            let _ = die_in_restore(&host, of_restore);
             host.lose_power(true);
             let when = format!("died after {instants}, power cut in restore after {of_restore}");
             assert_restored((host, before), NEXT_BOOT, &when);
-            if survived {
-                break;
-            }
         }
-        // Every third: the instants of a run lie between the same few states of a restore.
-        instants += 3;
     }
 }
 

@@ -38,6 +38,7 @@ fn is_mounted(root: &Root, device: &Path) -> bool {
 
 pub(super) fn add_loop(root: &Root, number: u32) -> Result<(), Error> {
     root.make_dir(block(number))?;
+    fs::write(root.resolve(block(number).join("dev")), format!("7:{number}")).unwrap();
     root.make_dir(block(number).join("loop"))
 }
 

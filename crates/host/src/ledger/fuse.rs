@@ -2,7 +2,7 @@
 //! fails all that follows, as death would. It also remembers how much of a ledger has reached
 //! the disk, which is all that a power cut leaves.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -14,7 +14,11 @@ thread_local! {
     static TEAR: Cell<usize> = const { Cell::new(0) };
     static TORN: Cell<usize> = const { Cell::new(0) };
     static SYNCED: Cell<u64> = const { Cell::new(0) };
+    static LOOK: RefCell<Option<Look>> = const { RefCell::new(None) };
 }
+
+/// What is called at every instant.
+type Look = Box<dyn FnMut()>;
 
 /// Sets the number of instants that are survived; `None` for ever.
 pub(super) fn set(instants: Option<usize>) {
@@ -39,8 +43,17 @@ pub(super) fn length_on_disk() -> u64 {
     SYNCED.get()
 }
 
+/// Does a work that nobody kills, and looks at every instant of it.
+pub(super) fn look_at_all(work: impl FnOnce(), look: Look) {
+    set(None);
+    LOOK.set(Some(look));
+    work();
+    LOOK.set(None);
+}
+
 /// One instant.
 pub(crate) fn burn() -> Result<(), Error> {
+    LOOK.with_borrow_mut(|look| look.iter_mut().for_each(|look| look()));
     match LEFT.get() {
         None => Ok(()),
         Some(0) => Err(Error::unexpected("go on", Path::new("ledger"), "the process died")),

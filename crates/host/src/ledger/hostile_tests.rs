@@ -15,12 +15,12 @@ use super::change::{Area, Change};
 use super::line::{FORMAT, Header, Line};
 use super::{Ledger, LedgerRestore, restore_all, set_aside, unfinished};
 
-fn in_memory() -> TempDir {
+pub(super) fn in_memory() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 /// A host in a folder, with something of somebody else's on it.
-fn host() -> (TempDir, Root) {
+pub(super) fn host() -> (TempDir, Root) {
     let tree = in_memory();
     for folder in
         ["srv/theirs/inner", "sys/fs/cgroup/foreign", "sys/block", "etc", "proc/sys/kernel"]
@@ -45,7 +45,19 @@ fn assert_theirs_is_whole(tree: &TempDir) {
 }
 
 /// A ledger as somebody writes it who knows the format, seals and all.
-fn forged(state: &Path, changes: Vec<Change>) {
+pub(super) fn forged(state: &Path, changes: Vec<Change>) {
+    let is_tree = |change: &Change| {
+        matches!(change, Change::MakeTree { .. } | Change::MakeFile { .. }).then_some((0, 0))
+    };
+    forged_as(state, changes, &is_tree);
+}
+
+/// The same, with the device and inode of what each change is said to have made.
+pub(super) fn forged_as(
+    state: &Path,
+    changes: Vec<Change>,
+    made: &dyn Fn(&Change) -> Option<(u64, u64)>,
+) {
     let header = Header {
         format: FORMAT,
         run: "forged".to_owned(),
@@ -55,10 +67,10 @@ fn forged(state: &Path, changes: Vec<Change>) {
     };
     let mut text = Line::Begin(header).to_text().unwrap();
     for (entry, change) in (0..).zip(changes) {
-        let tree = matches!(&change, Change::MakeTree { .. } | Change::MakeFile { .. });
+        let made = made(&change);
         text += &Line::Intend { entry, boot: String::new(), change }.to_text().unwrap();
-        if tree {
-            text += &Line::Made { entry, device: 0, inode: 0 }.to_text().unwrap();
+        if let Some((device, inode)) = made {
+            text += &Line::Made { entry, device, inode }.to_text().unwrap();
         }
     }
     let ledgers = state.join("ledger");
@@ -69,7 +81,7 @@ fn forged(state: &Path, changes: Vec<Change>) {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-fn restore(state: &Path, root: &Root) -> LedgerRestore {
+pub(super) fn restore(state: &Path, root: &Root) -> LedgerRestore {
     restore_all(state, root).unwrap().ledgers.remove(0)
 }
 

@@ -141,9 +141,15 @@ fn numbers(root: &Root) -> Result<Vec<u32>, Error> {
     Ok(numbers)
 }
 
-/// Loop devices that `image` is attached to.
+/// Loop devices that `image` is attached to. Directories above it may have got other names since, and
+/// it keeps its own: a file of another name is not the one that a run has made.
 fn attached(root: &Root, image: &Path, id: Option<(u64, u64)>) -> Result<Vec<u32>, Error> {
-    let has_it = |number: &u32| has_image(root, *number, Some(image), id) == Some(true);
+    let is_called_so = |number: u32| {
+        backing_file(root, number).is_some_and(|found| found.file_name() == image.file_name())
+    };
+    let has_it = |number: &u32| {
+        is_called_so(*number) && has_image(root, *number, Some(image), id) == Some(true)
+    };
     Ok(numbers(root)?.into_iter().filter(has_it).collect())
 }
 

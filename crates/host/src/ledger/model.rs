@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 
 use assay_files::{Caller, Dir};
@@ -11,7 +11,7 @@ use assay_kernel::{Error, Root};
 use tempfile::TempDir;
 
 use super::change::{Area, Change};
-use super::{Ledger, fake};
+use super::{DiskIdentity, Ledger, fake};
 
 /// The boot in which runs of the model happen: that of this machine, as [`Ledger::begin`] reads it.
 pub(super) static THIS_BOOT: std::sync::LazyLock<String> =
@@ -27,6 +27,13 @@ pub(super) struct Host {
 
 /// Every path with its content; directories have none.
 pub(super) type Image = BTreeMap<PathBuf, Option<Vec<u8>>>;
+
+/// What the dead leave: every file, and which one it is, what may be done with it and whose it is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Remains {
+    files: Image,
+    stats: Vec<(u64, u32, u32, u32)>,
+}
 
 /// Every kind of change as the ledger spells it. `kind` keeps this list whole.
 pub(super) const KINDS: [&str; 16] = [
@@ -73,6 +80,8 @@ const fn kind(change: &Change) -> usize {
 const QUEUE: &str = "/sys/block/sda/queue";
 const GROUPS: &str = "/sys/fs/cgroup/io";
 const VM: &str = "/proc/sys/vm";
+/// Who has called sudo, where the model is run by root; nothing is given to root.
+const USER: u32 = 1;
 
 impl Host {
     pub(super) fn new() -> Self {
@@ -84,6 +93,9 @@ impl Host {
         host.file("var/tmp/other", "not ours");
         host.file("srv/data/theirs", "not ours");
         host.file("srv/data/runs/events.jsonl", "");
+        if rustix::process::geteuid().is_root() {
+            chown(host.tree.path().join("srv/data"), Some(USER), None).unwrap();
+        }
         host
     }
 
@@ -150,6 +162,21 @@ impl Host {
         image
     }
 
+    /// A look at all that a death now would leave: the tree and the state directory.
+    pub(super) fn look(&self) -> impl Fn() -> Remains + use<> {
+        let places = [&self.tree, &self.state].map(|place| place.path().to_owned());
+        move || {
+            let mut files = Image::new();
+            places.iter().for_each(|place| collect(place, &mut files));
+            let stat = |path: &PathBuf| {
+                let found = path.metadata().unwrap();
+                (found.ino(), found.mode(), found.uid(), found.gid())
+            };
+            let stats = files.keys().map(stat).collect();
+            Remains { files, stats }
+        }
+    }
+
     #[track_caller]
     pub(super) fn assert_is(&self, before: &Image, when: &str) {
         let now = self.image();
@@ -201,8 +228,7 @@ impl Host {
     fn folder(&self, ledger: &mut Ledger, root: &Root) -> Result<(), Error> {
         let folder = Dir::open(&root.resolve("/srv/data/runs"))?;
         let found = self.tree.path().join("srv/data/runs").metadata().unwrap();
-        // Nobody is given to root.
-        ledger.own_folder(root, &folder, Caller { uid: found.uid().max(1), gid: found.gid() })
+        ledger.own_folder(root, &folder, Caller { uid: found.uid().max(USER), gid: found.gid() })
     }
 
     fn loop_disk(&self, ledger: &mut Ledger, root: &Root) -> Result<(), Error> {
@@ -210,16 +236,20 @@ impl Host {
         let node = Path::new("/dev/loop9");
         let target = Path::new("/var/tmp/assay/mnt/assay-disk-1");
         ledger.make_dir(root, image.parent().unwrap())?;
-        ledger.make_file(root, image)?.write_all(b"data").unwrap();
-        ledger.record(Change::AddLoop { number: 9, image: None, file: None }, || {
-            fake::add_loop(root, 9)
-        })?;
-        let change = Change::AttachLoop { image: image.to_owned(), file: None };
+        let mut file = ledger.make_file(root, image)?;
+        file.write_all(b"data").unwrap();
+        let found = file.metadata().unwrap();
+        let file = Some((found.dev(), found.ino()));
+        let change = Change::AddLoop { number: 9, image: Some(image.to_owned()), file };
+        ledger.record(change, || fake::add_loop(root, 9))?;
+        let change = Change::AttachLoop { image: image.to_owned(), file };
         ledger.record(change, || fake::attach(root, 9, image))?;
-        let change = Change::AddPartition { device: node.to_owned(), number: 1, disk: None };
+        let disk = DiskIdentity::read(root, "loop9");
+        let change = Change::AddPartition { device: node.to_owned(), number: 1, disk };
         ledger.record(change, || fake::add_partition(root, node, 1))?;
         ledger.make_dir(root, target)?;
-        let change = Change::Mount { target: target.to_owned(), device: None, disk: None };
+        let device = Some("259:1".to_owned());
+        let change = Change::Mount { target: target.to_owned(), device, disk: None };
         ledger.record(change, || fake::mount(root, Path::new("/dev/loop9p1"), target))
     }
 

@@ -232,9 +232,9 @@ fn forget_partition(device: &Path, number: u32) -> Result<(), Error> {
     gone_is_fine(while_busy(|| partition::remove(device, number)))
 }
 
-/// Unmounts what is mounted at `target`, of this device where it is known, and of this disk wherever
-/// it is: somebody may have renamed a directory above it. What somebody else has mounted over it is
-/// in the way and is not touched.
+/// Unmounts the file system of this device that is mounted at `target`, and that of this disk in a
+/// place of the same name elsewhere: somebody may have renamed a directory above it. A part of a file
+/// system that is mounted there (a bind mount) is none that a run has mounted.
 pub(super) fn unmount(
     root: &Root,
     target: &Path,
@@ -243,10 +243,20 @@ pub(super) fn unmount(
 ) -> Result<(), Error> {
     // Another disk may have the number by now; then only the place says what was ours.
     let is_same_disk = device.zip(disk).is_some_and(|(number, disk)| disk.is_behind(root, number));
-    let is_ours = |mount: &mountinfo::Mount| {
+    let is_moved = |at: &Path| is_same_disk && at.file_name() == target.file_name();
+    unmount_each(root, &|mount| {
         device.is_none_or(|device| mount.device == device)
-            && (mount.target == target || is_same_disk)
-    };
+            && mount.root == "/"
+            && (mount.target == target || is_moved(&mount.target))
+    })
+}
+
+/// Unmounts all that is ours, the last one first. What somebody else has mounted over it is in the
+/// way and is not touched.
+pub(super) fn unmount_each(
+    root: &Root,
+    is_ours: &dyn Fn(&mountinfo::Mount) -> bool,
+) -> Result<(), Error> {
     loop {
         let mounts = mountinfo::parse(&root.read("/proc/self/mountinfo")?);
         let Some(at) = mounts.iter().rfind(|mount| is_ours(mount)).map(|mount| &mount.target)

@@ -51,7 +51,9 @@ fn release_once(root: &Root, controller: &str, target: &Path) -> Result<(), Erro
         mount::mount_v1(controller, target)?;
     }
     wait_until(TRY, || groups(root, controller) <= 1);
-    super::undo::unmount(root, target, None, None)?;
+    // What else is mounted there is somebody else's.
+    let is_ours = |mount: &mountinfo::Mount| mount.target == target && mount.is_v1_of(controller);
+    super::undo::unmount_each(root, &is_ours)?;
     wait_until(TRY, || !is_held(root, controller));
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use assay_facts::{Disk, Holder};
+use assay_facts::Disk;
 use assay_kernel::{Error, Root, block};
 use assay_units::Bytes;
 
@@ -52,12 +52,7 @@ fn refuse_exchanged(root: &Root, device: &Path, name: &str, open: &File) -> Resu
 
 fn refuse_in_use(device: &Path, disk: &Disk) -> Result<(), Error> {
     let Some(holder) = disk.holders.first() else { return Ok(()) };
-    let hint = match holder {
-        Holder::Mounted(target) => format!("it is mounted at {}", target.display()),
-        Holder::Held(by) => format!("the device {by} is built on it"),
-        Holder::Swap => "it is swap space".to_owned(),
-    };
-    Err(Error::unexpected("use", device, hint))
+    Err(Error::unexpected("use", device, format!("it, or a partition of it, is {holder}")))
 }
 
 /// Whether `word` names this very disk: its serial number, or its exact size.
@@ -122,6 +117,8 @@ pub(super) fn note_signatures(
 
 #[cfg(test)]
 mod tests {
+    use assay_facts::Holder;
+
     use super::*;
 
     fn disk() -> Disk {
@@ -165,7 +162,7 @@ mod tests {
     fn a_disk_in_use_is_refused_with_its_use() {
         for (holder, says) in [
             (Holder::Mounted("/data".into()), "mounted at /data"),
-            (Holder::Held("dm-0".to_owned()), "dm-0 is built on it"),
+            (Holder::Held("dm-0".to_owned()), "part of the device dm-0"),
             (Holder::Swap, "swap space"),
         ] {
             let disk = Disk { holders: vec![holder], ..disk() };

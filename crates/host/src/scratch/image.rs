@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
+use assay_files::Dir;
 use assay_kernel::{Error, Root, filesystem};
 use assay_units::Bytes;
 use rand::rngs::SmallRng;
@@ -25,17 +26,21 @@ pub(super) fn attach(
         let hint = format!("the size of a disk is a multiple of 512 bytes, not {size}");
         return Err(Error::unexpected("set up", Path::new(&spec.name), hint));
     }
-    check_space(directory, size)?;
-    let path = directory.join(format!("assay-{}-{}.img", spec.name, std::process::id()));
+    // Its name may stand for another one as soon as it is open.
+    let directory = Dir::open(&root.resolve(directory))?;
+    let place = directory.place()?;
+    check_space(&place, size)?;
+    let name = format!("assay-{}-{}.img", spec.name, std::process::id());
+    let path = directory.here().join(&name);
     let mut file = ledger.make_file(root, &path)?;
-    fill(&mut file, &path, size.get(), caller)?;
+    fill(&mut file, &place.join(&name), size.get(), caller)?;
     let device = ledger.attach_loop(root, &file, &path)?;
     let notes = if device.direct {
         Vec::new()
     } else {
         vec![format!(
             "the file system of {} cannot do direct I/O, so {} goes through the page cache",
-            directory.display(),
+            place.display(),
             device.name
         )]
     };

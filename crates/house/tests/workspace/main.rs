@@ -5,6 +5,7 @@
 mod features;
 mod links;
 mod manifests;
+mod promises;
 mod rooms;
 mod sources;
 mod supply;

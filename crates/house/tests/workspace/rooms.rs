@@ -38,7 +38,7 @@ const FLOORS: [&str; 29] = [
 ];
 
 /// Rooms that perform no I/O on the host, with everything they use.
-const PURE: [&str; 12] = [
+pub(crate) const PURE: [&str; 12] = [
     "units",
     "escape",
     "diagnostic",

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::rooms::PURE;
 use crate::tree::{files, is_test, room, root, shown, without_tests};
 
 fn sources() -> Vec<(PathBuf, String)> {
@@ -123,22 +124,8 @@ fn nothing_but_files_creates_replaces_and_removes() {
 #[test]
 fn the_pure_rooms_open_no_files_and_start_no_processes() {
     let sources = sources();
-    let pure = [
-        "units",
-        "escape",
-        "diagnostic",
-        "facts",
-        "knob",
-        "study",
-        "workload",
-        "plan",
-        "judge",
-        "intervention",
-        "model",
-        "report",
-    ];
     for (path, line) in program_lines(&sources) {
-        if !pure.contains(&room(path).as_str()) || path.ends_with("build.rs") {
+        if !PURE.contains(&room(path).as_str()) || path.ends_with("build.rs") {
             continue;
         }
         for door in ["std::fs", "File::open", "process::Command", "std::env::var", "SystemTime"] {

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::law::ABOUT;
 use super::rounds::{Pairs, Rounds, typical};
 use assay_judge::may_follow_from_others;
 use assay_judge::{PromiseJudgement, Verdict};
@@ -109,10 +108,8 @@ impl Base<'_> {
         if !has_numbers(judged) {
             return Effect::Void;
         }
-        match rounds {
-            Some(rounds) => self.by_rounds(judged, rounds),
-            None => self.by_intervals(judged),
-        }
+        // One round shows nothing: what chance does to a single one no interval tells.
+        rounds.map_or(Effect::Open, |rounds| self.by_rounds(judged, rounds))
     }
 
     fn by_rounds(&self, judged: &PromiseJudgement, rounds: &Rounds) -> Effect {
@@ -132,35 +129,10 @@ impl Base<'_> {
             Effect::Open
         }
     }
-
-    /// The same where only all rounds together have an error.
-    fn by_intervals(&self, judged: &PromiseJudgement) -> Effect {
-        let (Some(before), Some(after)) = (self.judged.promise.worst_error, judged.worst_error)
-        else {
-            return Effect::Void;
-        };
-        let bad = self.is_bad();
-        let surely = self.judged.promise.verdict == Verdict::Broken;
-        let within = self.judged.promise.within;
-        // Unchanged it is surely broken, or was before and its value still is: then what is kept by
-        // an interval that leaves that value out is another state of affairs.
-        let below = after.high < if surely { before.low } else { before.value / ABOUT };
-        if bad && below && (judged.verdict == Verdict::Kept || after.value <= within) {
-            Effect::Cured
-        } else if surely && below {
-            Effect::Lessened
-        } else if surely && after.low > before.high {
-            Effect::Worsened
-        } else if bad && after.value > before.value / ABOUT && after.value < before.value * ABOUT {
-            Effect::Unmoved
-        } else {
-            Effect::Open
-        }
-    }
 }
 
-/// Whether the numbers of a trial mean something: no gate failed, or only such as a broken share
-/// fails by itself, shares that never settle and a queue that runs dry.
+/// Whether the numbers of a trial mean something: no gate failed, or only the one that a broken share
+/// fails by itself, a queue that runs dry.
 fn has_numbers(judged: &PromiseJudgement) -> bool {
     judged.worst_error.is_some()
         && (judged.verdict != Verdict::Void

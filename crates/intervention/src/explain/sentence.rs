@@ -17,6 +17,9 @@ pub(super) fn of_arm(arm: &ArmResult) -> String {
         Effect::Open if arm.confirmed == Some(false) => {
             format!("lessened the error, and did not in fresh rounds ({error}{rounds})")
         }
+        Effect::Open if arm.rounds.is_none() => {
+            format!("leaves it open ({error}; it takes two rounds to tell a change from chance)")
+        }
         Effect::Open => format!("leaves it open ({error}{rounds})"),
         Effect::Void => format!("gives no verdict: {}", arm.reason),
         Effect::NotTried => format!("could not be tried: {}", arm.reason),

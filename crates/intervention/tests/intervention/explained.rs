@@ -174,6 +174,31 @@ fn what_every_round_shows_confirms_where_no_interval_over_all_rounds_could() {
     assert!(found.sentence.contains("from round to round"), "{}", found.sentence);
 }
 
+/// One round in which the change took the error away, as chance alone may have.
+#[test]
+fn one_round_confirms_nothing_and_rules_nothing_out() {
+    let mut run = interventions(&[&[BROKEN], &[KEPT], &[BROKEN]]);
+    run.thrice = false;
+    let (found, _) = explained_by(&run.judge(), 1, 1);
+    assert_eq!(found.verdict, Verdict::Broken);
+    for (arm, code) in found.arms.iter().zip(["C-TAG-CAP", "C-INJECTION"]) {
+        assert_eq!(arm.effect, Effect::Open, "{arm:#?}");
+        assert_eq!(finding(&found, code), Finding::Open);
+    }
+    let said = &found.causes.iter().find(|cause| cause.code == "C-TAG-CAP").unwrap().evidence;
+    assert!(said[0].contains("it takes two rounds"), "{said:?}");
+}
+
+/// Four rounds of a change that helps in each, and no fresh ones.
+#[test]
+fn what_no_fresh_rounds_have_shown_again_is_not_confirmed() {
+    let rounds = |shares: [f64; 4]| [shares; 4];
+    let again = interventions(&[&rounds(BROKEN), &rounds(KEPT), &rounds(BROKEN)]).judge();
+    let (found, _) = explained_by(&again, 1, 4);
+    assert_eq!((found.arms[0].effect, found.arms[0].confirmed), (Effect::Cured, None));
+    assert_ne!(finding(&found, "C-TAG-CAP"), Finding::Confirmed);
+}
+
 #[test]
 fn a_change_that_is_unsteady_itself_is_left_open_and_asks_for_more() {
     let changed: Vec<[f64; 4]> = (1..7).map(unsteady).collect();

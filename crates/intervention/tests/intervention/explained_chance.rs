@@ -10,7 +10,10 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
 /// Looks of `assay explain`: after these rounds.
-const LOOKS: [usize; 3] = [4, 6, 8];
+const LOOKS: &[usize] = &[4, 6, 8];
+
+/// The only look of `--rounds 1`, and of a few more.
+const FEW: [&[usize]; 3] = [&[1], &[2], &[3]];
 
 /// Winners that it confirms, one after the other.
 const WINNERS: usize = 2;
@@ -90,7 +93,12 @@ fn arms(changes: usize) -> Vec<Arm> {
 
 /// One explanation from its first round to its end. Changes take away what `left` says of the
 /// error: 1 leaves it where it was.
-fn explanation(random: &mut ChaCha8Rng, changes: usize, left: &[f64]) -> Explanation {
+fn explanation(
+    random: &mut ChaCha8Rng,
+    looks: &[usize],
+    changes: usize,
+    left: &[f64],
+) -> Explanation {
     let arms = arms(changes);
     let mut all: Vec<Errors> = vec![Errors::new(); changes + 1];
     let mut fresh: Vec<Fresh> = Vec::new();
@@ -107,15 +115,15 @@ fn explanation(random: &mut ChaCha8Rng, changes: usize, left: &[f64]) -> Explana
         let question = Question {
             promise: 0,
             was_broken: true,
-            looks: LOOKS.len(),
+            looks: looks.len(),
             fresh,
             suspects: &[],
             predictions: &[],
         };
         explain(&judgement(all), question, &arms).unwrap()
     };
-    for look in LOOKS {
-        while round - FRESH * fresh.len() < look {
+    for look in looks {
+        while round - FRESH * fresh.len() < *look {
             round += 1;
             draw(&mut all, round, &|_| true);
         }
@@ -144,10 +152,10 @@ fn confirmed(found: &Explanation) -> bool {
 }
 
 /// How many of so many explanations confirm a cause though no change does anything.
-fn false_ones(explanations: u64, changes: usize) -> usize {
+fn false_ones(explanations: u64, looks: &[usize], changes: usize) -> usize {
     let one = |seed: u64| {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        confirmed(&explanation(&mut random, changes, &[]))
+        confirmed(&explanation(&mut random, looks, changes, &[]))
     };
     (0..explanations).filter(|seed| one(*seed)).count()
 }
@@ -155,8 +163,18 @@ fn false_ones(explanations: u64, changes: usize) -> usize {
 #[test]
 fn changes_that_do_nothing_confirm_a_cause_in_few_explanations() {
     for changes in [1, 8, 12] {
-        let found = false_ones(200, changes);
+        let found = false_ones(200, LOOKS, changes);
         assert!(found <= 4, "{found} of 200 with {changes} changes");
+    }
+}
+
+#[test]
+fn few_rounds_confirm_no_more_by_chance_than_many() {
+    for looks in FEW {
+        for changes in [1, 8, 12] {
+            let found = false_ones(200, looks, changes);
+            assert!(found <= 4, "{found} of 200 with {changes} changes in {looks:?} rounds");
+        }
     }
 }
 
@@ -164,10 +182,12 @@ fn changes_that_do_nothing_confirm_a_cause_in_few_explanations() {
 #[test]
 #[ignore = "some minutes: 1000 explanations a number of changes"]
 fn changes_that_do_nothing_confirm_a_cause_in_at_most_two_of_a_hundred_explanations() {
-    for changes in [1, 4, 8, 12] {
-        let found = false_ones(1000, changes);
-        println!("{changes} changes: {found} of 1000");
-        assert!(found <= 20, "{found} of 1000 with {changes} changes");
+    for looks in FEW.into_iter().chain([LOOKS]) {
+        for changes in [1, 4, 8, 12] {
+            let found = false_ones(1000, looks, changes);
+            println!("looks after {looks:?} rounds, {changes} changes: {found} of 1000");
+            assert!(found <= 20, "{found} of 1000 with {changes} changes in {looks:?} rounds");
+        }
     }
 }
 
@@ -175,7 +195,7 @@ fn changes_that_do_nothing_confirm_a_cause_in_at_most_two_of_a_hundred_explanati
 fn a_change_that_takes_the_error_away_is_confirmed_in_nearly_all() {
     let one = |seed: u64| {
         let mut random = ChaCha8Rng::seed_from_u64(1000 + seed);
-        let found = explanation(&mut random, 8, &[1.0, 1.0, 0.02]);
+        let found = explanation(&mut random, LOOKS, 8, &[1.0, 1.0, 0.02]);
         let cause = found.causes.iter().find(|cause| cause.code == "cause2").unwrap();
         cause.finding == Finding::Confirmed
     };

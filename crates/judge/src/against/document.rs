@@ -174,6 +174,10 @@ pub struct MeasureComparison {
     /// Why there is no ratio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_available: Option<String>,
+    /// Why it is not called equal, nor surely not worse, whatever the interval is: what is missing of
+    /// a side, or what a repeat shows that was left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objection: Option<String>,
 }
 
 /// A measure on one side.

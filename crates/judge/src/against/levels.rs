@@ -5,6 +5,7 @@ use assay_record::{Manifest, Table, TrialRecord};
 use serde_json::Value;
 
 use super::{RunComparison, Side, Terms, compare};
+use crate::wording::level as text;
 
 /// Compares two levels of a factor in one run, repeat by repeat. Levels are named as in the study
 /// file; without any, the two that the factor has. The error says what there is.
@@ -77,8 +78,4 @@ fn only(run: &Side<'_>, factor: &str, level: &Value) -> (Manifest, Vec<Vec<Vec<T
     let samples =
         indices.iter().map(|index| run.samples.get(*index).cloned().unwrap_or_default()).collect();
     (Manifest { trials, ..run.manifest.clone() }, samples)
-}
-
-fn text(level: &Value) -> String {
-    level.as_str().map_or_else(|| level.to_string(), str::to_owned)
 }

@@ -4,6 +4,8 @@ use super::direction::Direction;
 use super::document::{Estimated, Likeness, MeasureComparison, PromiseChange};
 use super::numbers::Quantity;
 use super::ratio::{Log, Number};
+use crate::metric;
+use crate::wording::{number, together};
 
 /// By what is decided.
 pub(super) struct Rule {
@@ -26,8 +28,8 @@ impl Rule {
             group: a.group.clone(),
             decides: a.decides,
             better: a.direction.word(),
-            a: self.side(&a.found),
-            b: self.side(&b.found),
+            a: self.side(a),
+            b: self.side(b),
             ratio: None,
             low: None,
             high: None,
@@ -37,16 +39,21 @@ impl Rule {
             not_worse: false,
             needs_repeats: None,
             not_available: None,
+            objection: None,
         };
         match (&a.found, &b.found) {
-            (Ok(of_a), Ok(of_b)) => self.decide(blank, a.direction, of_a, of_b),
+            (Ok(of_a), Ok(of_b)) => {
+                held_back(self.decide(blank, a.direction, of_a, of_b), self.objection(a, b))
+            }
             (a, b) => MeasureComparison { not_available: Some(why(a, b)), ..blank },
         }
     }
 
-    fn side(&self, found: &Result<Vec<Number>, String>) -> Estimated {
-        let numbers = found.as_ref().map_or(&[][..], Vec::as_slice);
-        let Some(log) = Log::of(numbers) else { return Estimated::default() };
+    fn side(&self, one: &Quantity) -> Estimated {
+        let numbers = one.found.as_ref().map_or(&[][..], Vec::as_slice);
+        let Some(log) = Log::of(numbers, is_latency(one.of, &one.measure)) else {
+            return Estimated::default();
+        };
         let half = Some(log.half(self.confidence)).filter(|half| half.is_finite());
         Estimated {
             value: Some(log.mean.exp()),
@@ -63,8 +70,9 @@ impl Rule {
         a: &[Number],
         b: &[Number],
     ) -> MeasureComparison {
-        let Some(ratio) = self.ratio(a, b) else { return blank };
-        let edge = (1.0 + self.within).ln();
+        let is_latency = is_latency(&blank.of, &blank.measure);
+        let Some(ratio) = self.ratio(a, b, is_latency) else { return blank };
+        let edge = self.edge();
         let (half, sure) = (ratio.half(self.confidence), ratio.half(self.sure));
         let enough = ratio.is_enough();
         let equal = enough && ratio.mean.abs() + half <= edge;
@@ -96,13 +104,74 @@ impl Rule {
         }
     }
 
+    /// Why nothing is called equal however near the sides are: what nobody has seen of them, and
+    /// repeats that were left out and further from the other side than the margin.
+    fn objection(&self, a: &Quantity, b: &Quantity) -> Option<String> {
+        let unseen = [("A", a), ("B", b)].into_iter().filter_map(|(side, of)| {
+            let why = of.unseen.as_ref()?;
+            Some(format!("what is missing in {side} may have been another: {why}"))
+        });
+        let left_out = [("A", a, "B", b), ("B", b, "A", a)].into_iter();
+        let left_out = left_out.flat_map(|(side, of, beside, other)| {
+            let apart = |left_out: &Number| {
+                let apart = left_out.log - self.beside(left_out.repeat, other)?;
+                (apart.abs() > self.edge()).then(|| {
+                    let (repeat, ratio) = (left_out.repeat, number(apart.exp()));
+                    format!(
+                        "repeat {repeat} of {side}, which is left out, has {ratio} times that of \
+                         {beside}"
+                    )
+                })
+            };
+            of.left_out.iter().filter_map(apart).collect::<Vec<_>>()
+        });
+        together(unseen.chain(left_out))
+    }
+
+    /// What a repeat is held against: its counterpart where repeats are paired, else the mean.
+    fn beside(&self, repeat: usize, other: &Quantity) -> Option<f64> {
+        let counted = other.found.as_ref().map_or(&[][..], Vec::as_slice);
+        let mut all = counted.iter().chain(&other.left_out);
+        match self.paired {
+            true => all.find(|one| one.repeat == repeat).map(|one| one.log),
+            false => Log::of(counted, false).map(|log| log.mean),
+        }
+    }
+
+    /// How far apart the logarithms of equal numbers are, at most.
+    fn edge(&self) -> f64 {
+        (1.0 + self.within).ln()
+    }
+
     /// Paired where the design pairs and two pairs or more are there; else each side by itself.
-    fn ratio(&self, a: &[Number], b: &[Number]) -> Option<Log> {
-        let paired = if self.paired { Log::paired(b, a) } else { None };
+    fn ratio(&self, a: &[Number], b: &[Number], is_latency: bool) -> Option<Log> {
+        let paired = if self.paired { Log::paired(b, a, is_latency) } else { None };
         match paired {
             Some(ratio) => Some(ratio),
-            None => Some(Log::ratio(&Log::of(b)?, &Log::of(a)?)),
+            None => Some(Log::ratio(&Log::of(b, is_latency)?, &Log::of(a, is_latency)?)),
         }
+    }
+}
+
+/// Whether a quantity is a latency.
+fn is_latency(of: &str, measure: &str) -> bool {
+    of == "number" && metric::is_latency(measure)
+}
+
+/// Over an objection nothing is equal, nor surely not worse; what is apart stays so.
+fn held_back(found: MeasureComparison, objection: Option<String>) -> MeasureComparison {
+    if objection.is_none() {
+        return found;
+    }
+    MeasureComparison {
+        verdict: match found.verdict {
+            Likeness::Equal => Likeness::Undecided,
+            other => other,
+        },
+        equivalent: found.equivalent.filter(|equal| !equal),
+        not_worse: false,
+        objection,
+        ..found
     }
 }
 
@@ -138,6 +207,8 @@ pub(super) fn of_trial(
     let open = missing.clone().any(|one| match one.verdict {
         Likeness::Undecided => !baseline || !one.not_worse,
         Likeness::NotComparable => true,
+        // What became better by that which is left of a side may have become worse by the rest.
+        Likeness::Better => baseline && one.objection.is_some(),
         _ => false,
     });
     // A promise that is open in both alike leaves nothing open that the measures do not.

@@ -5,15 +5,16 @@ use assay_record::RelationRecord;
 use super::Side;
 use super::direction::{self, Direction};
 use super::ratio::Number;
-use crate::gates::{Gate, Scope};
+use crate::gates::Scope;
 use crate::grid::Grid;
 use crate::measure::Measure;
-use crate::metric::{self, Metric};
+use crate::metric::{self, Metric, Values};
 use crate::promise::Subject;
-use crate::reason;
+use crate::repeat::Repeat;
 use crate::statistics::batches::Quantity as Estimand;
 use crate::trial::Prepared;
 use crate::wanted::{self, PLAIN};
+use crate::wording::together;
 
 /// What every comparison looks at, beside what the study promises something about.
 const ALWAYS: [Measure; 4] =
@@ -32,8 +33,12 @@ pub(super) struct Quantity {
     pub(super) direction: Direction,
     /// Whether the study promises something about it, or the user asked for it.
     pub(super) decides: bool,
-    /// A number a repeat, or why there is none.
+    /// A number a repeat that counts, or why there is none.
     pub(super) found: Result<Vec<Number>, String>,
+    /// Of repeats that were left out, as far as they have one.
+    pub(super) left_out: Vec<Number>,
+    /// Which repeats nobody has seen, and why.
+    pub(super) unseen: Option<String>,
 }
 
 /// Everything of a trial, in the order in which it is to be shown.
@@ -62,7 +67,12 @@ pub(super) fn of_trial(side: &Side<'_>, number: usize, asked: &[String]) -> Vec<
     let known: Vec<String> = found.iter().map(|one| one.measure.clone()).collect();
     for name in asked.iter().filter(|name| !known.contains(name)) {
         let why = "no sample and no workload of this trial gives it".to_owned();
-        found.push(blank(name, "number", None, Direction::Neither, true, Err(why)));
+        let blank = blank(name, "number", None, Direction::Neither, true);
+        found.push(Quantity { found: Err(why), ..blank });
+    }
+    for one in &mut found {
+        one.unseen =
+            together(subject.unseen.map(str::to_owned).into_iter().chain(one.unseen.take()));
     }
     if !found.iter().any(|one| one.decides) {
         // Nothing is promised of a number: then what all groups got together decides.
@@ -123,18 +133,16 @@ fn of_samples(subject: &Subject<'_>, measure: Measure, decides: bool) -> Vec<Qua
     });
     let rates = levels(subject, measure, &PLAIN, Estimand::Rate, false);
     let total = levels(subject, measure, &PLAIN, Estimand::Rate, true);
-    let mut found =
-        vec![blank(name, of, None, direction, decides, total.and_then(|one| numbers(&one, 0)))];
+    let mut found = vec![blank(name, of, None, direction, decides).with(&total, 0)];
     for (index, group) in subject.groups.iter().enumerate() {
-        let numbers = rates.as_ref().map_err(Clone::clone).and_then(|one| numbers(one, index));
         let decides = decides && of_shares.is_none();
-        found.push(blank(name, of, Some(group), direction, decides, numbers));
+        found.push(blank(name, of, Some(group), direction, decides).with(&rates, index));
     }
     if let Some(promise) = of_shares {
         let shares = levels(subject, measure, &promise.is, Estimand::Share, false);
         for (index, group) in subject.groups.iter().enumerate() {
-            let numbers = shares.as_ref().map_err(Clone::clone).and_then(|one| numbers(one, index));
-            found.push(blank(name, "share", Some(group), Direction::Neither, decides, numbers));
+            let blank = blank(name, "share", Some(group), Direction::Neither, decides);
+            found.push(blank.with(&shares, index));
         }
     }
     found
@@ -146,14 +154,43 @@ fn blank(
     group: Option<&str>,
     direction: Direction,
     decides: bool,
-    found: Result<Vec<Number>, String>,
 ) -> Quantity {
-    let group = group.map(str::to_owned);
-    Quantity { measure: measure.to_owned(), of, group, direction, decides, found }
+    Quantity {
+        measure: measure.to_owned(),
+        of,
+        group: group.map(str::to_owned),
+        direction,
+        decides,
+        found: Ok(Vec::new()),
+        left_out: Vec::new(),
+        unseen: None,
+    }
 }
 
 /// The shares or rates of each repeat, with its number.
-type Levels = Vec<(usize, Vec<f64>)>;
+struct Levels {
+    counted: Vec<(usize, Vec<f64>)>,
+    left_out: Vec<(usize, Vec<f64>)>,
+}
+
+impl Quantity {
+    /// With the numbers of one group.
+    fn with(mut self, levels: &Result<Levels, String>, group: usize) -> Self {
+        match levels {
+            Err(why) => self.found = Err(why.clone()),
+            Ok(levels) => {
+                self.found = numbers(&levels.counted, group);
+                // Nothing at all has no logarithm, and is as far from everything as can be.
+                let of = |(repeat, levels): &(usize, Vec<f64>)| Number {
+                    repeat: *repeat,
+                    log: levels[group].ln(),
+                };
+                self.left_out = levels.left_out.iter().map(of).collect();
+            }
+        }
+        self
+    }
+}
 
 fn levels(
     subject: &Subject<'_>,
@@ -162,11 +199,11 @@ fn levels(
     estimand: Estimand,
     together: bool,
 ) -> Result<Levels, String> {
-    passes(subject, &|scope| scope.concerns(measure, relation))?;
+    subject.passes(|scope| scope.concerns(measure, relation))?;
     if subject.repeats.is_empty() {
         return Err("no repeat can be judged".to_owned());
     }
-    let of = |repeat: &crate::repeat::Repeat<'_>| {
+    let of = |repeat: &Repeat<'_>| {
         let grid: Grid = repeat.resampled(measure, subject.groups)?;
         let grid = if together { grid.together() } else { grid };
         let whole = estimand.whole(&grid);
@@ -175,11 +212,14 @@ fn levels(
         }
         Ok((repeat.number, grid.totals().iter().map(|total| total / whole).collect()))
     };
-    subject.repeats.iter().map(of).collect()
+    Ok(Levels {
+        counted: subject.repeats.iter().map(of).collect::<Result<_, String>>()?,
+        left_out: subject.seen_and_left_out().filter_map(|repeat| of(repeat).ok()).collect(),
+    })
 }
 
 /// The numbers of one group.
-fn numbers(repeats: &Levels, group: usize) -> Result<Vec<Number>, String> {
+fn numbers(repeats: &[(usize, Vec<f64>)], group: usize) -> Result<Vec<Number>, String> {
     let of = |(repeat, levels): &(usize, Vec<f64>)| match levels[group] {
         level if level > 0.0 => Ok(Number { repeat: *repeat, log: level.ln() }),
         _ => Err(format!("it got nothing in repeat {repeat}, of which there is no ratio")),
@@ -189,22 +229,25 @@ fn numbers(repeats: &Levels, group: usize) -> Result<Vec<Number>, String> {
 
 /// The geometric mean over the instances of a workload.
 fn of_workloads(subject: &Subject<'_>, name: &str, metric: Metric<'_>, decides: bool) -> Quantity {
-    let values = passes(subject, &|scope| scope == Scope::All)
-        .and_then(|()| metric.values(subject.trial, subject.repeats, |_| true));
-    let found = values.map(|values| {
-        let rows = values.rows.iter().map(|(repeat, row)| {
-            let logs: f64 = row.iter().map(|value| value.ln()).sum();
-            Number { repeat: *repeat, log: logs / row.len().max(1) as f64 }
-        });
-        rows.collect()
-    });
     let own = name.split_once('.').map_or(name, |(_, own)| own);
-    blank(name, "number", None, direction::of_metric(own), decides, found)
+    let blank = blank(name, "number", None, direction::of_metric(own), decides);
+    let of = |repeats: &[Repeat<'_>]| metric.values(subject.trial, repeats, |_| true);
+    match subject.passes(|scope| scope == Scope::All).and_then(|()| of(subject.repeats)) {
+        Err(why) => Quantity { found: Err(why), ..blank },
+        Ok(values) => {
+            let left_out = subject.seen_and_left_out();
+            let left_out = left_out.filter_map(|repeat| of(std::slice::from_ref(repeat)).ok());
+            Quantity {
+                found: Ok(means(&values)),
+                left_out: left_out.flat_map(|values| means(&values)).collect(),
+                // Whoever gave no number may have been the slowest.
+                unseen: together(values.left_out.into_iter()),
+                ..blank
+            }
+        }
+    }
 }
 
-/// Whether every check that concerns a number holds.
-fn passes(subject: &Subject<'_>, concerns: &dyn Fn(Scope) -> bool) -> Result<(), String> {
-    let failed: Vec<&Gate> =
-        subject.gates.iter().filter(|gate| !gate.check.ok && concerns(gate.scope)).collect();
-    if failed.is_empty() { Ok(()) } else { Err(reason::of_gates(&failed)) }
+fn means(values: &Values) -> Vec<Number> {
+    values.mean_logs().map(|(repeat, log)| Number { repeat, log }).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::L;
 use super::document::{Likeness, MeasureComparison, PromiseChange, RunComparison, TrialComparison};
-use crate::wording::{count, margin, number, percent};
+use crate::wording::{count, few, levels, margin, number, percent};
 
 /// Nothing is compared.
 pub(super) fn refused(mut document: RunComparison, why: String) -> RunComparison {
@@ -23,7 +23,8 @@ pub(super) fn conclude(mut document: RunComparison, no_pair: bool) -> RunCompari
         );
     }
     document.verdict = worst(&document);
-    document.notes = notes(&document);
+    let notes = notes(&document);
+    document.notes.extend(notes);
     if document.verdict == L::NotComparable {
         let why = document.trials.iter().find_map(why_not);
         return refused(
@@ -122,7 +123,9 @@ fn different(document: &RunComparison, trial: &TrialComparison) -> Option<String
 }
 
 fn undecided(document: &RunComparison, trial: &TrialComparison) -> Option<String> {
-    let open = |one: &&MeasureComparison| one.decides && one.verdict == L::Undecided;
+    let open = |one: &&MeasureComparison| {
+        one.decides && (one.verdict == L::Undecided || one.objection.is_some())
+    };
     let one = trial.measures.iter().filter(open).max_by(|a, b| distance(a).total_cmp(&distance(b)));
     let of_promise = || {
         let differs = |one: &&PromiseChange| one.a.verdict != one.b.verdict;
@@ -148,6 +151,9 @@ fn undecided(document: &RunComparison, trial: &TrialComparison) -> Option<String
         });
         return said.or_else(of_promise);
     };
+    if let Some(why) = &one.objection {
+        return Some(format!("{}{}, but {why}", under(trial), said(one)));
+    }
     let needs = one.needs_repeats.map_or_else(String::new, |needs| {
         format!("; about {needs} repeats of each would probably decide it")
     });
@@ -155,27 +161,12 @@ fn undecided(document: &RunComparison, trial: &TrialComparison) -> Option<String
         Some(true) => ": they differ, but whether by more than",
         _ => ": whether they differ by more than",
     };
-    if lies_within(one, document.within) {
-        return Some(format!(
-            "{}{}, which is within {}, but its samples hold too few independent stretches of time \
-             to rely on that{needs}",
-            under(trial),
-            said(one),
-            margin(document.within)
-        ));
-    }
     Some(format!(
         "{}{}{surely} {} is open{needs}",
         under(trial),
         said(one),
         margin(document.within)
     ))
-}
-
-/// Whether only the number of samples keeps the measure from being called equal.
-fn lies_within(one: &MeasureComparison, margin: f64) -> bool {
-    let edge = 1.0 + margin;
-    matches!((one.low, one.high), (Some(low), Some(high)) if low >= 1.0 / edge && high <= edge)
 }
 
 /// `io.bytes of task1, as a share`.
@@ -197,19 +188,19 @@ fn said(one: &MeasureComparison) -> String {
     let ratio = one.ratio.map_or_else(|| "an unknown number of".to_owned(), number);
     let range = match (one.low, one.high) {
         (Some(low), Some(high)) => format!(" ({} to {})", number(low), number(high)),
-        _ => " (one repeat, which says nothing of how far others would be from it)".to_owned(),
+        _ => {
+            let few = few(one.a.repeats.min(one.b.repeats));
+            format!(" ({few} nothing of how far others would be from it)")
+        }
     };
     format!("{} is {ratio} times that of A in B{range}", name(one))
 }
 
 fn under(trial: &TrialComparison) -> String {
-    if trial.factors.is_empty() {
-        return String::new();
+    match trial.factors.is_empty() {
+        true => String::new(),
+        false => format!("under {}: ", levels(&trial.factors)),
     }
-    let levels = trial.factors.iter().map(|(name, level)| {
-        format!("{name} = {}", level.as_str().map_or_else(|| level.to_string(), str::to_owned))
-    });
-    format!("under {}: ", levels.collect::<Vec<_>>().join(", "))
 }
 
 fn differing(document: &RunComparison) -> Option<String> {

@@ -5,7 +5,6 @@ use super::{Strength, Suspicion};
 use crate::judgement::Cause;
 use crate::promise::{Numbers, Subject};
 use crate::repeat::Repeat;
-use crate::series::growth;
 
 const CODE: &str = "C-SCHEDULER-CEILING";
 
@@ -44,9 +43,7 @@ fn requests(subject: &Subject<'_>, repeat: &Repeat<'_>) -> Result<f64, String> {
     let table = repeat.table("io")?;
     let mut rate = 0.0;
     for group in subject.groups {
-        let series = table.sum(group, &["read_ios", "write_ios"])?;
-        let (grown, seconds) = growth(&series, repeat.start_ns, repeat.end_ns)
-            .ok_or("the samples of `io` do not cover the window")?;
+        let (grown, seconds) = repeat.grown(&table, group, &["read_ios", "write_ios"])?;
         rate += grown / seconds;
     }
     Ok(rate)

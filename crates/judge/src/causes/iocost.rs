@@ -8,7 +8,6 @@ use crate::kernel_version;
 use crate::promise::{Numbers, Subject};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
-use crate::series::growth;
 use crate::wording::percent;
 
 const MODEL: &str = "C-IOCOST-MODEL";
@@ -39,8 +38,8 @@ fn model(
 ) -> Suspicion {
     let done = repeat.table("io").ok().and_then(|table| {
         let each = subject.groups.iter().map(|group| {
-            let series = table.sum(group, &["read_ios", "write_ios"]).ok()?;
-            growth(&series, repeat.start_ns, repeat.end_ns).map(|(grown, seconds)| grown / seconds)
+            let grown = repeat.grown(&table, group, &["read_ios", "write_ios"]).ok();
+            grown.map(|(grown, seconds)| grown / seconds)
         });
         each.sum::<Option<f64>>()
     });

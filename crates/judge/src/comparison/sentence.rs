@@ -1,19 +1,10 @@
 //! The one sentence that says why a promise across trials has its verdict.
 
-use assay_record::{AcrossRecord, ComparisonRecord, Levels};
+use assay_record::{AcrossRecord, ComparisonRecord};
 
 use super::Pair;
 use crate::judgement::Verdict;
-use crate::wording::{count, few, margin, number, percent};
-
-/// `memory = interleave, cpus = 0-1`.
-pub(super) fn factors(levels: &Levels) -> String {
-    let shown = levels.iter().map(|(name, level)| {
-        let level = level.as_str().map_or_else(|| level.to_string(), str::to_owned);
-        format!("{name} = {level}")
-    });
-    shown.collect::<Vec<_>>().join(", ")
-}
+use crate::wording::{count, few, levels, margin, number, percent};
 
 /// The reason of a verdict, with the numbers of the pair that decided it.
 pub(super) fn reason(promise: &ComparisonRecord, pairs: &[Pair], verdict: Verdict) -> String {
@@ -29,9 +20,9 @@ pub(super) fn reason(promise: &ComparisonRecord, pairs: &[Pair], verdict: Verdic
     let what = format!(
         "`{}` under {} is {} times that under {}",
         promise.measure,
-        factors(&decisive.of),
+        levels(&decisive.of),
         number(ratio),
-        factors(&decisive.to)
+        levels(&decisive.to)
     );
     if !spread.is_known() {
         let few = few(spread.count);

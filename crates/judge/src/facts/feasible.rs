@@ -13,11 +13,17 @@ use crate::wording::{count, percent, some_of};
 pub(super) fn fact(evidence: &Evidence<'_>) -> Option<Fact> {
     let repeat = evidence.repeats.first()?;
     let shared = Shared::of(evidence.host, evidence.trial, repeat.record).ok()??;
-    let knob = evidence.promises.iter().find_map(|(measure, relation)| match relation {
-        RelationRecord::Proportional(knob) if measure.is_cpu() => Some(knob),
+    let (all, what) = evidence.promises.iter().find_map(|(measure, relation)| match relation {
+        RelationRecord::Proportional(knob) if measure.is_cpu() => {
+            let groups = evidence.groups;
+            let all = expected::proportional(repeat.record, groups, knob, Some(&shared));
+            Some((all.ok()?, "some weights ask"))
+        }
+        RelationRecord::Equal if measure.is_cpu() => {
+            Some((expected::equal(evidence.groups, Some(&shared)), "equal shares ask"))
+        }
         _ => None,
     })?;
-    let all = expected::proportional(repeat.record, evidence.groups, knob, Some(&shared)).ok()?;
     let sum: f64 = all.iter().filter_map(|expected| expected.knob).sum();
     let capped: Vec<String> = evidence
         .groups
@@ -40,8 +46,8 @@ pub(super) fn fact(evidence: &Evidence<'_>) -> Option<Fact> {
         return None;
     }
     let evidence = format!(
-        "on {} some weights ask for more than can be had, and what they leave is divided among \
-         the others by weight; {}",
+        "on {} {what} for more than can be had, and what they leave is divided among the others \
+         by weight; {}",
         count(shared.set.len(), "CPU"),
         some_of(&capped, "; ")
     );

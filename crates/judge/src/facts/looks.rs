@@ -10,10 +10,17 @@ use crate::wording::{count, percent};
 
 /// Listed where the trial was to stop so.
 pub(super) fn fact(evidence: &Evidence<'_>) -> Option<Fact> {
-    if evidence.trial.stop != StopRecord::Decided {
+    if evidence.trial.stop != StopRecord::Precise {
         return None;
     }
-    let part = percent(part_of(evidence.trial));
+    let part = part_of(evidence.trial);
+    let spends = match part < 1.0 {
+        true => {
+            let part = percent(part);
+            format!("; intervals may spend {part} of the error that the promise allows")
+        }
+        false => String::new(),
+    };
     Some(of_each_repeat("looks", evidence, |repeat| {
         let looks = match repeat.record.looks {
             None => "not looked at while it ran".to_owned(),
@@ -25,7 +32,6 @@ pub(super) fn fact(evidence: &Evidence<'_>) -> Option<Fact> {
                 format!("{} while it ran, {end}", count(looks.taken as usize, "look"))
             }
         };
-        let spends = format!("intervals may spend {part} of the error that the promise allows");
-        Finding::new(true, format!("{looks}; {spends}"))
+        Finding::new(true, format!("{looks}{spends}"))
     }))
 }

@@ -9,8 +9,10 @@ use assay_record::GroupRecord;
 use super::backlogged::{ALL_THE_TIME, outstanding, part_outstanding};
 use super::{Evidence, Finding, Gate, Scope, of_each_repeat};
 use crate::caps::{self, Cap};
+use crate::measure::Measure;
 use crate::queue::{Queue, disk_of, is_measured};
 use crate::repeat::Repeat;
+use crate::series::Sorted;
 use crate::wording::{percent, some_of};
 
 /// With this part of the pool wanted, a group with few requests outstanding may have waited for a
@@ -23,12 +25,61 @@ const OF_ONE: f64 = 0.5;
 /// A group this near to its promise, in margins, was not kept from it by its demand.
 const NEAR: f64 = 0.5;
 
+/// A group that ran or waited for a CPU for this part of the time never slept for long.
+const AWAKE: f64 = 0.9;
+
+const SUMMARY: &str =
+    "a group did not ask for all that it was promised, so that others had what it left";
+
 /// Asks it of the groups whose workloads say what they keep outstanding and for how long.
 pub(super) fn gate(evidence: &Evidence<'_>) -> Gate {
     let check = of_each_repeat("demand", evidence, |repeat| find(evidence, repeat));
-    let summary = "a group did not ask for all that it was promised, so that others had what it \
-                   left";
-    Gate { check, scope: Scope::IoShares, proves: Some(("C-DEMAND", summary)) }
+    Gate { check, scope: Scope::IoShares, proves: Some(("C-DEMAND", SUMMARY)) }
+}
+
+/// The same of CPU time, where the kernel says how long tasks of a group waited for it. A task that
+/// sleeps is in no queue, and nobody keeps its turns for it.
+pub(super) fn of_cpu(evidence: &Evidence<'_>) -> Gate {
+    let check = of_each_repeat("demand", evidence, |repeat| match repeat.table("pressure") {
+        Err(why) => Finding::spared(&why),
+        Ok(table) => awake(evidence, repeat, &table),
+    });
+    Gate { check, scope: Scope::CpuShares, proves: Some(("C-DEMAND", SUMMARY)) }
+}
+
+fn awake(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Finding {
+    let (mut asleep, mut least) = (Vec::new(), f64::INFINITY);
+    for group in evidence.groups {
+        let Some(part) = ran_or_waited(repeat, table, group) else { continue };
+        least = least.min(part);
+        if part < AWAKE && is_short(evidence, repeat, group, Measure::is_cpu) {
+            asleep.push(format!(
+                "`{group}` ran or waited for a CPU {} of the time, and is short of its promise",
+                percent(part)
+            ));
+        }
+    }
+    match (asleep.is_empty(), least.is_finite()) {
+        (false, _) => Finding::new(false, some_of(&asleep, "; ")),
+        (true, true) => Finding::new(
+            true,
+            format!(
+                "every group ran or waited for a CPU {} of the time or more, or was not short of \
+                 its promise (at least {} needed)",
+                percent(least.min(1.0)),
+                percent(AWAKE)
+            ),
+        ),
+        (true, false) => Finding::spared("nothing says how long the groups waited for a CPU"),
+    }
+}
+
+/// CPU seconds of a group a second, and the part of the time in which some task of it waited for a
+/// CPU. Of several threads that is more than the part in which one of them was awake, and never less.
+fn ran_or_waited(repeat: &Repeat<'_>, table: &Sorted<'_>, group: &str) -> Option<f64> {
+    let (ran_ns, ran_in_s) = repeat.growth("cpu", group, &["usage_ns"]).ok()?;
+    let (waited_us, waited_in_s) = repeat.grown(table, group, &["cpu_some_us"]).ok()?;
+    Some(ran_ns * 1e-9 / ran_in_s + waited_us * 1e-6 / waited_in_s)
 }
 
 fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
@@ -38,7 +89,7 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
         let Some(asked) = Asked::of(group, repeat) else { continue };
         least = least.min(asked.part());
         if asked.is_little()
-            && is_short(evidence, repeat, &group.name)
+            && is_short(evidence, repeat, &group.name, Measure::is_io)
             && has_room(evidence, repeat, group)
         {
             idle.push(format!(
@@ -63,6 +114,12 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
             "no workload reports latency and rate, or says what it keeps outstanding",
         ),
     }
+}
+
+/// Whether a group kept fewer requests outstanding in a repeat than it was to; `None` where its
+/// workloads do not say.
+pub(crate) fn asks_for_little(group: &GroupRecord, repeat: &Repeat<'_>) -> Option<bool> {
+    Some(Asked::of(group, repeat)?.is_little())
 }
 
 /// What a group kept outstanding of what it was to keep.
@@ -93,12 +150,17 @@ impl Asked {
     }
 }
 
-/// Whether a group is short, in this repeat, of what some promise of shares of the disk gives it.
-fn is_short(evidence: &Evidence<'_>, repeat: &Repeat<'_>, group: &str) -> bool {
+/// Whether a group is short, in this repeat, of what some promise of such a measure gives it.
+fn is_short(
+    evidence: &Evidence<'_>,
+    repeat: &Repeat<'_>,
+    group: &str,
+    is_meant: fn(Measure) -> bool,
+) -> bool {
     let Some(index) = evidence.groups.iter().position(|name| *name == group) else { return false };
     let promises = evidence.trial.promises.iter();
     promises
-        .filter_map(|promise| evidence.part_of_promise(repeat, promise, index))
+        .filter_map(|promise| evidence.part_of_promise(repeat, promise, index, is_meant))
         .any(|(part, within)| part < 1.0 - NEAR * within)
 }
 
@@ -114,8 +176,10 @@ fn has_room(evidence: &Evidence<'_>, repeat: &Repeat<'_>, group: &GroupRecord) -
     if wanted >= POOL_WANTED * pool {
         return false;
     }
+    // Under BFQ weights cap a group whatever is promised of it.
+    let shares = || evidence.io_shares(repeat).or_else(|| evidence.divided_by(repeat, "io.weight"));
     let capped = queue.scheduler.as_deref() == Some("bfq")
-        && evidence.io_shares(repeat).is_some_and(|shares| {
+        && shares().is_some_and(|shares| {
             let groups = evidence.groups.iter().copied().zip(shares);
             let mut caps = caps::of_groups(evidence.trial, groups, pool).into_iter();
             caps.any(|cap: Cap| evidence.groups[cap.group] == group.name && cap.binds())

@@ -8,7 +8,6 @@ use assay_record::LimitReading;
 
 use super::{Evidence, Finding, Gate, Scope, of_each_repeat};
 use crate::repeat::Repeat;
-use crate::series::growth;
 use crate::wording::some_of;
 
 /// A group that used this part of its limit was held back by it: the kernel lets requests go in
@@ -134,9 +133,7 @@ fn used(
     });
     let mut sum = 0.0;
     for group in inside {
-        let series = table.sum(&group.name, &[column])?;
-        let (grown, seconds) = growth(&series, repeat.start_ns, repeat.end_ns)
-            .ok_or("the samples of `io` do not cover the window")?;
+        let (grown, seconds) = repeat.grown(&table, &group.name, &[column])?;
         sum += grown / seconds;
     }
     Ok(sum)

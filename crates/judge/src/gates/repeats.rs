@@ -4,7 +4,7 @@ use assay_record::{Manifest, RepeatRecord, Table, TrialRecord};
 
 use super::{Gate, Scope};
 use crate::judgement::Check;
-use crate::wording::{count, some_of};
+use crate::wording::{count, some_of, together};
 
 /// A repeat: its number from 1, its record, its samples.
 pub(crate) type Entry<'r> = (usize, &'r RepeatRecord, &'r [Table]);
@@ -32,10 +32,8 @@ pub(crate) fn unseen(manifest: &Manifest, trial: &TrialRecord) -> Option<String>
     let faults = trial.repeats.iter().enumerate();
     let faults = faults.filter_map(|(index, repeat)| Some((index + 1, repeat.fault.as_ref()?)));
     let failed = faults.filter(|(_, fault)| fault.kind != INTERRUPTED);
-    let mut all: Vec<String> =
-        failed.map(|(number, fault)| format!("repeat {number}: {}", fault.message)).collect();
-    all.extend(not_begun(manifest, trial));
-    (!all.is_empty()).then(|| some_of(&all, "; "))
+    let failed = failed.map(|(number, fault)| format!("repeat {number}: {}", fault.message));
+    together(failed.chain(not_begun(manifest, trial)))
 }
 
 /// The repeats that were planned and that a run which ended early lacks. One that ended by itself

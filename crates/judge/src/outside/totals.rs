@@ -63,6 +63,7 @@ pub(super) fn numbers(outside: &Outside) -> Result<Found, String> {
         facts: Vec::new(),
         worst_spans: Vec::new(),
         spans: None,
+        span_verdicts: Vec::new(),
         unsettled: None,
         memory_s: 0.0,
     };
@@ -124,8 +125,8 @@ fn estimate(
     let value = rates[index].value / all;
     let errors: Option<Vec<f64>> = rates.iter().map(|rate| rate.error).collect();
     let Some(errors) = errors.filter(|_| observations > 1.0 && value > 0.0) else {
-        let all = Range { low: 0.0, high: 1.0 };
-        return Estimate { value, low: 0.0, high: 1.0, kept: all, broken: all };
+        let (low, high) = (0.0, 1.0);
+        return Estimate { value, low, high, broken: Range { low, high } };
     };
     let others: f64 = (0..rates.len())
         .filter(|other| *other != index)
@@ -136,5 +137,5 @@ fn estimate(
     let half = |sure: f64| if error > 0.0 { t_quantile(sure, freedom) * error } else { 0.0 };
     // Bonferroni: nothing is known of how groups depend on each other.
     let (one, all) = (half(confidence), half(to_accuse(confidence, rates.len())));
-    Estimate::of_log(value.ln(), one, one, all)
+    Estimate::of_log(value.ln(), one, all)
 }

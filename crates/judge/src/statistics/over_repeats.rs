@@ -12,8 +12,12 @@ const ACCUSED: f64 = 0.2;
 /// Logarithms that are closer than this are the same number but for rounding.
 const SAME: f64 = 1e-12;
 
+/// What a latency that is the same in all repeats leaves open: buckets of fio's histogram are a 64th
+/// wide.
+const BUCKET: f64 = 1.0 / 64.0;
+
 /// More repeats than this nobody makes to decide a promise.
-const MOST_REPEATS: usize = 1000;
+pub(crate) const MOST_REPEATS: usize = 1000;
 
 /// The mean of some logarithms and how sure it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,6 +28,8 @@ pub struct Spread {
     pub deviation: f64,
     /// How many there are.
     pub count: usize,
+    /// Half the width that the grain of the numbers leaves where all are the same; else 0.
+    pub(crate) grain: f64,
 }
 
 impl Spread {
@@ -37,21 +43,51 @@ impl Spread {
         let mean = logs.iter().sum::<f64>() / count as f64;
         let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
         let deviation = if count > 1 { (squares / (count - 1) as f64).sqrt() } else { 0.0 };
-        Some(Self { mean, deviation, count })
+        Some(Self { mean, deviation, count, grain: 0.0 })
+    }
+
+    /// Of numbers as they were given: latencies that all are the same show no more than that they
+    /// fell into one bucket of a histogram. Other numbers are taken as they are.
+    pub(crate) fn of_numbers(logs: &[f64], is_latency: bool) -> Option<Self> {
+        let spread = Self::of(logs)?;
+        let grain = if spread.is_same() { grain(is_latency) } else { 0.0 };
+        Some(Self { grain, ..spread })
+    }
+
+    /// Of the ratios of two such numbers in each repeat, of which the logarithms are given.
+    pub(crate) fn of_ratios(pairs: &[(f64, f64)], is_latency: bool) -> Option<Self> {
+        let side = |of: fn(&(f64, f64)) -> f64| {
+            let logs: Vec<f64> = pairs.iter().map(of).collect();
+            Self::of_numbers(&logs, is_latency)
+        };
+        let (of, to) = (side(|pair| pair.0)?, side(|pair| pair.1)?);
+        let logs: Vec<f64> = pairs.iter().map(|(of, to)| of - to).collect();
+        let spread = Self::of(&logs)?;
+        let grain = match spread.is_same() {
+            true if of.is_same() && to.is_same() => of.grain + to.grain,
+            true => grain(is_latency),
+            false => 0.0,
+        };
+        Some(Self { grain, ..spread })
+    }
+
+    /// Whether all are the same number.
+    pub(crate) fn is_same(&self) -> bool {
+        self.deviation <= SAME
     }
 
     /// Whether the repeats tell how far others may be off: one says nothing of others, and two that
     /// gave the very same number may have met in it by chance.
     pub(crate) fn is_known(&self) -> bool {
-        self.count > 2 || self.count == 2 && self.deviation > SAME
+        self.count > 2 || self.count == 2 && !self.is_same()
     }
 
-    /// Half the width of the interval at this confidence. Infinite where nothing is known; 0 where
-    /// three repeats or more agree to the last digit.
+    /// Half the width of the interval at this confidence. Infinite where nothing is known; that of
+    /// their grain where three repeats or more agree to the last digit.
     #[must_use]
     pub fn half(&self, confidence: f64) -> f64 {
         match self.is_known() {
-            true => half(self.deviation, self.count, confidence),
+            true => half(self.deviation, self.count, confidence).max(self.grain),
             false => f64::INFINITY,
         }
     }
@@ -64,9 +100,10 @@ impl Spread {
     }
 
     /// How many repeats would probably bring the half width below `distance`, if they scatter like
-    /// these; `None` where no affordable number would, or where nothing is known of the scatter.
+    /// these; `None` where no affordable number would, where the grain is as wide, or where nothing
+    /// is known of the scatter.
     pub(crate) fn needed(&self, distance: f64, confidence: f64) -> Option<usize> {
-        if !self.is_known() || distance <= 0.0 {
+        if !self.is_known() || distance <= self.grain {
             return None;
         }
         (self.count + 1..=MOST_REPEATS)
@@ -79,6 +116,11 @@ fn half(deviation: f64, count: usize, confidence: f64) -> f64 {
         return 0.0;
     }
     t_quantile(confidence, (count - 1) as f64) * deviation / (count as f64).sqrt()
+}
+
+/// Half the width of the interval of a number that was the same in all repeats, as a logarithm.
+fn grain(is_latency: bool) -> f64 {
+    if is_latency { BUCKET.ln_1p() } else { 0.0 }
 }
 
 /// The repeats that would probably decide what is open: enough for the first that is outside, or for
@@ -145,8 +187,22 @@ mod tests {
     }
 
     #[test]
+    fn latencies_that_are_the_same_fell_into_one_bucket() {
+        let same = |is_latency| Spread::of_numbers(&[15.2e6_f64.ln(); 3], is_latency).unwrap();
+        assert!((same(true).half(0.95) - BUCKET.ln_1p()).abs() < 1e-12);
+        assert_eq!(same(false).half(0.95), 0.0, "a count is what it is");
+        assert_eq!(same(true).needed(0.01, 0.95), None);
+        let scatter = [1.0_f64.ln(), 2.0_f64.ln(), 2.0_f64.ln()];
+        assert_eq!(Spread::of_numbers(&scatter, true), Spread::of(&scatter));
+        let ratio = |pairs: &[(f64, f64)]| Spread::of_ratios(pairs, true).unwrap().half(0.95);
+        assert!((ratio(&[(2.0, 1.0); 3]) - 2.0 * BUCKET.ln_1p()).abs() < 1e-12);
+        let moved = [(0.1, 0.1), (0.2, 0.2), (0.3, 0.3)];
+        assert!((ratio(&moved) - BUCKET.ln_1p()).abs() < 1e-12);
+    }
+
+    #[test]
     fn the_repeats_needed_are_the_fewest_that_are_sure() {
-        let spread = Spread { mean: 0.0, deviation: 0.1, count: 3 };
+        let spread = Spread { mean: 0.0, deviation: 0.1, count: 3, grain: 0.0 };
         let needed = spread.needed(0.1, 0.95).unwrap();
         assert!(half(0.1, needed, 0.95) <= 0.1 && half(0.1, needed - 1, 0.95) > 0.1);
         assert_eq!(needed, 7);

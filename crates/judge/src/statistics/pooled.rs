@@ -35,23 +35,22 @@ pub(crate) struct Range {
 pub(crate) struct Estimate {
     /// The point estimate.
     pub(crate) value: f64,
-    /// The interval of this group by itself, which is shown.
+    /// The interval of this group by itself, as far as its pool or its own repeats reach: it is shown,
+    /// and `kept` rests on it.
     pub(crate) low: f64,
     /// Its upper end.
     pub(crate) high: f64,
-    /// What `kept` rests on: the same, and as far as the group's own repeats reach.
-    pub(crate) kept: Range,
     /// What `broken` rests on: it holds for all groups at once (Bonferroni), with a fifth of the
     /// error, since who accuses must be surer than who acquits.
     pub(crate) broken: Range,
 }
 
 impl Estimate {
-    /// About a logarithm, with half the width of what is shown, of `kept` and of `broken`.
-    pub(crate) fn of_log(log: f64, shown: f64, kept: f64, broken: f64) -> Self {
+    /// About a logarithm, with half the width of its interval and of the one that `broken` rests on.
+    pub(crate) fn of_log(log: f64, half: f64, broken: f64) -> Self {
         let range = |half: f64| Range { low: (log - half).exp(), high: (log + half).exp() };
-        let Range { low, high } = range(shown);
-        Self { value: log.exp(), low, high, kept: range(kept), broken: range(broken) }
+        let Range { low, high } = range(half);
+        Self { value: log.exp(), low, high, broken: range(broken) }
     }
 }
 
@@ -70,8 +69,8 @@ impl Sure {
 
 /// What the repeats say of one group.
 struct Known {
-    /// By itself, for what is shown.
-    shown: Sure,
+    /// By itself.
+    one: Sure,
     /// With all that its neighbours lend it.
     pooled: Sure,
     /// With nothing borrowed.
@@ -96,11 +95,10 @@ pub(crate) fn combine(
     let of_group = |(group, known): (usize, Known)| {
         let log =
             repeats.iter().map(|repeat| repeat.logs[group]).sum::<f64>() / repeats.len() as f64;
-        let shown = known.shown.half(confidence);
         // A test of equivalence with this error asks for the interval of twice that (Schuirmann 1987).
-        let kept = shown.max(known.own.half(1.0 - 2.0 * wrong));
+        let half = known.one.half(confidence).max(known.own.half(1.0 - 2.0 * wrong));
         let broken = known.pooled.half(all).max(known.own.half(to_accuse(confidence, free)));
-        let estimate = Estimate::of_log(log, shown, kept, broken);
+        let estimate = Estimate::of_log(log, half, broken);
         turns::widened(repeats, group, (confidence, all), estimate)
     };
     known.into_iter().enumerate().map(of_group).collect()
@@ -110,8 +108,8 @@ pub(crate) fn combine(
 /// ones show.
 fn alone(one: &Within) -> Vec<Known> {
     let of = |(error, coarse): (&f64, &f64)| {
-        let shown = Sure { error: *error, freedom: one.freedom };
-        Known { shown, pooled: shown, own: Sure { error: *coarse, freedom: one.coarse.1 } }
+        let fine = Sure { error: *error, freedom: one.freedom };
+        Known { one: fine, pooled: fine, own: Sure { error: *coarse, freedom: one.coarse.1 } }
     };
     one.errors.iter().zip(&one.coarse.0).map(of).collect()
 }
@@ -142,11 +140,12 @@ fn between(repeats: &[Within], quantity: Quantity, expected: &[f64]) -> (Vec<Kno
         for (one, is_calm) in pool.iter().zip(calm) {
             let alone = Pool::of([one], 1.0);
             let pooled = sure(one, if is_calm { lent } else { alone }, 1.0);
-            let (shown, own) = match together {
+            let (by_itself, own) = match together {
                 true => (sure(one, alone, 1.0), sure(one, alone, 1.0)),
                 false => (pooled, sure(one, alone, 0.0)),
             };
-            known.push((one.group, Known { shown, pooled, own: Sure { freedom, ..own } }));
+            let own = Sure { freedom, ..own };
+            known.push((one.group, Known { one: by_itself, pooled, own }));
         }
     }
     known.sort_by_key(|(group, _)| *group);
@@ -212,11 +211,12 @@ mod tests {
 
     #[test]
     fn four_groups_lend_each_other_their_freedom() {
-        let signs = [[-1.0, 1.0, -1.0, 1.0], [0.0; 4], [1.0, -1.0, 1.0, -1.0]];
+        // The first scatters less than the others.
+        let signs = [[-0.2, 1.0, -1.0, 1.0], [0.0; 4], [0.2, -1.0, 1.0, -1.0]];
         let repeats: Vec<Within> =
             signs.iter().map(|row| repeat(&row.map(|one| 0.1 * one), 0.001)).collect();
-        // Eight squares of 0.01 over eight, of which six are independent.
-        let expected = t(6.0) * (0.08_f64 / 8.0 / 3.0).sqrt();
+        // Six squares of 0.01 and two of 0.0004 over eight, of which six are independent.
+        let expected = t(6.0) * (0.0608_f64 / 8.0 / 3.0).sqrt();
         let half = half(&repeats, Quantity::Share);
         assert!((half - expected).abs() < 1e-9, "{half}");
     }
@@ -256,9 +256,8 @@ mod tests {
         let found = combine(&repeats, Quantity::Share, &[1.0; 16], 0.95);
         let own = 0.02 / 3.0_f64.sqrt();
         // t(2) at 90 % is 2.92, at 99 % 9.925.
-        assert!((found[0].kept.high.ln() - 2.92 * own).abs() < 1e-4, "{:?}", found[0]);
+        assert!((found[0].high.ln() - 2.92 * own).abs() < 1e-4, "{:?}", found[0]);
         assert!((found[0].broken.high.ln() - 9.925 * own).abs() < 1e-4, "{:?}", found[0]);
-        assert!(found[0].high < found[0].kept.high && found[0].low > found[0].kept.low);
     }
 
     #[test]

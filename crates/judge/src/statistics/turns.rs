@@ -46,15 +46,13 @@ pub(crate) fn widened(
         }
     };
     let (one, all) = (limits(confidence), limits(all));
-    let shown = Range { low: seen.low, high: seen.high };
     // What was never served has no scatter beside which these limits could be wide.
     let wider = |range: Range, limits: Range| match turns > 0.0 {
         true => Range { low: limits.low.min(range.low), high: limits.high.max(range.high) },
         false => limits,
     };
-    let Range { low, high } = wider(shown, one);
-    let (kept, broken) = (wider(seen.kept, one), wider(seen.broken, all));
-    Estimate { value, low, high, kept, broken }
+    let Range { low, high } = wider(Range { low: seen.low, high: seen.high }, one);
+    Estimate { value, low, high, broken: wider(seen.broken, all) }
 }
 
 /// Limits of a Poisson mean by the cube root of Wilson and Hilferty (1931), within 1 % of the
@@ -80,7 +78,7 @@ mod tests {
         let (logs, errors, turns) = (vec![log], vec![0.001], vec![turns]);
         let coarse = (errors.clone(), 4.0);
         let repeat = Within { logs, errors, freedom: 9.0, coarse, quantum: 0.01, turns };
-        let seen = Estimate::of_log(log, 0.0, 0.0, 0.0);
+        let seen = Estimate::of_log(log, 0.0, 0.0);
         widened(&[repeat], 0, (0.95, 0.975), seen)
     }
 

@@ -15,16 +15,10 @@ fn run(weights: &[u32], seed: u64, repeats: usize) -> Run {
     Scenario { seed, repeats, ..Scenario::new(weights) }.run()
 }
 
-fn compare(a: &Run, b: &Run, terms: &Terms) -> RunComparison {
-    let side = |name, run: &'_ Run| -> (&'static str, assay_record::Manifest, Vec<_>) {
-        (name, run.manifest.clone(), run.samples.clone())
-    };
-    let (a, b) = (side("a", a), side("b", b));
-    compare_runs(
-        &Side { name: a.0, manifest: &a.1, samples: &a.2 },
-        &Side { name: b.0, manifest: &b.1, samples: &b.2 },
-        terms,
-    )
+pub(crate) fn compare(a: &Run, b: &Run, terms: &Terms) -> RunComparison {
+    let a = Side { name: "a", manifest: &a.manifest, samples: &a.samples };
+    let b = Side { name: "b", manifest: &b.manifest, samples: &b.samples };
+    compare_runs(&a, &b, terms)
 }
 
 fn measure<'c>(found: &'c RunComparison, of: &str, group: Option<&str>) -> &'c MeasureComparison {

@@ -68,6 +68,23 @@ fn a_group_of_one_thread_is_promised_one_cpu_and_the_report_says_so() {
 }
 
 #[test]
+fn equal_shares_are_those_that_can_be_had() {
+    // Four CPUs, of which the first group with its one thread can use one.
+    let mut run = run(&[100; 3], &[0.25, 0.375, 0.375], 4);
+    run.manifest.host.cpus.allowed = "0-3".parse().unwrap();
+    run.trial().promises[0].is = RelationRecord::Equal;
+    run.trial().groups[0].workloads[0].threads = Some(1);
+    run.column("cpu", "usage_ns").iter_mut().flatten().for_each(|usage| *usage *= 2);
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Kept, "{}", promise.reason);
+    let expected: Vec<f64> = promise.groups.iter().map(|group| group.expected_share).collect();
+    assert_eq!(expected, [0.25, 0.375, 0.375]);
+    assert!((promise.groups[0].share_by_weight.unwrap() - 1.0 / 3.0).abs() < 1e-12);
+    let said = fact(&run, "feasible").unwrap();
+    assert!(said.contains("its 1 thread can have at most 25.0 %"), "{said}");
+}
+
+#[test]
 fn a_thread_for_each_cpu_is_no_contention_however_busy_they_are() {
     let run = run(&[100, 200], &[0.5, 0.5], 1);
     assert_void(
@@ -120,6 +137,42 @@ fn others_on_the_same_cpus_make_shares_void() {
     assert_void(&run, "others", "C-CPU-OTHERS", "processes outside the groups used 20.");
 }
 
+/// Eight CPUs that are all busy, of which the groups have seven and so much of the first.
+fn on_eight(part_of_first: f64) -> Run {
+    let mut run = run(&LADDER, &BY_WEIGHT, 8);
+    run.manifest.host.cpus.allowed = "0-7".parse().unwrap();
+    for usage in run.column("cpu", "usage_ns").iter_mut().flatten() {
+        *usage = (*usage as f64 * (7.0 + part_of_first) / 2.0) as u64;
+    }
+    let names: Vec<String> = (0..8).map(|cpu| format!("cpu{cpu}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let columns =
+        ["user_ns", "nice_ns", "system_ns", "idle_ns", "iowait_ns", "irq_ns", "softirq_ns"];
+    let columns: Vec<&str> = columns.into_iter().chain(["steal_ns"]).collect();
+    let busy = |_, ns: u64| vec![ns, 0, 0, 0, 0, 0, 0, 0];
+    run.samples[0][0].push(table("cpus", &names, &columns, 200, busy));
+    let groups = ["task1", "task2", "task3", "task4"];
+    let columns: Vec<String> = names.iter().map(|name| format!("{name}_ns")).collect();
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let used = |group: usize, ns: u64| {
+        let on = |part: f64| (ns as f64 * BY_WEIGHT[group] * part) as u64;
+        std::iter::once(on(part_of_first)).chain([on(1.0); 7]).collect::<Vec<u64>>()
+    };
+    run.samples[0][0].push(table("cpu_split", &groups, &columns, 200, used));
+    run
+}
+
+#[test]
+fn others_that_stay_on_one_cpu_of_many_are_not_lost_in_the_mean() {
+    let some = on_eight(0.7);
+    let others = check(&some, "others").unwrap();
+    let said = "processes outside used up to 30.0 % of cpu0";
+    assert!(others.ok && others.evidence.contains(said), "{}", others.evidence);
+    assert_eq!(some.promise().verdict, Verdict::Kept, "{}", some.promise().reason);
+    // 7.5 % of all eight, and 60 % of one.
+    assert_void(&on_eight(0.4), "others", "C-CPU-OTHERS", "used up to 60.0 % of cpu0");
+}
+
 #[test]
 fn others_on_the_one_cpu_of_the_groups_leave_their_shares_as_they_are() {
     let mut run = run(&LADDER, &BY_WEIGHT, 2);
@@ -128,6 +181,30 @@ fn others_on_the_one_cpu_of_the_groups_leave_their_shares_as_they_are() {
     let others = check(&run, "others").unwrap();
     assert!(others.ok && others.evidence.contains("used 60.0 % of CPU 0"), "{}", others.evidence);
     assert_eq!(run.promise().verdict, Verdict::Kept, "{}", run.promise().reason);
+}
+
+/// How long some task of two groups waited for a CPU, as parts of the time.
+fn pressure(parts: [f64; 2]) -> Table {
+    table("pressure", &["task1", "task2"], &["cpu_some_us"], 200, |subject, ns| {
+        vec![(ns as f64 * 1e-3 * parts[subject]) as u64]
+    })
+}
+
+#[test]
+fn a_group_that_sleeps_was_not_denied_the_cpus_that_it_did_not_ask_for() {
+    // The first group has 0.2 of two CPUs, and is promised 0.4.
+    let short = || run(&[200, 800], &[0.1, 0.9], 2);
+    let waiting = |part: f64| {
+        let mut run = short();
+        run.samples[0][0].push(pressure([part, 0.5]));
+        run
+    };
+    assert_void(&waiting(0.0), "demand", "C-DEMAND", "`task1` ran or waited for a CPU");
+    for run in [waiting(0.8), short()] {
+        assert!(check(&run, "demand").unwrap().ok);
+        assert_eq!(run.promise().verdict, Verdict::Broken, "{}", run.promise().reason);
+    }
+    assert!(check(&short(), "demand").unwrap().evidence.contains("not available"));
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn stopped() -> Vec<Cell> {
 }
 
 fn stop_once_precise(run: &mut Run) {
-    run.trial().stop = StopRecord::Decided;
+    run.trial().stop = StopRecord::Precise;
     run.trial().planned_repeats = Some(run.trial().repeats.len());
     for repeats in 3..run.trial().repeats.len() {
         let mut manifest = run.manifest.clone();

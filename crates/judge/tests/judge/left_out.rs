@@ -1,8 +1,8 @@
 //! What is left out, missing or ended early: none of it speaks for a promise.
 
 use assay_judge::{
-    Amounts, Likeness, Outside, OutsideFacts, OutsideGroup, PromiseJudgement, Side, Terms, Verdict,
-    compare_runs, is_enough, judge_outside, look,
+    Amounts, Likeness, Outside, OutsideFacts, OutsideGroup, PromiseJudgement, Terms, Verdict,
+    is_enough, judge_outside, look,
 };
 use assay_record::{
     AcrossRecord, ComparisonRecord, EveryRecord, Fault, Levels, PairsRecord, RelationRecord,
@@ -10,9 +10,10 @@ use assay_record::{
 };
 use serde_json::json;
 
+use crate::against::compare;
 use crate::synthetic::{RELEASED_NS, Run, Scenario, Server, table};
 
-const LADDER: [u32; 4] = [100, 200, 400, 800];
+pub(crate) const LADDER: [u32; 4] = [100, 200, 400, 800];
 
 fn repeats(repeats: usize) -> Run {
     Scenario { repeats, ..Scenario::new(&LADDER) }.run()
@@ -34,11 +35,11 @@ fn with_neighbours(run: &mut Run, repeat: usize) {
     sectors.values.iter_mut().flatten().for_each(|sectors| *sectors *= 2);
 }
 
-fn fault(kind: &str) -> Option<Fault> {
+pub(crate) fn fault(kind: &str) -> Option<Fault> {
     Some(Fault { kind: kind.to_owned(), message: "it was ended".to_owned() })
 }
 
-fn assert_undecided(promise: &PromiseJudgement, said: &str) {
+pub(crate) fn assert_undecided(promise: &PromiseJudgement, said: &str) {
     assert_eq!(promise.verdict, Verdict::Undecided, "{}", promise.reason);
     assert!(promise.reason.contains(said), "no {said} in {}", promise.reason);
 }
@@ -171,13 +172,6 @@ fn one_repeat_a_side_decides_nothing_of_two_runs() {
     let one = |shares: &[f64], seed| {
         Scenario { alone: true, seed, ..Scenario::new(&LADDER).shares(shares) }.run()
     };
-    let compare = |a: &Run, b: &Run| {
-        let side = |name, run: &'_ Run| (name, run.manifest.clone(), run.samples.clone());
-        let (a, b) = (side("a", a), side("b", b));
-        let side = |(name, manifest, samples)| Side { name, manifest, samples };
-        let terms = Terms { baseline: true, ..Terms::default() };
-        compare_runs(&side((a.0, &a.1, &a.2)), &side((b.0, &b.1, &b.2)), &terms)
-    };
     let exact = Scenario::new(&LADDER).shares;
     let several = Scenario { repeats: 3, ..Scenario::new(&LADDER) }.run();
     for (a, b) in [
@@ -186,7 +180,7 @@ fn one_repeat_a_side_decides_nothing_of_two_runs() {
         (several.clone(), one(&[0.25; 4], 2)),
         (one(&[0.25; 4], 1), several),
     ] {
-        let found = compare(&a, &b);
+        let found = compare(&a, &b, &Terms { baseline: true, ..Terms::default() });
         assert_eq!(found.trials[0].promises[0].change, Likeness::Undecided, "{}", found.reason);
         assert_eq!(found.verdict, Likeness::Undecided, "{}", found.reason);
     }
@@ -195,7 +189,7 @@ fn one_repeat_a_side_decides_nothing_of_two_runs() {
 /// Ten repeats are planned of a trial that is to stop once it is precise.
 fn looked_at(repeats: usize) -> Run {
     let mut run = self::repeats(repeats);
-    run.trial().stop = StopRecord::Decided;
+    run.trial().stop = StopRecord::Precise;
     run.trial().planned_repeats = Some(10);
     run
 }
@@ -218,6 +212,15 @@ fn the_fact_of_looks_says_what_all_looks_leave_of_the_error() {
     let fact = trial.facts.iter().find(|fact| fact.fact == "looks").unwrap();
     // Ten repeats are looked at eight times.
     assert!(fact.evidence.contains("intervals may spend 12.5 % of the error"), "{}", fact.evidence);
+}
+
+#[test]
+fn a_trial_that_no_look_ends_may_spend_all_of_the_error_which_needs_no_saying() {
+    let mut run = looked_at(3);
+    run.trial().planned_repeats = Some(3);
+    let trial = run.judge().trials.remove(0);
+    let fact = trial.facts.iter().find(|fact| fact.fact == "looks").unwrap();
+    assert!(!fact.evidence.contains("may spend"), "{}", fact.evidence);
 }
 
 #[test]

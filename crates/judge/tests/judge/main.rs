@@ -23,6 +23,8 @@ mod gates;
 #[cfg(test)]
 mod left_out;
 #[cfg(test)]
+mod lost;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod metrics;
@@ -36,6 +38,8 @@ mod placed;
 mod recorded;
 #[cfg(test)]
 mod repeats;
+#[cfg(test)]
+mod shipped;
 #[cfg(test)]
 mod spared;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Promises about what workloads say of themselves, in one trial.
 
 use assay_judge::{PromiseJudgement, Verdict};
-use assay_record::RelationRecord;
+use assay_record::{EveryRecord, RelationRecord};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -73,6 +73,32 @@ fn two_repeats_with_the_same_number_may_have_met_by_chance() {
     assert_eq!(found.verdict, Verdict::Undecided);
     assert!(found.reason.contains("two repeats that gave the very same"), "{}", found.reason);
     assert_eq!(promise(RelationRecord::AtLeast(1000.0), &[vec![5000.0; 3]]).verdict, Verdict::Kept);
+}
+
+#[test]
+fn latencies_that_are_the_same_three_times_are_as_sure_as_a_bucket_of_their_histogram() {
+    let of = |measure: &str, within: f64| {
+        let mut run = run(RelationRecord::AtMost(15.2e6), &[vec![15.2e6; 3]]);
+        run.trial().promises[0].measure = format!("reader.{measure}");
+        run.trial().promises[0].within = within;
+        for repeat in &mut run.trial().repeats {
+            repeat.workloads[0].metrics.insert(measure.to_owned(), 15.2e6);
+        }
+        run.promise().verdict
+    };
+    assert_eq!(of("read_p99_ns", 0.01), Verdict::Undecided);
+    assert_eq!(of("read_p99_ns", 0.02), Verdict::Kept);
+    assert_eq!(of("bytes_read", 0.01), Verdict::Kept, "a count is what it is");
+}
+
+#[test]
+fn spans_of_what_has_none_are_not_judged_as_if_nobody_had_asked() {
+    let mut run = run(RelationRecord::AtLeast(900.0), &[vec![1000.0, 1010.0, 990.0]]);
+    assert_eq!(run.promise().verdict, Verdict::Kept, "{}", run.promise().reason);
+    run.trial().promises[0].every = Some(EveryRecord { span_s: 1.0, part: 0.95 });
+    let found = run.promise();
+    assert_eq!((found.verdict, found.will_be), (Verdict::Void, None), "{}", found.reason);
+    assert!(found.reason.contains("one number a repeat"), "{}", found.reason);
 }
 
 #[test]

@@ -63,6 +63,45 @@ fn a_group_that_asks_for_less_than_its_promise_voids_what_weights_cannot_give() 
 }
 
 #[test]
+fn a_group_that_asks_for_less_than_it_is_to_have_at_least_was_not_denied_it() {
+    let floor = || RelationRecord::AtLeast(200e6);
+    let mut run = Scenario::new(&[100, 300]).promise("io.bytes", floor()).run();
+    // 100 of 400 MB/s.
+    assert_eq!(run.promise().verdict, Verdict::Broken, "{}", run.promise().reason);
+    run.repeat().workloads[0].latency.get_mut("read").unwrap().mean_ns *= 0.2;
+    assert_first(&run, "demand", "C-DEMAND", "`task1` kept 1.6 of 8 requests outstanding");
+    // BFQ lets it have 64 of its 90.
+    let deep = Scenario { outstanding: Some(90), mean_queue: 150.0, ..Scenario::new(&[100, 300]) };
+    let mut run = deep.promise("io.bytes", floor()).run();
+    run.repeat().workloads[0].latency.get_mut("read").unwrap().mean_ns *= 0.2;
+    assert_passes(&run, "demand");
+}
+
+/// The CPUs are saturated as well, and took nothing from anybody: the others asked for all, and divide
+/// by weight what the heaviest leaves.
+#[test]
+fn what_a_group_does_not_ask_for_comes_before_a_busy_host_where_it_explains_every_share() {
+    let busy = Scenario { idle: 0.0, ..Scenario::new(&LADDER) };
+    let lazy = |shares: &[f64; 4]| {
+        let mut run = busy.clone().shares(shares).run();
+        run.repeat().workloads[3].latency.get_mut("read").unwrap().mean_ns *= 0.2;
+        run
+    };
+    let codes = |run: &Run| -> Vec<String> {
+        run.promise().causes.iter().map(|cause| cause.code.clone()).collect()
+    };
+    assert_eq!(codes(&lazy(&HEAVY_SHORT)), ["C-DEMAND", "C-CPU"]);
+    // All got the same, as threads of equal rights get of a CPU.
+    assert_eq!(codes(&lazy(&[0.25; 4])), ["C-CPU", "C-DEMAND"]);
+    // Two groups that ask for little and one that does not: the last gets what is left in any case.
+    let mut run = lazy(&HEAVY_SHORT);
+    for index in [1, 2] {
+        run.repeat().workloads[index].latency.get_mut("read").unwrap().mean_ns *= 0.2;
+    }
+    assert_eq!(codes(&run)[0], "C-CPU");
+}
+
+#[test]
 fn a_group_that_has_its_share_may_ask_for_little() {
     let mut run = Scenario::new(&LADDER).run();
     run.repeat().workloads[3].latency.get_mut("read").unwrap().mean_ns *= 5.0 / 8.0;

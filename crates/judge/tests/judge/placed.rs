@@ -105,6 +105,22 @@ fn a_few_looks_leave_it_open() {
 }
 
 #[test]
+fn a_repeat_in_which_no_thread_was_seen_is_not_passed_over() {
+    let mut run = run("threads");
+    let first = run.trial().repeats[0].clone();
+    let mut third = first.clone();
+    let unseen = &mut third.placements[0];
+    (unseen.looks, unseen.samples, unseen.on_cpus) = (0, 0, 0);
+    let samples = run.samples[0][0].clone();
+    run.trial().repeats = vec![first.clone(), first, third];
+    run.samples[0] = vec![samples; 3];
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Void, "{}", promise.reason);
+    let said = "`task1.reader`: none of its threads was seen in repeat 3";
+    assert!(promise.reason.contains(said), "{}", promise.reason);
+}
+
+#[test]
 fn threads_that_a_program_places_by_itself_are_told_from_those_that_were_never_placed() {
     let mut run = run("threads");
     reading(&mut run).on_cpus = 200;

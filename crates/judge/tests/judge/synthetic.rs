@@ -30,6 +30,9 @@ pub(crate) enum Server {
     /// Each group's rate is its share times AR(1) noise: relative deviation and correlation of
     /// neighbouring 100 ms.
     Noise { deviation: f64, correlation: f64 },
+    /// White noise of this relative deviation for the heaviest group, and of so much more for lighter
+    /// ones as the root of their shares is less.
+    LightNoise { deviation: f64 },
     /// One group after the other has the whole disk, for a time in proportion to its share; a
     /// round takes this many seconds on average and starts anywhere.
     Turns { round_s: f64, jitter: f64 },
@@ -381,9 +384,13 @@ impl Run {
     /// Takes away every reading of a repeat between two times, in seconds after the release.
     pub(crate) fn silence(&mut self, repeat: usize, from_s: f64, to_s: f64) {
         let at = |seconds: f64| RELEASED_NS + (seconds * 1e9) as u64;
+        self.retain(repeat, |time_ns| time_ns < at(from_s) || time_ns > at(to_s));
+    }
+
+    /// Keeps the readings of a repeat at these times alone.
+    pub(crate) fn retain(&mut self, repeat: usize, keep: impl Fn(u64) -> bool) {
         for table in &mut self.samples[0][repeat] {
-            let seen: Vec<bool> =
-                table.time_ns.iter().map(|time| *time < at(from_s) || *time > at(to_s)).collect();
+            let seen: Vec<bool> = table.time_ns.iter().map(|time| keep(*time)).collect();
             let mut rows = seen.iter();
             table.time_ns.retain(|_| *rows.next().unwrap());
             let mut rows = seen.iter();

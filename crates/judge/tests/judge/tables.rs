@@ -201,6 +201,19 @@ fn near() -> Vec<Cell> {
     cells
 }
 
+/// How many repeats keep what is exact, by the number of groups.
+fn enough() -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for groups in [2, 4, 8, 16, 64] {
+        for repeats in [3, 4, 5] {
+            let name = format!("{groups} groups, {repeats} repeats, sd 0.02 between them");
+            let scenario = exact(groups, repeats, 0.02);
+            cells.push(Cell { covers: true, ..Cell::new(name, Truth::Holds, scenario) });
+        }
+    }
+    cells
+}
+
 /// Nothing scatters: what the promise needs to be decided.
 fn quiet() -> Vec<Cell> {
     let mut cells = Vec::new();
@@ -423,8 +436,18 @@ fn a_repeat_that_failed_is_not_left_out_in_silence() {
 fn full_tables() {
     let runs = std::env::var("ASSAY_SIMULATE").ok().and_then(|text| text.parse().ok());
     let runs = runs.unwrap_or(1000);
-    let cells =
-        [scatter(256), near(), quiet(), bad_first(), ramps(), states(), memory(), gaps(), failed()];
+    let cells = [
+        scatter(256),
+        near(),
+        enough(),
+        quiet(),
+        bad_first(),
+        ramps(),
+        states(),
+        memory(),
+        gaps(),
+        failed(),
+    ];
     let only = std::env::var("ASSAY_CELLS").unwrap_or_default();
     let cells = cells.into_iter().flatten().chain(estimator::all());
     table(cells.filter(|cell| cell.name.contains(&only)).collect(), runs);

@@ -3,7 +3,7 @@
 use assay_judge::Verdict;
 use assay_record::{EveryRecord, RelationRecord};
 
-use crate::synthetic::{Scenario, Server};
+use crate::synthetic::{RELEASED_NS, Scenario, Server};
 
 const LADDER: [u32; 4] = [100, 200, 400, 800];
 
@@ -55,6 +55,21 @@ fn noise_as_wide_as_the_margin_leaves_it_undecided_and_says_how_long_it_takes() 
 }
 
 #[test]
+fn repeats_that_nobody_would_make_are_not_asked_for() {
+    let one = |share: f64, seed| {
+        let scenario = Scenario { seed, ..Scenario::new(&[100]) }.shares(&[share]);
+        scenario.promise("io.bytes", RelationRecord::AtMost(200e6)).run()
+    };
+    // 100 and 300 MB/s: both together are within the limit, and nothing is known of others.
+    let (mut run, other) = (one(0.25, 1), one(0.75, 2));
+    run.samples[0].push(other.samples[0][0].clone());
+    run.trial().repeats.push(other.manifest.trials[0].repeats[0].clone());
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Undecided, "{}", promise.reason);
+    assert_eq!((promise.needs_repeats, promise.needs_s), (None, None), "{}", promise.reason);
+}
+
+#[test]
 fn one_repeat_never_proves_more_than_its_own_window() {
     let one = |shares: &[f64]| {
         let scenario = Scenario { alone: true, ..Scenario::new(&LADDER) }.shares(shares);
@@ -74,6 +89,22 @@ fn one_repeat_never_proves_more_than_its_own_window() {
     let broken = one(&[0.25; 4]);
     assert_eq!(broken.verdict, Verdict::Broken, "{}", broken.reason);
     assert!(broken.reason.contains("in this window of 1"), "{}", broken.reason);
+}
+
+#[test]
+fn one_repeat_that_remembers_for_long_is_said_with_no_confidence() {
+    let server = Server::Noise { deviation: 0.2, correlation: 0.98 };
+    let judged =
+        |seed| Scenario { server, seed, alone: true, ..Scenario::new(&LADDER) }.run().promise();
+    let unbounded: Vec<_> = (0..10)
+        .map(judged)
+        .filter(|promise| promise.worst_error.is_some_and(|worst| worst.high.is_infinite()))
+        .collect();
+    assert!(!unbounded.is_empty());
+    for promise in unbounded {
+        assert!(!promise.reason.contains("confidence"), "{}", promise.reason);
+        assert!(promise.reason.contains("its own noise is not known"), "{}", promise.reason);
+    }
 }
 
 #[test]
@@ -106,6 +137,8 @@ fn a_group_that_is_starved_for_seconds_and_paid_back_breaks_its_spans() {
     every.promise.every = Some(EveryRecord { span_s: 1.0, part: 0.95 });
     let promise = every.run().promise();
     assert_eq!(promise.verdict, Verdict::Broken, "{}", promise.reason);
+    assert_eq!(promise.groups[0].verdict, Verdict::Broken, "by its spans");
+    assert_ne!(promise.groups[3].verdict, Verdict::Broken);
     let spans = promise.spans.unwrap();
     assert!(spans.group == "task1" && (spans.held.value - 0.4).abs() < 0.1, "{spans:?}");
     assert!(promise.reason.contains("of its spans of 1.0 s"), "{}", promise.reason);
@@ -119,6 +152,28 @@ fn spans_that_hold_keep_their_promise() {
     let promise = scenario.run().promise();
     assert_eq!(promise.verdict, Verdict::Kept, "{}", promise.reason);
     assert_eq!(promise.spans.unwrap().held.value, 1.0);
+}
+
+#[test]
+fn spans_that_the_samples_cannot_show_are_not_judged_by_longer_ones() {
+    let promise = |span_s: f64| {
+        let server = Server::Noise { deviation: 0.02, correlation: 0.0 };
+        let mut scenario = Scenario { server, repeats: 3, seconds: 40.0, ..Scenario::new(&LADDER) };
+        scenario.promise.every = Some(EveryRecord { span_s, part: 0.95 });
+        let mut run = scenario.run();
+        for repeat in 0..3 {
+            // Once a second: the grid has steps of 0.95 s.
+            let round = |time: u64| (time + 200_000_000 - RELEASED_NS) / 100_000_000;
+            run.retain(repeat, |time| round(time).is_multiple_of(10));
+        }
+        run.promise()
+    };
+    let promised = promise(1.0);
+    assert_eq!(promised.verdict, Verdict::Kept, "{}", promised.reason);
+    let shorter = promise(0.2);
+    assert_eq!(shorter.verdict, Verdict::Undecided, "{}", shorter.reason);
+    let said = "the samples are too far apart for spans of 0.2 s";
+    assert!(shorter.reason.contains(said), "{}", shorter.reason);
 }
 
 #[test]
@@ -167,6 +222,22 @@ fn a_limit_is_kept_below_broken_above_and_void_where_nobody_reached_it() {
     let void = limit(400e6);
     assert_eq!(void.verdict, Verdict::Void);
     assert!(void.reason.contains("never bound"), "{}", void.reason);
+}
+
+#[test]
+fn a_limit_that_a_mean_stays_clear_of_may_be_broken_in_its_spans() {
+    let rate = |time: f64, _: usize| if (time as u64).is_multiple_of(2) { 0.1 } else { 1.6 };
+    let server = Server::Scripted { rate, deviation: 0.02 };
+    let scenario = Scenario { server, repeats: 5, ..Scenario::new(&[100, 100]) };
+    // Each of two groups has 200 MB/s times that: 170 on average, and 320 in every other second.
+    let mut limit = scenario.promise("io.bytes", RelationRecord::AtMost(240e6));
+    let on_average = limit.run().promise();
+    assert_eq!(on_average.verdict, Verdict::Void, "{}", on_average.reason);
+    assert!(on_average.reason.contains("never bound"), "{}", on_average.reason);
+    limit.promise.every = Some(EveryRecord { span_s: 1.0, part: 0.95 });
+    let every = limit.run().promise();
+    assert_eq!(every.verdict, Verdict::Broken, "{}", every.reason);
+    assert!(every.reason.contains("of its spans of 1.0 s"), "{}", every.reason);
 }
 
 #[test]

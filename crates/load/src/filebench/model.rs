@@ -182,23 +182,26 @@ pub(super) struct Workload {
 impl Workload {
     /// Threads of all instances.
     pub(super) fn thread_count(&self) -> u64 {
-        self.processes
-            .iter()
-            .map(|p| p.instances * p.threads.iter().map(|t| t.instances).sum::<u64>())
-            .sum()
+        self.total(|_| 1)
     }
 
     /// Bytes of the buffers of all threads.
     pub(super) fn buffers(&self) -> u64 {
-        let of = |p: &Process| {
-            p.threads.iter().map(|t| t.instances.saturating_mul(t.memory)).sum::<u64>()
-        };
-        self.processes.iter().map(|p| p.instances.saturating_mul(of(p))).sum()
+        self.total(|thread| thread.memory)
     }
 
     /// Lines that all threads keep.
     pub(super) fn counters(&self) -> u64 {
-        let of = |p: &Process| p.threads.iter().map(|t| t.instances * t.lines as u64).sum::<u64>();
-        self.processes.iter().map(|p| p.instances * of(p)).sum()
+        self.total(|thread| thread.lines as u64)
+    }
+
+    /// What all threads of all instances have of something; a script may ask for more than can be counted.
+    fn total(&self, of: impl Fn(&Thread) -> u64) -> u64 {
+        self.processes.iter().fold(0_u64, |total, process| {
+            let threads = process.threads.iter().fold(0_u64, |sum, thread| {
+                sum.saturating_add(thread.instances.saturating_mul(of(thread)))
+            });
+            total.saturating_add(process.instances.saturating_mul(threads))
+        })
     }
 }

@@ -1,6 +1,5 @@
 //! Where a script comes from: a file, with those that it loads, or the four classics by name.
 
-use std::fs;
 use std::path::Path;
 
 use super::classic;
@@ -8,6 +7,7 @@ use super::language::{Command, Script, listed, parse};
 use super::model::Workload;
 use super::resolve::{Overrides, resolve};
 use crate::failure::Failure;
+use crate::input;
 
 /// `load` within `load`.
 const DEEPEST: usize = 8;
@@ -42,7 +42,7 @@ fn script(path: &Path, depth: usize) -> Result<Script, Failure> {
 }
 
 fn text(path: &Path) -> Result<String, Failure> {
-    let bytes = match fs::read(path) {
+    let bytes = match input::read(path, input::MOST) {
         Ok(bytes) => bytes,
         Err(error) => {
             return path.to_str().and_then(classic::text).ok_or_else(|| {

@@ -2,12 +2,14 @@
 //! have a name of their own.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use super::properties::{Properties, unknown};
 use super::settings::Settings;
 use super::{Ycsb, shipped};
 use crate::arguments::Shared;
 use crate::failure::Failure;
+use crate::input;
 
 impl Ycsb {
     /// Settings, and warnings about properties that are probably slips.
@@ -49,7 +51,7 @@ impl Ycsb {
 
 /// A property file: from the disk, or a workload that is shipped.
 fn contents(path: &str) -> Result<Vec<u8>, Failure> {
-    match (std::fs::read(path), shipped::workload(path)) {
+    match (input::read(Path::new(path), input::MOST), shipped::workload(path)) {
         (Ok(bytes), _) => Ok(bytes),
         (Err(_), Some(text)) => Ok(text.into_bytes()),
         (Err(error), None) => Err(Failure::usage(format!(

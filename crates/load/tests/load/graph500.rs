@@ -164,7 +164,7 @@ fn it_waits_at_the_gate_until_it_is_let_go() {
         assert!(running.try_wait().unwrap().is_none(), "it ended instead of waiting");
         std::thread::sleep(std::time::Duration::from_millis(2));
     }
-    assert_eq!(said, [running.id().to_string()]);
+    assert_eq!(said, [format!(" {}", running.id())]);
     process::continue_one(running.id()).unwrap();
     let mut out = String::new();
     running.stdout.take().unwrap().read_to_string(&mut out).unwrap();

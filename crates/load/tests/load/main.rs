@@ -3,3 +3,4 @@
 mod graph500;
 mod hierarchy;
 mod memory;
+mod odd_inputs;

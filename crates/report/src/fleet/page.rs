@@ -70,6 +70,8 @@ struct ComparisonView {
     says: String,
     verdict: &'static str,
     mark: &'static str,
+    /// Why no host can judge it; empty where hosts do.
+    reason: String,
     hosts: Vec<SaidRow>,
 }
 
@@ -79,7 +81,7 @@ pub(super) fn render(judgement: &FleetJudgement) -> Result<String, Error> {
         trials.map(|(index, trial)| TrialView::of(index + 1, trial)).collect();
     let differences = judgement.differences.iter().map(|found| DifferenceRow {
         what: found.what.clone(),
-        usual: format!("{} ({})", found.usual, wording::count(found.alike, "host", "hosts")),
+        usual: format!("{} ({})", found.usual, wording::count(found.alike, "host")),
         others: found.others.iter().map(|one| Fact::new(&one.node, one.is.clone())).collect(),
     });
     let page = Page {
@@ -129,7 +131,7 @@ impl TrialView {
             factors: wording::factors(&trial.factors),
             verdict: wording::verdict(trial.verdict),
             mark: wording::mark(trial.verdict),
-            hosts: wording::count(trial.hosts, "host", "hosts"),
+            hosts: wording::count(trial.hosts, "host"),
             promises: promises.collect::<Result<_, Error>>()?,
             anchor,
         })
@@ -156,6 +158,7 @@ fn comparison(found: &FleetComparison) -> ComparisonView {
             found.is,
             found.over.join(", ")
         ),
+        reason: found.reason.as_deref().map(wording::sentence).unwrap_or_default(),
         verdict: wording::verdict(found.verdict),
         mark: wording::mark(found.verdict),
         hosts: hosts.collect(),

@@ -106,10 +106,8 @@ fn trial_lines(trial: &TrialComparison, width: usize, paint: Paint) -> Vec<Strin
         lines.extend(wrap(&text, width, "    "));
     }
     if left > 0 {
-        let text = format!(
-            "  {} more beside these; --json has all",
-            wording::count(left, "measure", "measures")
-        );
+        let text =
+            format!("  {} more beside these; --json has all", wording::count(left, "measure"));
         lines.extend(wrap(&text, width, "  "));
     }
     lines

@@ -30,12 +30,12 @@ pub(crate) fn render(judgement: &FleetJudgement, width: usize, color: bool) -> S
             .hosts
             .iter()
             .map(|host| format!("{} {}", host.node, wording::verdict(host.verdict)));
-        let text = format!(
-            "  {} over {}: {}",
-            comparison.measure,
-            comparison.over.join(", "),
-            of.collect::<Vec<_>>().join(", ")
-        );
+        let of = match &comparison.reason {
+            Some(why) => format!("{}: {why}", wording::verdict(comparison.verdict)),
+            None => of.collect::<Vec<_>>().join(", "),
+        };
+        let over = comparison.over.join(", ");
+        let text = format!("  {} over {over}: {of}", comparison.measure);
         lines.push(String::new());
         lines.extend(wrap(&text, width, "    "));
     }
@@ -89,7 +89,7 @@ fn differences(judgement: &FleetJudgement, width: usize) -> Vec<String> {
     let line = |found: &assay_judge::HostDifference| {
         let others: Vec<String> =
             found.others.iter().map(|one| format!("{}: {}", one.node, one.is)).collect();
-        let alike = wording::count(found.alike, "host", "hosts");
+        let alike = wording::count(found.alike, "host");
         format!("  {} differs: {alike}: {}; {}", found.what, found.usual, others.join("; "))
     };
     judgement.differences.iter().flat_map(|found| wrap(&line(found), width, "    ")).collect()

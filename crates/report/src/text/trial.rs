@@ -181,7 +181,7 @@ fn numbers(judged: &TrialJudgement, promise: &PromiseJudgement) -> String {
     parts.push(format!(
         "window {} in {}, warm-up {} cut",
         number::seconds(judged.window_s),
-        wording::count(judged.repeats, "repeat", "repeats"),
+        wording::count(judged.repeats, "repeat"),
         number::seconds(judged.warm_up_s)
     ));
     parts.extend(wording::worst_spans(promise, 1));
@@ -192,7 +192,7 @@ fn numbers(judged: &TrialJudgement, promise: &PromiseJudgement) -> String {
 fn checks(judged: &TrialJudgement, width: usize, paint: Paint) -> Vec<String> {
     let failed: Vec<_> = judged.validity.iter().filter(|check| !check.ok).collect();
     if failed.is_empty() {
-        let all = wording::count(judged.validity.len(), "check", "checks");
+        let all = wording::count(judged.validity.len(), "check");
         return if judged.validity.is_empty() {
             vec!["  no validity check was made".to_owned()]
         } else {

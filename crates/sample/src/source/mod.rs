@@ -80,6 +80,11 @@ pub trait Source: Send {
         Vec::new()
     }
 
+    /// CPU time that threads beside the sampler's have spent on it so far.
+    fn aside_ns(&self) -> u64 {
+        0
+    }
+
     /// Reads every subject once and adds a row for each that has something to tell at this depth;
     /// a counter that was not read is `None`.
     fn read(&mut self, rows: &mut Rows, depth: Depth);

@@ -11,6 +11,7 @@ mod draw;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use assay_kernel::aside::Aside;
 use assay_kernel::pages::page_size;
 use assay_kernel::parse::maps;
 use assay_kernel::parse::numa_maps::{Policy, areas};
@@ -39,6 +40,9 @@ const SMALL_AT_ONCE: u64 = 10;
 const ENOUGH: usize = 2400;
 const ALL: usize = 24_000;
 
+/// How long a process may keep its memory map to itself: what is read of the largest takes 10 ms.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// Processes that are followed at the most, the largest of them.
 const MOST: usize = 64;
 
@@ -62,13 +66,17 @@ pub(crate) const FIXED: [&str; 7] = [
 /// Columns for each node: all pages, and in exact readings those of either kind.
 const KINDS: [&str; 3] = ["", "anon_", "file_"];
 
+/// Pages that were drawn, by node.
+type Found = Result<BTreeMap<u16, u64>, Error>;
+
 /// A process that is followed.
 struct Process {
     started: u64,
     subject: usize,
     statm: KeptFile,
     mapped_pages: u64,
-    draw: Draw,
+    /// Away with one that did not answer.
+    draw: Option<Draw>,
     mapped_ns: u64,
     exact_ns: Option<u64>,
     seen: bool,
@@ -107,6 +115,7 @@ pub(super) struct Pages {
     known: HashMap<u32, Process>,
     columns: Vec<String>,
     buffer: Vec<u8>,
+    aside: Aside,
     refused: Option<String>,
     left_out: usize,
 }
@@ -133,6 +142,7 @@ impl Pages {
             known: HashMap::new(),
             columns,
             buffer: Vec::new(),
+            aside: Aside::waiting(PATIENCE),
             refused: None,
             left_out: 0,
         })
@@ -186,7 +196,7 @@ impl Pages {
             subject: rows.subject(&title),
             statm: self.root.keep(format!("/proc/{pid}/statm")).ok()?,
             mapped_pages: 0,
-            draw: Draw::of(pid),
+            draw: Some(Draw::of(pid)),
             mapped_ns: 0,
             exact_ns: None,
             seen: true,
@@ -225,22 +235,31 @@ impl Pages {
         if is_small && !exact {
             return Some(());
         }
+        let root = self.root.clone();
         if exact && bytes <= EXACT_BYTES {
             process.exact_ns = Some(now);
-            if let Ok(text) = self.root.read(format!("/proc/{pid}/numa_maps")) {
+            let text = self.aside.ask(pid, move || root.read(format!("/proc/{pid}/numa_maps")));
+            // Why there is no answer, `reasons` says; one that has ended has no maps.
+            if let Ok(Ok(text)) = text {
                 rows.add_at(now, subject, &self.exactly(bytes, &text));
             }
             return Some(());
         }
         let stale = now >= process.mapped_ns + MAPS_NS || mapped != process.mapped_pages;
+        let (draw, tries) = (process.draw.take()?, pace.tries);
+        let answer = self.aside.ask(pid, move || draw_of(&root, pid, draw, stale, tries));
+        let (draw, found) = match answer {
+            Ok(answer) => answer,
+            Err(why) => {
+                self.refused = Some(why);
+                return None;
+            }
+        };
+        process.draw = Some(draw);
+        let found = found?;
         if stale {
-            let text = self.root.read(format!("/proc/{pid}/maps")).ok()?;
-            process.draw.set(maps::ranges(&text));
             (process.mapped_ns, process.mapped_pages) = (now, mapped);
         }
-        let found = drawn(&mut process.draw, ENOUGH, pace.tries, |addresses, nodes| {
-            page_nodes::query(pid, addresses, nodes)
-        });
         match found {
             Ok(found) => rows.add_at(now, subject, &self.estimated(bytes, &found)),
             Err(error) => self.refused = Some(error.to_string().replace('\n', ";")),
@@ -285,6 +304,26 @@ impl Pages {
     }
 }
 
+/// Draws pages of a process, after a look at what it has mapped where that is `stale`; `None` where it has
+/// ended. Gives the draw back.
+fn draw_of(
+    root: &Root,
+    pid: u32,
+    mut draw: Draw,
+    stale: bool,
+    tries: usize,
+) -> (Draw, Option<Found>) {
+    if stale {
+        let Ok(text) = root.read(format!("/proc/{pid}/maps")) else { return (draw, None) };
+        draw.set(maps::ranges(&text));
+    }
+    page_nodes::await_lock(root, pid);
+    let found = drawn(&mut draw, ENOUGH, tries, |addresses, nodes| {
+        page_nodes::query(pid, addresses, nodes)
+    });
+    (draw, Some(found))
+}
+
 /// The column of a policy.
 const fn policy_at(policy: Policy) -> usize {
     match policy {
@@ -322,11 +361,18 @@ impl Source for Pages {
         if let Some(why) = &self.refused {
             reasons.push(("pages.sampled_pages".to_owned(), why.clone()));
         }
+        if let Some(why) = self.aside.locked() {
+            reasons.push(("pages.locked".to_owned(), why));
+        }
         if self.left_out > 0 {
             let text = format!("only the {MOST} largest processes; {} were not", self.left_out);
             reasons.push(("pages.beyond".to_owned(), text));
         }
         reasons
+    }
+
+    fn aside_ns(&self) -> u64 {
+        self.aside.spent_ns()
     }
 
     fn read(&mut self, rows: &mut Rows, _: Depth) {

@@ -6,13 +6,18 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::whole_host::targets;
-use assay_kernel::{Root, clock};
+use assay_kernel::{Root, clock, fifo::Fifo};
 use assay_record::{Table, read_tables};
 use assay_sample::about::SOURCES;
-use assay_sample::{Choice, ProcessTarget, Processes, Sampler, Seat, Targets, prepare_chosen};
+use assay_sample::{
+    Choice, Depth, Prepared, ProcessTarget, Processes, Rows, Sampler, Seat, Source, Targets,
+    prepare_chosen,
+};
 use assay_testbed::{Picture, busy_turn, put};
 
 const FREE: &str = "Node 0, zone Normal 0 0 0 0 0 0 0 0 0 0 1\n";
@@ -202,4 +207,102 @@ fn times_are_of_a_clock_that_nobody_can_set() {
             }
         }
     }
+}
+
+/// A source of which no read after so many ever ends.
+struct Probe {
+    columns: Vec<String>,
+    reads: Arc<AtomicUsize>,
+    hangs_after: usize,
+}
+
+impl Probe {
+    fn new(hangs_after: usize) -> Self {
+        let columns = vec!["nothing".to_owned()];
+        Self { columns, reads: Arc::new(AtomicUsize::new(0)), hangs_after }
+    }
+}
+
+impl Source for Probe {
+    fn name(&self) -> &'static str {
+        "probe"
+    }
+
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        vec!["it".to_owned()]
+    }
+
+    fn files(&self) -> usize {
+        1
+    }
+
+    fn read(&mut self, rows: &mut Rows, _: Depth) {
+        if self.reads.fetch_add(1, Ordering::SeqCst) >= self.hangs_after {
+            loop {
+                std::thread::park();
+            }
+        }
+        rows.add(0, &[Some(1)]);
+    }
+}
+
+fn started(probe: Probe, folder: &Path) -> Result<Sampler, assay_record::Error> {
+    let prepared = Prepared { sources: vec![Box::new(probe)], not_available: [].into() };
+    Sampler::start(prepared, folder, Duration::from_millis(20), Seat::anywhere("a test"))
+}
+
+#[test]
+fn a_source_that_hangs_keeps_no_run_from_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let sampler = started(Probe::new(3), folder.path()).unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    let begun = Instant::now();
+    let outcome = sampler.stop();
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    let failure = outcome.failure.unwrap().to_string();
+    assert!(failure.contains("source `probe` hangs"), "{failure}");
+}
+
+#[test]
+fn a_source_that_hangs_at_once_keeps_no_run_from_its_beginning() {
+    let folder = tempfile::tempdir().unwrap();
+    let begun = Instant::now();
+    let failure = started(Probe::new(0), folder.path()).err().unwrap().to_string();
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert!(failure.contains("source `probe` hangs"), "{failure}");
+}
+
+/// A FIFO without a writer stands for the map of a process that never lets it go.
+#[test]
+fn a_process_whose_memory_map_is_locked_keeps_no_other_source_waiting() {
+    let tree = tree();
+    let rest: Vec<String> = (5..=52).map(|field| field.to_string()).collect();
+    put(tree.path(), "proc/7/stat", &format!("7 (p) S 1 {}\n", rest.join(" ")));
+    put(tree.path(), "proc/7/statm", "9 5 1 1 0 1 0\n");
+    drop(Fifo::make(&tree.path().join("proc/7"), "numa_maps").unwrap());
+    let of = Processes::Tree { pid: 7, itself: true };
+    let processes = Ok(vec![ProcessTarget { name: "locked".to_owned(), of }]);
+    let targets = Targets { processes, ..targets() };
+    let choice = Choice::Also(vec!["pages".to_owned()]);
+    let mut prepared = prepare_chosen(&Root::at(tree.path()), &targets, &choice);
+    assert!(prepared.sources.iter().any(|source| source.name() == "pages"));
+    let probe = Probe::new(usize::MAX);
+    let reads = Arc::clone(&probe.reads);
+    prepared.sources.push(Box::new(probe));
+    let folder = tempfile::tempdir().unwrap();
+    let begun = Instant::now();
+    let interval = Duration::from_millis(50);
+    let sampler =
+        Sampler::start(prepared, folder.path(), interval, Seat::anywhere("a test")).unwrap();
+    std::thread::sleep(Duration::from_millis(2500));
+    let outcome = sampler.stop();
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
+    let why = &outcome.not_available["pages.locked"];
+    assert!(why.contains("its memory map is locked (process 7)"), "{why}");
+    assert!(reads.load(Ordering::SeqCst) > 10, "{reads:?}");
 }

@@ -117,11 +117,13 @@ fn complaint(option: &str, value: &Scalar) -> Option<Complaint> {
         "bs" | "blocksize" => (!text.split(',').all(is_amount)).then(|| {
             quantity(option, &text, "an amount of data such as `4k`, or up to three with commas")
         }),
-        "size" | "io_size" | "filesize" => (!is_size(&text)).then(|| {
+        "size" => (!is_size(&text) && !is_fraction(&text)).then(|| {
             let expected = "an amount of data such as `128M`, a percentage, or a fraction of the \
                             disk such as `1/4`";
             quantity(option, &text, expected)
         }),
+        "io_size" | "filesize" => (!is_size(&text))
+            .then(|| quantity(option, &text, "an amount of data such as `128M`, or a percentage")),
         _ => None,
     }
 }
@@ -158,14 +160,13 @@ fn is_amount(text: &str) -> bool {
     fits || text.parse::<Bytes>().is_ok_and(|bytes| bytes.get() > 0)
 }
 
+fn is_fraction(text: &str) -> bool {
+    assay_workload::fio::fraction(text).is_some()
+}
+
 fn is_size(text: &str) -> bool {
-    let fraction = text.split_once('/').and_then(|(part, whole)| {
-        Some((part.trim().parse::<u32>().ok()?, whole.trim().parse::<u32>().ok()?))
-    });
     let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<u8>().ok());
-    is_amount(text)
-        || fraction.is_some_and(|(part, whole)| part >= 1 && part <= whole)
-        || percent.is_some_and(|percent| (1..=100).contains(&percent))
+    is_amount(text) || percent.is_some_and(|percent| (1..=100).contains(&percent))
 }
 
 #[cfg(test)]
@@ -182,11 +183,14 @@ mod tests {
 
     #[test]
     fn sizes_are_amounts_percentages_or_fractions_of_the_disk() {
-        for text in ["1G", "128M", "64 MiB", "50%", "1/4", "3 / 4", "4096", "10mb"] {
-            assert!(is_size(text), "{text}");
+        for text in ["1G", "128M", "64 MiB", "50%", "4096", "10mb"] {
+            assert!(is_size(text) && !is_fraction(text), "{text}");
+        }
+        for text in ["1/4", "3 / 4"] {
+            assert!(is_fraction(text) && !is_size(text), "{text}");
         }
         for text in ["", "0", "0/4", "5/4", "1/0", "101%", "all", "-1"] {
-            assert!(!is_size(text), "{text}");
+            assert!(!is_size(text) && !is_fraction(text), "{text}");
         }
     }
 

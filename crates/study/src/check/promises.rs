@@ -27,6 +27,7 @@ pub(super) fn check(check: &mut Check<'_>) {
             across::one_repeat(check, promise, &path);
         }
         across::under(check, &promise.under, &format!("{path}.under"));
+        spans(check, promise, is_metric, &path);
         if promise.is.is_across() {
             across::promise(check, promise, &path);
             continue;
@@ -39,6 +40,35 @@ pub(super) fn check(check: &mut Check<'_>) {
             continue;
         }
         relation(check, promise, &measured, &path);
+    }
+}
+
+/// Spans are cut from samples: what has none has no spans, and each holds two of them at least.
+fn spans(check: &mut Check<'_>, promise: &Promise, is_metric: bool, path: &str) {
+    let Some(every) = &promise.every else { return };
+    let path = format!("{path}.every");
+    if is_metric {
+        let finding = Diagnostic::error(
+            code::MISPLACED_KEY,
+            format!(
+                "`every` has no meaning for `{}`: a workload reports one number a repeat, which \
+                 has no spans",
+                promise.measure
+            ),
+        )
+        .hint("remove `every` and `in`, or promise something of `io.bytes` or `cpu.time`");
+        check.add_at(&path, "expected another key, or none", finding);
+        return;
+    }
+    let least = 2 * check.study.sampling.interval;
+    if every.span < least {
+        let ms = least.as_millis();
+        let finding = Diagnostic::error(
+            code::OUT_OF_RANGE,
+            "the spans are shorter than two intervals of [sampling]",
+        )
+        .hint(format!("write `every = \"{ms} ms\"` or more, or a shorter `interval`"));
+        check.add_at(&path, &format!("expected `{ms} ms` or more"), finding);
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, at: Option<&At<'_>>) -> Design {
     };
     // `decided` is what it was called when a verdict ended a repeat.
     if matches!(section.word(reader, "stop", key::STOPS), Some("precise" | "decided")) {
-        design.stop = Stop::Decided;
+        design.stop = Stop::Precise;
     }
     if let Some(at) = section.get("leave_out") {
         design.leave_out = left_out(reader, at);

@@ -53,8 +53,17 @@ impl Job {
         self.options.len() < before
     }
 
-    /// Directs the job's I/O to `place`. `size` as a fraction of the disk (`1/4`) and an absent
-    /// size become the whole of the group's part; a size given in bytes stays.
+    /// Replaces a `size` that is a fraction of the disk (`1/4`, Assay's own) by its bytes, where each
+    /// of `sharers` groups has `part` of it.
+    pub fn resolve_fraction(&mut self, part: Bytes, sharers: u64) {
+        let Some((numerator, denominator)) = self.option("size").and_then(fraction) else { return };
+        let whole = u128::from(part.get()) * u128::from(sharers);
+        let bytes = whole * u128::from(numerator) / u128::from(denominator);
+        self.set("size", bytes.to_string());
+    }
+
+    /// Directs the job's I/O to `place`. An absent size becomes the whole of the group's part, a
+    /// percentage is one of that part; a size given in bytes stays.
     pub fn put(&mut self, place: &Place) {
         for option in ["filename", "directory", "offset"] {
             self.remove(option);
@@ -90,13 +99,17 @@ impl Job {
     }
 }
 
-/// A size as fio options write it; `1/4` (Assay's own) is that fraction of all groups' places and
-/// therefore the whole of this group's.
+/// `1/4` as its two numbers; none for what is no fraction from above 0 to 1.
+#[must_use]
+pub fn fraction(text: &str) -> Option<(u32, u32)> {
+    let (numerator, denominator) = text.split_once('/')?;
+    let numbers: (u32, u32) = (numerator.trim().parse().ok()?, denominator.trim().parse().ok()?);
+    (1..=numbers.1).contains(&numbers.0).then_some(numbers)
+}
+
+/// A size as fio options write it.
 #[must_use]
 pub fn size_of(text: &str, whole: Bytes) -> Option<Bytes> {
-    if text.contains('/') {
-        return Some(whole);
-    }
     if let Some(percent) = text.strip_suffix('%') {
         let percent: u64 = percent.trim().parse().ok()?;
         return Some(Bytes::new(whole.get() / 100 * percent.min(100)));
@@ -140,9 +153,23 @@ mod tests {
     }
 
     #[test]
-    fn a_fraction_or_no_size_at_all_is_the_whole_part() {
+    fn a_fraction_is_one_of_what_all_sharers_have() {
+        let of = |text: &str| {
+            let mut job =
+                Job { name: "a".to_owned(), options: vec![("size".to_owned(), Some(text.into()))] };
+            job.resolve_fraction(Bytes::mebi(256), 4);
+            job.option("size").unwrap().to_owned()
+        };
+        assert_eq!(of("1/4"), Bytes::mebi(256).get().to_string());
+        assert_eq!(of("1 / 16"), Bytes::mebi(64).get().to_string());
+        assert_eq!(of("3/4"), Bytes::mebi(768).get().to_string());
+        assert_eq!(of("50%"), "50%");
+        assert_eq!([fraction("0/4"), fraction("5/4"), fraction("1/0")], [None; 3]);
+    }
+
+    #[test]
+    fn sizes_are_amounts_or_percentages() {
         let whole = Bytes::mebi(64);
-        assert_eq!(size_of("1/16", whole), Some(whole));
         assert_eq!(size_of("50%", whole).map(Bytes::get), Some(whole.get() / 100 * 50));
         assert_eq!(size_of("1G", whole), Some(Bytes::mebi(1024)));
         assert_eq!(size_of("lots", whole), None);

@@ -10,7 +10,7 @@ mod totals;
 
 pub use class::{io_class, threads};
 pub use gate::{GATE_FILE, gate_line, parse_gate_line};
-pub use job::{Job, Place, size_of};
+pub use job::{Job, Place, fraction, size_of};
 pub use job_file::{JobFileError, Section, sections};
 pub use log::parse_bandwidth_log;
 pub use output::{Output, OutputError, parse_output};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_record::{glance, runs};
+use assay_record::glances;
 
 use super::usage;
 use crate::exit::Code;
@@ -12,15 +12,15 @@ use crate::talk;
 pub(super) fn run(baseline: &Path) -> Result<PathBuf, Code> {
     let folder = Path::new("runs");
     let of_baseline = baseline.canonicalize().ok();
-    let found = runs(folder).map_err(|error| {
+    let found = glances(folder).map_err(|error| {
         talk::error(&error);
         usage(
             "without a run to compare, the newest in `runs/` is taken, and there is no such folder",
         )
     })?;
-    let others = found.into_iter().filter(|run| run.canonicalize().ok() != of_baseline);
+    let others = found.into_iter().filter(|(run, _)| run.canonicalize().ok() != of_baseline);
     let newest = others
-        .map(|run| (glance(&run).started_at, run))
+        .map(|(run, seen)| (seen.started_at, run))
         .filter(|(started_at, _)| !started_at.is_empty())
         .max();
     match newest {

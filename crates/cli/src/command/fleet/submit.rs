@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use assay_files::Trust;
 use assay_fleet::{
-    Choice, Chosen, Fleet, FleetFolder, SCHEMA, Slurm, Task, TaskState, choose, states, submit,
+    Choice, Chosen, Fleet, FleetFolder, SCHEMA, Slurm, Task, TaskState, Torn, choose, states,
+    submit,
 };
 use assay_judge::HostState;
+use assay_judge::wording::count;
 use assay_kernel::signal;
 use assay_lab::Word;
 use assay_plan::{Plan, Slice};
@@ -55,8 +57,16 @@ pub(super) fn run(arguments: &FleetRunArguments) -> Result<Code, Code> {
         signal_ahead_s: limit.signal_ahead_s,
         tasks: tasks(&chosen, slices, arguments.study.seed),
         left_out: chosen.left_out,
+        torn: (slices > 1).then(|| torn(&plan, slices)),
         submissions: Vec::new(),
     };
+    for torn in fleet.torn.iter().flatten() {
+        let over = torn.over.join(", ");
+        talk::say(&format!(
+            "no host can judge `{}` over {over}: its trials are divided",
+            torn.measure
+        ));
+    }
     for left_out in &fleet.left_out {
         talk::say(&format!("{} is left out: {}", left_out.node, left_out.why));
     }
@@ -69,10 +79,8 @@ pub(super) fn run(arguments: &FleetRunArguments) -> Result<Code, Code> {
 /// Submits again what failed or was lost.
 pub(super) fn resume(arguments: &FleetResumeArguments) -> Result<Code, Code> {
     signal::note_interruptions();
-    let (folder, mut fleet, slurm) = open(&arguments.fleet)?;
     // What stands in it is submitted as it is now.
-    FleetFolder::open_trusted(folder.path(), arguments.trust.trust())
-        .map_err(|error| refuse(&error))?;
+    let (folder, mut fleet, slurm) = open(&arguments.fleet, arguments.trust.trust())?;
     let found = states(&folder, &fleet, &slurm);
     let at_work =
         |state: &TaskState| matches!(state.state, HostState::Waiting | HostState::Running);
@@ -101,7 +109,7 @@ fn has_verdict(state: &TaskState) -> bool {
 }
 
 fn said(folder: &FleetFolder, fleet: &Fleet, job: u64, tasks: usize) {
-    let hosts = if tasks == 1 { "1 host".to_owned() } else { format!("{tasks} hosts") };
+    let hosts = count(tasks, "host");
     talk::say(&format!(
         "job {job} on {hosts}, at most {} min each; fleet {}",
         fleet.time_limit_min,
@@ -152,6 +160,16 @@ fn slices(arguments: &FleetRunArguments, chosen: &Chosen, plan: &Plan) -> Result
         return Err(Code::Usage);
     }
     Ok(slices)
+}
+
+fn torn(plan: &Plan, slices: usize) -> Vec<Torn> {
+    let torn = plan.torn(Slice::nth(0, slices)).into_iter().map(|promise| Torn {
+        is: promise.is.word().to_owned(),
+        over: promise.is.over(),
+        measure: promise.measure,
+        group: promise.group,
+    });
+    torn.collect()
 }
 
 fn tasks(chosen: &Chosen, slices: usize, seed: u64) -> Vec<Task> {

@@ -1,14 +1,16 @@
 //! Groups again and again, on a terminal or as plain blocks.
 
-use std::io::{self, Write, stdout};
+use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use assay_cgroup::inventory::{Inventory, Rates, rates};
+use assay_escape::terminal;
 use assay_kernel::signal;
 
 use super::order::Order;
 use super::terminal::{Keys, Screen};
 use super::{BETWEEN, document, table};
+use crate::destination::Destination;
 use crate::exit::Code;
 
 /// What is to be shown.
@@ -55,21 +57,27 @@ fn show(
     rates: &[Rates],
     wanted: Wanted,
 ) -> io::Result<()> {
-    let order = wanted.order;
     let Some(screen) = screen else {
-        let text = match wanted.as_json {
-            true => document(inventory, rates).to_string(),
-            false => table::top(inventory, rates, order, None, usize::MAX).join("\n") + "\n",
-        };
-        let mut out = stdout().lock();
-        return writeln!(out, "{text}").and_then(|()| out.flush());
+        let mut out = Destination::stdout()?;
+        out.write_all(block(inventory, rates, wanted).as_bytes())?;
+        return out.flush();
     };
     let (columns, lines) = screen.size();
-    let mut frame = table::top(inventory, rates, order, Some(columns), lines.saturating_sub(1));
+    let most = lines.saturating_sub(1);
+    let mut frame = table::top(inventory, rates, wanted.order, Some(columns), most);
     // The last line stays where it is, however many groups there are.
-    frame.resize(lines.saturating_sub(1), String::new());
+    frame.resize(most, String::new());
     frame.push(foot().chars().take(columns).collect());
     screen.draw(&frame)
+}
+
+/// What is written where no picture can be drawn. In JSON what a terminal would obey is an escape.
+fn block(inventory: &Inventory, rates: &[Rates], wanted: Wanted) -> String {
+    let text = match wanted.as_json {
+        true => document(inventory, rates).to_string() + "\n",
+        false => table::top(inventory, rates, wanted.order, None, usize::MAX).join("\n") + "\n\n",
+    };
+    terminal(&text).into_owned()
 }
 
 /// Which keys there are.
@@ -105,5 +113,29 @@ fn wait(keys: &Keys, until: Instant) -> Event {
             }
             None => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_cgroup::inventory::Mounted;
+
+    use super::*;
+
+    #[test]
+    fn a_watch_in_json_shows_what_a_terminal_would_obey() {
+        let name = "v2\u{9b}2J\u{1b}]0;owned";
+        let mounted = Mounted {
+            name: name.to_owned(),
+            is_v2: true,
+            mount: "/cg".into(),
+            controllers: Vec::new(),
+        };
+        let inventory = Inventory { taken_ns: 0, hierarchies: vec![mounted], groups: Vec::new() };
+        let wanted = Wanted { period: Duration::from_secs(1), order: Order::Cpu, as_json: true };
+        let text = block(&inventory, &[], wanted);
+        assert!(!text.contains(['\u{9b}', '\u{1b}']), "{text:?}");
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(document["hierarchies"][0]["name"], name);
     }
 }

@@ -80,9 +80,8 @@ pub(crate) fn run(arguments: &OutsideArguments, as_json: bool) -> Code {
         }
     } else {
         let title = format!("{}: do shares follow the weights?", outside.title);
-        let text =
-            assay_report::judgement_text(&title, &judgement, talk::width(), talk::colors_data());
-        talk::data(&text);
+        let width = talk::width();
+        talk::data_painted(|color| assay_report::judgement_text(&title, &judgement, width, color));
     }
     Code::of_verdict(judgement.verdict)
 }

@@ -144,7 +144,7 @@ pub(crate) fn words(arguments: &StudyArguments) -> Vec<Word> {
         option("--repeats", repeats.to_string());
     }
     if let Some(stop) = stop {
-        let word = if *stop == Stop::Decided { "precise" } else { "at_most" };
+        let word = if *stop == Stop::Precise { "precise" } else { "at_most" };
         option("--stop", word.to_owned());
     }
     if let Some(at_most) = at_most {

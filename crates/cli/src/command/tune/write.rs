@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use assay_files::{Dir, input_text};
+use assay_files::{create_new, input_text};
 use assay_plan::Setting;
 use assay_study::{Bindings, rewrite, shipped_file};
 
@@ -48,10 +48,8 @@ pub(super) fn study(
         })
     };
     let changed = rewrite(text, &from, &to, factors, &load).map_err(|why| refuse(&why))?;
-    let folder = Dir::open(file.parent().unwrap_or(Path::new(""))).map_err(|why| refuse(&why))?;
-    let new = folder.create(file.file_name().unwrap_or_default());
-    let written =
-        new.map_err(std::io::Error::from).and_then(|mut new| new.write_all(changed.as_bytes()));
+    let new = create_new(file).map_err(std::io::Error::from);
+    let written = new.and_then(|mut new| new.write_all(changed.as_bytes()));
     written.map_err(|cause| refuse(&cause))?;
     talk::say(&format!("written: {}", file.display()));
     Ok(())

@@ -1,5 +1,8 @@
 //! No Slurm, a Slurm without configuration, and folders that are no fleet.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
 use crate::bench::Bench;
 
 #[test]
@@ -12,6 +15,25 @@ fn without_slurm_a_fleet_is_refused_with_the_remedy_and_nothing_is_made() {
     ended.assert_code(4);
     ended.assert_says(&["Slurm is not installed here", "slurm-client"]);
     assert!(!bench.path("runs").exists());
+}
+
+/// An entry of PATH that is empty is the directory that somebody works in, and what lies there may be
+/// anybody's.
+#[test]
+fn no_relative_entry_of_the_path_leads_to_a_slurm() {
+    let bench = Bench::aside();
+    for name in ["sinfo", "scontrol", "sbatch"] {
+        let program = bench.write(name, "#!/bin/sh\n: > started\n");
+        fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    for path in ["", ":/nowhere", "."] {
+        let mut command = bench.program();
+        command.args(["fleet", "run", "cpu-weight"]).env("PATH", path);
+        let ended = bench.finish(command);
+        ended.assert_code(4);
+        ended.assert_says(&["Slurm is not installed here"]);
+        assert!(!bench.path("started").exists(), "PATH={path:?}");
+    }
 }
 
 #[test]

@@ -52,43 +52,18 @@ impl Victim {
     }
 }
 
-fn restore(bench: &Bench, state: &Path) -> crate::running::Ended {
+fn restoring(bench: &Bench, state: &Path) -> Command {
     let mut command = bench.program();
     command.env("ASSAY_STATE", state).arg("restore");
-    bench.finish(command)
+    command
+}
+
+fn restore(bench: &Bench, state: &Path) -> crate::running::Ended {
+    bench.finish(restoring(bench, state))
 }
 
 fn pause(random: &mut SmallRng) {
     sleep(Duration::from_millis(random.random_range(0..400)));
-}
-
-/// Kills again and again, with what is wrong done before each kill by `spoil` and mended by `mend`.
-fn kill_with<S>(
-    bench: &Bench,
-    state: &Path,
-    spoil: impl Fn(&Path) -> S,
-    works: i32,
-    mend: impl Fn(S),
-) {
-    let seed = seed();
-    let mut random = SmallRng::seed_from_u64(seed);
-    let before = Picture::take();
-    for number in 0..KILLS {
-        let when = format!("seed {seed}, kill {number}");
-        let victim = Victim::start(bench, &format!("run-{number}"), state);
-        let spoiled = spoil(&victim.out);
-        pause(&mut random);
-        let (state, out) = victim.kill();
-        let first = restore(bench, &state);
-        assert_eq!(first.status.code(), Some(works), "{when}\n{}", first.stderr);
-        mend(spoiled);
-        if works != 0 {
-            restore(bench, &state).assert_code(0);
-        }
-        Picture::assert_same(&before, &when);
-        assert!(processes_in(&out).is_empty(), "{when}");
-        fs::remove_dir_all(&out).unwrap();
-    }
 }
 
 #[test]
@@ -96,13 +71,28 @@ fn kills_while_the_disk_of_the_ledger_is_full_leave_no_trace() {
     let Some(bench) = Bench::on_busy_host("kills with a full disk") else { return };
     let state = Mounted::tmpfs(bench.path("small"), 1);
     let filler = state.at.join("filler");
-    let fill = |_: &Path| {
+    let fill = || {
         let mut file = File::create(&filler).unwrap();
         for size in [1 << 16, 4096, 1] {
             while file.write_all(&vec![1; size]).is_ok() {}
         }
     };
-    kill_with(&bench, &state.at, fill, 0, |()| fs::remove_file(&filler).unwrap());
+    let seed = seed();
+    let mut random = SmallRng::seed_from_u64(seed);
+    let before = Picture::take();
+    for number in 0..KILLS {
+        let when = format!("seed {seed}, kill {number}");
+        let victim = Victim::start(&bench, &format!("run-{number}"), &state.at);
+        fill();
+        pause(&mut random);
+        let (state, out) = victim.kill();
+        let first = restore(&bench, &state);
+        assert_eq!(first.status.code(), Some(0), "{when}\n{}", first.stderr);
+        fs::remove_file(&filler).unwrap();
+        Picture::assert_same(&before, &when);
+        assert!(processes_in(&out).is_empty(), "{when}");
+        fs::remove_dir_all(&out).unwrap();
+    }
 }
 
 #[test]
@@ -135,6 +125,7 @@ fn kills_while_the_state_folder_is_read_only_are_said_and_restored_afterwards() 
     }
 }
 
+/// All at once, since each restore waits for what does not end.
 #[test]
 fn kills_with_a_frozen_workload_name_it_and_restore_when_it_is_thawed() {
     let test = "kills with frozen workloads";
@@ -143,17 +134,38 @@ fn kills_with_a_frozen_workload_name_it_and_restore_when_it_is_thawed() {
         skip(test, "no freezer on cgroup v1");
         return;
     }
-    let freeze = |out: &Path| {
-        let freezer = Freezer::make().unwrap();
-        processes_in(out).into_iter().for_each(|victim| freezer.put(victim));
-        freezer.freeze();
-        freezer
-    };
-    let thaw = |freezer: Freezer| {
-        freezer.thaw();
-        sleep(Duration::from_millis(200));
-    };
-    kill_with(&bench, &bench.path("state"), freeze, 6, thaw);
+    let seed = seed();
+    let mut random = SmallRng::seed_from_u64(seed);
+    let before = Picture::take();
+    let dead: Vec<_> = (0..KILLS)
+        .map(|number| {
+            let state = bench.path(&format!("state-{number}"));
+            let victim = Victim::start(&bench, &format!("run-{number}"), &state);
+            let freezer = Freezer::make().unwrap();
+            processes_in(&victim.out).into_iter().for_each(|process| freezer.put(process));
+            freezer.freeze();
+            pause(&mut random);
+            (victim.kill(), freezer)
+        })
+        .collect();
+    let restores = dead.iter().map(|((state, out), _)| {
+        let talk = state.with_extension("talk");
+        fs::create_dir(&talk).unwrap();
+        Running::start(restoring(&bench, state), &talk, out.clone())
+    });
+    for (number, restore) in restores.collect::<Vec<_>>().into_iter().enumerate() {
+        let ended = restore.end(Duration::from_secs(120));
+        assert_eq!(ended.status.code(), Some(6), "seed {seed}, kill {number}\n{}", ended.stderr);
+        ended.assert_says(&["do not end after SIGKILL"]);
+    }
+    dead.iter().for_each(|(_, freezer)| freezer.thaw());
+    sleep(Duration::from_millis(200));
+    for ((state, out), freezer) in dead {
+        drop(freezer);
+        restore(&bench, &state).assert_code(0);
+        assert!(processes_in(&out).is_empty(), "seed {seed}");
+    }
+    Picture::assert_same(&before, &format!("seed {seed}"));
 }
 
 /// Somebody pulls the disk and puts another one in before anybody restores.

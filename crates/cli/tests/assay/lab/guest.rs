@@ -1,10 +1,11 @@
 //! Real guests. Each is booted once and shared by several tests; docs/lab.md says what a boot
 //! costs.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use assay_testbed::skip;
+use assay_testbed::{Picture, between_turns, is_for_guests, skip};
 use serde_json::Value;
 
 use super::shared::{PATIENCE, Visit, tree, visit, why_not};
@@ -43,7 +44,7 @@ part misplaced place numa-misplaced --repeats 3 --at-most 4s
 part placement place numa-placement --set program=streamcluster,matrix --set balancing=0 \
     --set "memory=first touch,interleave:0-1,bind:1" --repeats 2 --at-most 4s
 part flags place numa-local-remote --set program=copy --set "memory=first touch" --set size=256 \
-    --repeats 3 --at-most 4s
+    --repeats 4 --at-most 4s
 part mix place numa-mix --set first=streamcluster --set second=streamcluster --set beside=node:1 \
     --repeats 2 --at-most 4s
 part bfq shares bfq 2000
@@ -200,6 +201,15 @@ fn flags_of_a_program_that_sees_one_node_are_told_to_change_nothing() {
     assert_eq!(document["trials"].as_array().unwrap().len(), 2, "{document:#}");
     for trial in document["trials"].as_array().unwrap() {
         let seen = promise(trial, "copy.nodes_seen");
+        // A busy guest ends a repeat before stressapptest said what it saw; two that agree to the
+        // last digit prove nothing.
+        let counted = seen["errors"].as_array().map_or(0, Vec::len);
+        if counted < 3 {
+            return skip(
+                "flags in a guest",
+                &format!("the guest was too slow: {}", seen["reason"]),
+            );
+        }
         assert_eq!(seen["verdict"], "broken", "{seen:#}");
         assert_eq!(codes(seen), ["C-PLACE-BLIND"], "{seen:#}");
         assert_eq!(promise(trial, "pages")["verdict"], "kept", "{trial:#}");
@@ -289,17 +299,67 @@ to = "io.weight"
 within = "50 %"
 "#;
 
+/// A workload that has become root in its guest and leaves what it can where the run's folder is
+/// handed over, and where the lab reads what the guest says.
+const HOSTILE: &str = r#"
+[[groups]]
+name = "hostile"
+measured = false
+run = "hostile"
+[workloads.hostile]
+use = "command"
+command = ["sh", "-c", """
+lab=/run/assay/lab
+mkdir -p $lab/back/samples
+cp /bin/sh $lab/back/shell && chmod 6755 $lab/back/shell
+ln -s /etc/passwd $lab/back/account
+ln -s /etc $lab/back/settings
+ln -s /etc/passwd $lab/notes
+mkfifo $lab/back/samples/pipe $lab/failed
+mknod $lab/back/disk b 7 0
+sleep 3600
+"""]
+"#;
+
+/// Nothing of it is in the run folder but files without power.
+fn assert_harmless(folder: &Path) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let (path, found) = (entry.path(), entry.path().symlink_metadata().unwrap());
+        assert!(found.is_dir() || found.is_file(), "{} came along", path.display());
+        assert!(found.is_dir() || found.mode() & 0o7111 == 0, "{} can be run", path.display());
+        if found.is_dir() {
+            assert_harmless(&path);
+        }
+    }
+}
+
 /// The caveat of every verdict from an emulated guest.
 const CAVEAT: &str = "emulated guest: placement and logic hold, times do not";
+
+/// A place for a test with a guest of its own, and the host as it is while no test has it.
+fn own_guest(test: &str) -> Option<(Bench, Picture)> {
+    if is_for_guests() {
+        return None;
+    }
+    if let Some(why) = why_not("debian-6.1") {
+        skip(test, &format!("no guest: {why}"));
+        return None;
+    }
+    Some((Bench::aside(), between_turns(Picture::take)))
+}
+
+#[track_caller]
+fn assert_untouched(bench: &Bench, before: &Picture, when: &str) {
+    assert_eq!(between_turns(|| Picture::differences_since(before)), "", "{when}");
+    bench.assert_nothing_is_left(when);
+}
 
 #[test]
 fn a_run_in_a_hybrid_guest_brings_its_folder_back_with_the_caveat_of_guests() {
     const TEST: &str = "a run in a hybrid guest";
-    let Some(bench) = Bench::busy_with(TEST, &[]) else { return };
-    if let Some(why) = why_not("debian-6.1") {
-        return skip(TEST, &format!("no guest: {why}"));
-    }
-    let study = bench.write("small.toml", SMALL);
+    let Some((bench, before)) = own_guest(TEST) else { return };
+    let study = bench.write("small.toml", &format!("{SMALL}{HOSTILE}"));
     let mut command = bench.program();
     command
         .args(["lab", "run", "--kernel", "debian-6.1", "--cgroup", "hybrid"])
@@ -308,7 +368,10 @@ fn a_run_in_a_hybrid_guest_brings_its_folder_back_with_the_caveat_of_guests() {
         .arg(study);
     let ended = Running::start(command, bench.folder(), bench.out()).end(PATIENCE);
     ended.assert_verdict();
-    bench.assert_host_is_as_before("after a run in a guest");
+    assert_untouched(&bench, &before, "after a run in a guest");
+    ended.assert_says(&["things that the guest has left are no regular files and stay there"]);
+    assert!(bench.out().join("shell").is_file(), "the hostile workload never ran");
+    assert_harmless(&bench.out());
     assert!(ended.stdout.contains("emulated guest"), "{}", ended.stdout);
     assert!(ended.stdout.contains(&bench.out().join("report.html").display().to_string()));
     let verdict = json(&bench.out().join("verdict.json"));
@@ -326,10 +389,7 @@ fn a_run_in_a_hybrid_guest_brings_its_folder_back_with_the_caveat_of_guests() {
 #[test]
 fn a_kernel_that_panics_ends_the_lab_with_its_console() {
     const TEST: &str = "a kernel that panics";
-    let Some(bench) = Bench::busy_with(TEST, &[]) else { return };
-    if let Some(why) = why_not("debian-6.1") {
-        return skip(TEST, &format!("no guest: {why}"));
-    }
+    let Some((bench, before)) = own_guest(TEST) else { return };
     let mut command = bench.program();
     command
         .args(["lab", "exec", "--kernel", "debian-6.1", "--cgroup", "v1", "--timeout", "10min"])
@@ -342,5 +402,5 @@ fn a_kernel_that_panics_ends_the_lab_with_its_console() {
     for controllers in ["cpu,cpuacct", "cpuset", "memory", "blkio", "net_cls,net_prio"] {
         assert!(ended.stdout.contains(&format!(":{controllers}:/")), "{}", ended.stdout);
     }
-    bench.assert_host_is_as_before("after a guest that panicked");
+    assert_untouched(&bench, &before, "after a guest that panicked");
 }

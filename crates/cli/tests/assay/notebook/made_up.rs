@@ -58,6 +58,8 @@ fn cases() -> Vec<Case> {
     let mut cases = of_shares();
     cases.extend(of_few_repeats());
     cases.extend(of_others());
+    cases.extend(of_left_out());
+    cases.extend(of_doubt());
     cases
 }
 
@@ -122,7 +124,7 @@ fn of_few_repeats() -> Vec<Case> {
         },
         Case {
             change: |trial| {
-                (trial.stop, trial.planned_repeats) = (StopRecord::Decided, Some(5));
+                (trial.stop, trial.planned_repeats) = (StopRecord::Precise, Some(5));
             },
             ..Case::new("over as soon as it is precise", "kept", &FOUR)
         },
@@ -152,6 +154,67 @@ fn of_others() -> Vec<Case> {
         Case {
             promise: of("compute.steps_per_s", RelationRecord::Equal),
             ..Case::new("what workloads give is the same", "kept", &FOUR)
+        },
+    ]
+}
+
+/// Five repeats of which the last was ended by hand and was not like the others.
+fn of_left_out() -> Vec<Case> {
+    let case = |what| Case {
+        repeats: 5,
+        noise: 0.02,
+        change: |trial| {
+            let (kind, message) = ("interrupted".to_owned(), "it was ended".to_owned());
+            trial.repeats[4].fault = Some(Fault { kind, message });
+        },
+        ..Case::new(what, "undecided", &FOUR)
+    };
+    let every = Some(EveryRecord { span_s: 0.5, part: 0.9 });
+    vec![
+        Case {
+            times: |repeat, group, step| {
+                if (repeat, group) == (4, 2) && step < 15 { 1.5 } else { 1.0 }
+            },
+            ..case("what was cut of a repeat that is left out was broken")
+        },
+        Case {
+            promise: PromiseRecord { every, ..Case::new("", "", &[]).promise },
+            times: |repeat, group, step| {
+                if (repeat, group) == (4, 1) && (60..75).contains(&step) { 0.6 } else { 1.0 }
+            },
+            ..case("spans of a repeat that is left out are short")
+        },
+        Case { verdict: "kept", ..case("a repeat that is left out was as promised") },
+    ]
+}
+
+/// What looks as if it were known.
+fn of_doubt() -> Vec<Case> {
+    vec![
+        Case {
+            noise: 0.02,
+            times: |repeat, group, step| match (group, step) {
+                (0, 70..) => 1.17,
+                (1, 60..) if repeat == 0 => 1.14,
+                _ => 1.0,
+            },
+            ..Case::new("a state of one repeat beside one of all repeats", "undecided", &FOUR)
+        },
+        Case {
+            promise: PromiseRecord {
+                every: Some(EveryRecord { span_s: 0.06, part: 0.5 }),
+                ..Case::new("", "", &[]).promise
+            },
+            ..Case::new("spans that are shorter than what was sampled", "undecided", &FOUR)
+        },
+        Case {
+            promise: promise("compute.wait_ns", RelationRecord::AtMost(2.0e6 / 1.1)),
+            change: |trial| {
+                for result in trial.repeats.iter_mut().flat_map(|repeat| &mut repeat.workloads) {
+                    result.metrics.insert("wait_ns".to_owned(), 2.0e6);
+                }
+            },
+            ..Case::new("a latency that is the same in three repeats", "undecided", &FOUR)
         },
     ]
 }

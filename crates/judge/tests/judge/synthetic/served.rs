@@ -9,7 +9,14 @@ impl Scenario {
     /// Cumulative parts of the disk's work at every reading, one row a reading.
     pub(super) fn served(&self, random: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
         match self.server {
-            Server::Noise { deviation, correlation } => self.noisy(random, deviation, correlation),
+            Server::Noise { deviation, correlation } => {
+                self.noisy(random, |_| deviation, correlation)
+            }
+            Server::LightNoise { deviation } => {
+                let heaviest = self.shares.iter().copied().fold(0.0, f64::max);
+                let of = |group: usize| deviation * (heaviest / self.shares[group]).sqrt();
+                self.noisy(random, of, 0.0)
+            }
             Server::Turns { round_s, jitter } => self.turns(random, round_s, jitter),
             Server::Heavy { tail } => self.held(random, |random, held| {
                 if random.random::<f64>() < 0.2 {
@@ -39,15 +46,22 @@ impl Scenario {
         }
     }
 
-    fn noisy(&self, random: &mut ChaCha8Rng, deviation: f64, correlation: f64) -> Vec<Vec<f64>> {
+    fn noisy(
+        &self,
+        random: &mut ChaCha8Rng,
+        deviation: impl Fn(usize) -> f64,
+        correlation: f64,
+    ) -> Vec<Vec<f64>> {
         let width = self.shares.len();
-        let fresh = deviation * (1.0 - correlation * correlation).sqrt();
-        let mut noise: Vec<f64> = (0..width).map(|_| deviation * normal(random)).collect();
+        let fresh = (1.0 - correlation * correlation).sqrt();
+        let mut noise: Vec<f64> =
+            (0..width).map(|group| deviation(group) * normal(random)).collect();
         let mut sums = vec![0.0; width];
         let mut rows = vec![sums.clone()];
         for _ in 0..self.steps() + 4 {
             for group in 0..width {
-                noise[group] = correlation * noise[group] + fresh * normal(random);
+                noise[group] =
+                    correlation * noise[group] + deviation(group) * fresh * normal(random);
                 sums[group] += 0.1 * self.shares[group] * (1.0 + noise[group]).max(0.0);
             }
             rows.push(sums.clone());

@@ -100,7 +100,7 @@ impl Resolver<'_> {
                 (cell(percent), cell(low) as f64, cell(high) as f64)
             })
             .collect();
-        let total: u64 = rows.iter().map(|(percent, ..)| percent).sum();
+        let total = rows.iter().fold(0_u64, |total, (percent, ..)| total.saturating_add(*percent));
         if total != 100 {
             let remedy = "the first number of each row is its percentage";
             self.mistake(place, format!("the table totals {total} %, not 100 %"), remedy);

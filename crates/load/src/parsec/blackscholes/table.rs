@@ -1,16 +1,20 @@
 //! The original's files: options in, prices out.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 use super::options::{Entry, Options};
 use crate::failure::Failure;
+use crate::input;
+
+/// Bytes of a line; those of the original's files have some seventy.
+const LONGEST: u64 = 4096;
 
 /// The number in the first line.
 pub(super) fn count(path: &Path) -> Result<u64, Failure> {
     let mut first = String::new();
-    open(path)?.read_line(&mut first).map_err(|error| unreadable(path, &error))?;
+    next_line(&mut open(path)?, &mut first).map_err(|error| unreadable(path, &error))?;
     first.trim().parse().ok().filter(|count| *count > 0).ok_or_else(|| Failure::Input {
         path: path.to_owned(),
         place: Some((1, 1)),
@@ -24,10 +28,9 @@ pub(super) fn count(path: &Path) -> Result<u64, Failure> {
 pub(super) fn read(path: &Path, options: &mut Options) -> Result<(), Failure> {
     let mut lines = open(path)?;
     let mut line = String::new();
-    lines.read_line(&mut line).map_err(|error| unreadable(path, &error))?;
+    next_line(&mut lines, &mut line).map_err(|error| unreadable(path, &error))?;
     for at in 0..options.len() {
-        line.clear();
-        let read = lines.read_line(&mut line).map_err(|error| unreadable(path, &error))?;
+        let read = next_line(&mut lines, &mut line).map_err(|error| unreadable(path, &error))?;
         let number = u32::try_from(at + 2).unwrap_or(u32::MAX);
         if read == 0 {
             return Err(mistake(
@@ -40,6 +43,16 @@ pub(super) fn read(path: &Path, options: &mut Options) -> Result<(), Failure> {
         options.set(at, entry);
     }
     Ok(())
+}
+
+/// Reads the next line and says how long it is, 0 at the end.
+fn next_line(lines: &mut BufReader<File>, line: &mut String) -> std::io::Result<usize> {
+    line.clear();
+    let read = lines.by_ref().take(LONGEST).read_line(line)?;
+    match read as u64 == LONGEST && !line.ends_with('\n') {
+        false => Ok(read),
+        true => Err(std::io::Error::other(format!("a line is longer than {LONGEST} bytes"))),
+    }
 }
 
 /// The fields of a line: S K r divq v T type divs reference. Both dividends are ignored, and what
@@ -122,7 +135,7 @@ fn written(
 }
 
 fn open(path: &Path) -> Result<BufReader<File>, Failure> {
-    File::open(path).map(BufReader::new).map_err(|error| unreadable(path, &error))
+    input::open(path).map(BufReader::new).map_err(|error| unreadable(path, &error))
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Failure {

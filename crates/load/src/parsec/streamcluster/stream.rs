@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::points::Points;
 use crate::failure::Failure;
+use crate::input::open;
 use crate::parsec::lrand48::Lrand48;
 
 /// Where points come from.
@@ -24,12 +25,11 @@ impl Source {
     /// Whether the file can be read and holds whole rows.
     pub(super) fn check(&self, dimension: usize) -> Result<(), Failure> {
         let Self::File(path) = self else { return Ok(()) };
-        let size = File::open(path)
+        let size = open(path)
             .and_then(|file| file.metadata())
             .map_err(|error| input(path, format!("cannot be read: {error}")))?;
         let row = dimension as u64 * 4;
-        // What is no plain file has no size.
-        if size.is_file() && (size.len() == 0 || size.len() % row != 0) {
+        if size.len() == 0 || size.len() % row != 0 {
             let bytes = size.len();
             return Err(input(path, format!("{bytes} bytes are not rows of {row} bytes")));
         }
@@ -40,8 +40,8 @@ impl Source {
         Ok(match self {
             Self::Drawn { points } => Stream::Drawn { left: *points },
             Self::File(path) => {
-                let file = File::open(path)
-                    .map_err(|error| input(path, format!("cannot be read: {error}")))?;
+                let file =
+                    open(path).map_err(|error| input(path, format!("cannot be read: {error}")))?;
                 Stream::File { path: path.clone(), file: BufReader::with_capacity(1 << 20, file) }
             }
         })

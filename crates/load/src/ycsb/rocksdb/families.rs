@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::ffi::Api;
+use crate::input;
 
 const FILE: &str = "CF_NAMES";
 /// Every database has it.
@@ -13,7 +14,7 @@ pub(super) const DEFAULT: &str = "default";
 /// The families of a directory: those of `CF_NAMES`, and those that RocksDB knows of, which a run
 /// that was killed has not written down. Empty when there is no database yet.
 pub(super) fn of(api: &'static Api, directory: &Path) -> Vec<String> {
-    let written = std::fs::read_to_string(directory.join(FILE)).unwrap_or_default();
+    let written = input::text(&directory.join(FILE), input::MOST).unwrap_or_default();
     // A directory without a database is no error here: opening it tells.
     let known = api.list_families(directory).unwrap_or_default();
     // The Java binding writes `default` once more each time it closes.

@@ -1,11 +1,14 @@
 //! The options of the Java binding, and those of an options file.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use super::error::{Doing, wrong};
 use super::families::DEFAULT;
 use super::ffi::{Api, Database, Family, Options};
 use crate::failure::Failure;
+use crate::input;
 
 /// RocksJava's budget where `optimizeLevelStyleCompaction` is not told one.
 const MEMTABLE_BUDGET: u64 = 512 << 20;
@@ -68,7 +71,7 @@ impl Plan {
         families: &[String],
     ) -> Result<Self, Failure> {
         let refused = |text: &str| wrong(Doing::Reading, file, text);
-        let text = std::fs::read(file).map_err(|error| refused(&error.to_string()))?;
+        let text = input::read(file, input::MOST).map_err(|error| refused(&error.to_string()))?;
         // The C interface reads only the latest options file of a data directory, so that it is
         // given one that holds nothing else.
         let folder = Folder::with(&text).map_err(|error| refused(&error.to_string()))?;
@@ -107,10 +110,14 @@ impl Plan {
 struct Folder(std::path::PathBuf);
 
 impl Folder {
+    /// Below a folder that everybody may write to: its name cannot be guessed, it must not be there
+    /// before, and nobody else may look into it.
     fn with(text: &[u8]) -> std::io::Result<Self> {
-        let name = format!("assay-ycsb-options-{}", std::process::id());
-        let folder = Self(std::env::temp_dir().join(name));
-        std::fs::create_dir_all(&folder.0)?;
+        // The keys of a RandomState come from the kernel's random numbers.
+        let number = RandomState::new().build_hasher().finish();
+        let path = std::env::temp_dir().join(format!("assay-ycsb-options-{number:016x}"));
+        std::fs::DirBuilder::new().mode(0o700).create(&path)?;
+        let folder = Self(path);
         std::fs::write(folder.0.join("OPTIONS-000001"), text)?;
         Ok(folder)
     }
@@ -119,5 +126,24 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// Root works here too, and a link that somebody has laid there would lead its writing elsewhere.
+    #[test]
+    fn the_folder_of_an_options_file_is_new_and_its_owner_s_alone() {
+        let [first, second] = [b"a", b"b"].map(|text| Folder::with(text).unwrap());
+        assert_ne!(first.0, second.0);
+        let path = first.0.clone();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(std::fs::read(path.join("OPTIONS-000001")).unwrap(), b"a");
+        drop((first, second));
+        assert!(!path.exists());
     }
 }

@@ -1,8 +1,10 @@
 //! The properties of YCSB's `CoreWorkload`.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::failure::Failure;
+use crate::input;
 use crate::ycsb::distribution::{
     Histogram, Hotspot, Keys, Latest, Lengths, Scrambled, Uniform, Weighted, Zipfian,
 };
@@ -170,7 +172,7 @@ fn between(
 
 fn histogram(properties: &Properties) -> Result<Histogram, Failure> {
     let path = properties.text("fieldlengthhistogram", "hist.txt");
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = input::text(Path::new(path), input::MOST).map_err(|error| {
         let remedy = format!("the histogram `{path}` cannot be read: {error}");
         properties.refuse("fieldlengthhistogram", &remedy)
     })?;

@@ -44,6 +44,8 @@ fn main() -> ExitCode {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
+    // What a shell starts in the background ignores SIGINT, and so would the programs that tests interrupt.
+    assay_kernel::signal::ignore_none();
     let begun = Instant::now();
     let passes = lanes::run(&binary::all(&built), &choice);
     let account = account::Account::of(&passes, choice.quick);

@@ -1,0 +1,93 @@
+//! `assay fleet cancel` beside commands of Slurm that write down how they are called.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use rustix::process::geteuid;
+use serde_json::json;
+
+use crate::bench::Bench;
+use crate::running::Ended;
+
+/// A fleet of two jobs that are none of ours, whose tasks have all ended.
+fn fleet(bench: &Bench) {
+    let job = |job: u64| json!({ "job": job, "tasks": [], "at": "", "script": "" });
+    let document = json!({
+        "schema": 1, "assay": "", "program": "", "study": "", "title": "", "question": null,
+        "arguments": [], "command": [], "started_at": "", "slurm": "", "partition": null,
+        "time_limit_min": 1, "signal_ahead_s": 1, "tasks": [], "submissions": [job(17), job(18)],
+    });
+    fs::create_dir(bench.path("fleet")).unwrap();
+    bench.write("fleet/fleet.json", &document.to_string());
+    fs::create_dir(bench.path("bin")).unwrap();
+    let called = bench.path("called").display().to_string();
+    for (name, text) in [
+        ("sinfo", "echo slurm-wlm 22.05.8".to_owned()),
+        ("scontrol", "exit 0".to_owned()),
+        ("squeue", "exit 0".to_owned()),
+        ("scancel", format!("echo \"$*\" >>'{called}'")),
+    ] {
+        let program = bench.write(&format!("bin/{name}"), &format!("#!/bin/sh\n{text}\n"));
+        fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+}
+
+fn cancel(bench: &Bench, more: &[&str], caller: Option<&str>) -> Ended {
+    let mut command = bench.program();
+    command.args(["fleet", "cancel", "fleet"]).args(more).env("PATH", bench.path("bin"));
+    command.env_remove("SLURM_CONF").env_remove("SUDO_UID").env_remove("SUDO_GID");
+    if let Some(caller) = caller {
+        command.env("SUDO_UID", caller).env("SUDO_GID", caller);
+    }
+    bench.finish(command)
+}
+
+/// How scancel was called since the last look.
+fn calls(bench: &Bench) -> Vec<String> {
+    let text = fs::read_to_string(bench.path("called")).unwrap_or_default();
+    let _ = fs::remove_file(bench.path("called"));
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Numbers of jobs that somebody else has written into a folder end nothing.
+#[test]
+fn a_fleet_that_others_may_change_cancels_no_job() {
+    let bench = Bench::aside();
+    fleet(&bench);
+    let open = |mode| {
+        fs::set_permissions(bench.path("fleet"), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    open(0o777);
+    let ended = cancel(&bench, &[], None);
+    ended.assert_code(4);
+    ended.assert_says(&["mode 0777", "--trust-folder"]);
+    assert_eq!(calls(&bench), [""; 0]);
+    cancel(&bench, &["--trust-folder"], None).assert_code(0);
+    assert_eq!(calls(&bench).len(), 4);
+}
+
+/// As root it would end whatever has the number by now.
+#[test]
+fn a_fleet_cancels_the_jobs_of_its_own_users_alone() {
+    let bench = Bench::aside();
+    fleet(&bench);
+    let wanted = |user: u32| {
+        [17, 18].map(|job| {
+            [
+                format!("--user={user} --quiet --state=PENDING {job}"),
+                format!("--user={user} --quiet --batch --signal=TERM --state=RUNNING {job}"),
+            ]
+        })
+    };
+    cancel(&bench, &[], None).assert_code(0);
+    let own = geteuid().as_raw();
+    assert_eq!(calls(&bench), wanted(own).concat());
+    if geteuid().is_root() {
+        cancel(&bench, &[], Some("65534")).assert_code(0);
+        let mut called = calls(&bench);
+        called.sort();
+        let mut both = [wanted(own).concat(), wanted(65534).concat()].concat();
+        both.sort();
+        assert_eq!(called, both);
+    }
+}

@@ -1,0 +1,144 @@
+//! A forged ledger that names disks, mounts and folders of somebody else's in the words of a run.
+
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use assay_kernel::{Root, loop_device};
+use assay_testbed::Need;
+use tempfile::TempDir;
+
+use super::change::Change;
+use super::hostile_tests::{forged, forged_as, host, in_memory, restore};
+use super::{DiskIdentity, Ledger, undo, v1_mount};
+
+#[test]
+fn an_entry_that_does_not_say_which_one_it_means_is_refused() {
+    let (_tree, root) = host();
+    let ours = PathBuf::from("/var/tmp/assay-disk-1.img");
+    let theirs = PathBuf::from("/var/tmp/theirs.img");
+    let file = Some((1, 2));
+    let changes = vec![
+        Change::AttachLoop { image: ours.clone(), file: None },
+        Change::AttachLoop { image: theirs.clone(), file },
+        Change::AddLoop { number: 9, image: None, file: None },
+        Change::AddLoop { number: 9, image: Some(ours), file: None },
+        Change::AddLoop { number: 9, image: Some(theirs), file },
+        Change::Mount { target: "/run/assay-1/assay-disk-1".into(), device: None, disk: None },
+        Change::AddPartition { device: "/dev/sda".into(), number: 1, disk: None },
+    ];
+    let count = changes.len();
+    let state = in_memory();
+    forged(state.path(), changes);
+    let report = restore(state.path(), &root);
+    assert_eq!(report.changes.len(), count);
+    for change in report.changes {
+        // That a tree has no devices is no refusal.
+        let refused = change.restored.unwrap().unwrap_err();
+        assert!(refused.to_string().contains("forged"), "{}: {refused}", change.what);
+    }
+}
+
+/// Device, inode and content are those of a run folder; it lies with what is root's.
+#[test]
+fn a_run_folder_is_given_to_nobody_but_the_user_in_whose_folder_it_lies() {
+    const USER: u32 = 65534;
+    if !rustix::process::geteuid().is_root() {
+        return assay_testbed::skip(
+            "a run folder of root's",
+            "it takes root to give a folder away",
+        );
+    }
+    let (tree, root) = host();
+    let run = tree.path().join("srv/theirs");
+    fs::write(run.join("events.jsonl"), "").unwrap();
+    let found = run.metadata().unwrap();
+    let take = |state: &TempDir| {
+        let change = Change::OwnFolder { path: "/srv/theirs".into(), uid: USER, gid: USER };
+        forged_as(state.path(), vec![change], &|_| Some((found.dev(), found.ino())));
+        let restored = restore(state.path(), &root).changes.remove(0).restored.unwrap();
+        (restored, run.metadata().unwrap().uid())
+    };
+    let (refused, owner) = take(&in_memory());
+    assert_eq!(owner, 0, "it is root's");
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("it lies in no folder of user 65534"), "{refused}");
+    std::os::unix::fs::chown(tree.path().join("srv"), Some(USER), None).unwrap();
+    assert_eq!(take(&in_memory()), (Ok(()), USER));
+}
+
+/// What stands in a tree that is no host's own, so that nothing here can be unmounted: a try is an
+/// error.
+fn mounted(tree: &TempDir, line: &str) {
+    let table = tree.path().join("proc/self/mountinfo");
+    fs::create_dir_all(table.parent().unwrap()).unwrap();
+    fs::write(table, line).unwrap();
+}
+
+#[test]
+fn a_forged_mount_unmounts_no_other_place_of_the_disk_that_it_names() {
+    let (tree, root) = host();
+    let disk = tree.path().join("sys/block/sda");
+    fs::create_dir_all(&disk).unwrap();
+    fs::write(disk.join("diskseq"), "7").unwrap();
+    fs::create_dir_all(tree.path().join("sys/dev/block")).unwrap();
+    std::os::unix::fs::symlink("../../block/sda", tree.path().join("sys/dev/block/8:0")).unwrap();
+    let disk = DiskIdentity::read(&root, "sda");
+    assert!(disk.as_ref().unwrap().is_behind(&root, "8:0"));
+    let target = Path::new("/nowhere-at-all/assay-disk-1");
+    let unmount = || undo::unmount(&root, target, Some("8:0"), disk.as_ref());
+    for theirs in [
+        "27 1 8:0 / /nowhere-at-all/home rw - ext4 /dev/sda rw\n",
+        "27 1 8:0 /part /nowhere-at-all/assay-disk-1 rw - ext4 /dev/sda rw\n",
+        "27 1 8:0 /part /nowhere-else/assay-disk-1 rw - ext4 /dev/sda rw\n",
+    ] {
+        mounted(&tree, theirs);
+        assert_eq!(unmount(), Ok(()), "{theirs}");
+    }
+    for ours in ["nowhere-at-all", "renamed"] {
+        let line = format!("27 1 8:0 / /{ours}/assay-disk-1 rw - ext4 /dev/sda rw\n");
+        mounted(&tree, &line);
+        assert!(unmount().is_err(), "it is unmounted: {line}");
+    }
+}
+
+#[test]
+fn a_forged_hierarchy_unmounts_nothing_else_that_is_mounted_in_its_place() {
+    let (tree, root) = host();
+    let place = in_memory();
+    let target = place.path();
+    let line = |kind: &str, options: &str| {
+        format!("27 1 8:0 / {} rw - {kind} none {options}\n", target.display())
+    };
+    for theirs in [line("ext4", "rw"), line("cgroup", "rw,cpu")] {
+        mounted(&tree, &theirs);
+        assert_eq!(v1_mount::release(&root, "net_cls", target), Ok(()), "{theirs}");
+    }
+    mounted(&tree, &line("cgroup", "rw,net_cls"));
+    assert!(v1_mount::release(&root, "net_cls", target).is_err(), "ours is unmounted");
+}
+
+#[test]
+fn a_forged_entry_detaches_no_image_of_somebody_else() {
+    let Some(_turn) = assay_testbed::busy_turn("a forged loop device", &[Need::Loop]) else {
+        return;
+    };
+    let root = Root::real();
+    let (place, forgery) = (tempfile::tempdir().unwrap(), in_memory());
+    let image = place.path().join("theirs.img");
+    let file = File::create_new(&image).unwrap();
+    file.set_len(1 << 20).unwrap();
+    let found = file.metadata().unwrap();
+    let mut theirs = Ledger::begin(place.path(), "theirs").unwrap();
+    let file = File::options().read(true).write(true).open(&image).unwrap();
+    let device = theirs.attach_loop(&root, &file, &image).unwrap();
+    let id = loop_device::backing(&device.node).unwrap();
+    assert_eq!(id, (found.dev(), found.ino()));
+    let image = PathBuf::from("/var/tmp/assay-theirs.img");
+    forged(forgery.path(), vec![Change::AttachLoop { image, file: Some(id) }]);
+    let report = restore(forgery.path(), &root);
+    let is_attached = loop_device::backing(&device.node).is_ok();
+    assert_eq!(theirs.restore(&root), []);
+    assert!(theirs.finish().unwrap());
+    assert!(report.complete && is_attached, "{report:?}");
+}

@@ -1,0 +1,31 @@
+//! What docs/safety.md promises, and the tests that attack it.
+
+use crate::tree::{files, root};
+
+/// A promise whose test was renamed or removed is attacked by nothing.
+#[test]
+fn every_promise_of_the_threat_model_names_tests_that_there_are() {
+    let text = std::fs::read_to_string(root().join("docs/safety.md")).unwrap();
+    let (_, table) = text.split_once("| promise | attacked by |\n|---|---|\n").unwrap();
+    let rows = table.split("\n\n").next().unwrap().lines();
+    let sources: String = files(&root().join("crates"), "rs")
+        .into_iter()
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect();
+    let mut checked = 0;
+    for row in rows {
+        let attacks = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        let named: Vec<&str> = attacks.split('`').skip(1).step_by(2).collect();
+        assert!(!named.is_empty(), "nothing attacks this: {row}");
+        for name in named {
+            let is_there = match name {
+                path if path.starts_with("crates/") => root().join(path).exists(),
+                command if command.contains([' ', '-']) => true,
+                test => sources.contains(&format!("fn {test}(")),
+            };
+            assert!(is_there, "there is no {name}, by which this is attacked: {row}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 40, "only {checked} were found");
+}

@@ -1,0 +1,133 @@
+//! Two runs of which one lost repeats, and what a repeat shows that was left out of a promise.
+
+use assay_judge::{Likeness, RunComparison, Terms, Verdict};
+use assay_record::{EveryRecord, WarmUpRecord};
+
+use crate::against::compare;
+use crate::left_out::{LADDER, assert_undecided, fault};
+use crate::synthetic::{Run, Scenario, Server};
+
+/// Four repeats of which nothing is promised, so that the totals decide.
+fn four(seed: u64) -> Run {
+    let mut run = Scenario { repeats: 4, seed, ..Scenario::new(&LADDER) }.run();
+    run.trial().promises.clear();
+    run
+}
+
+/// So many times the bytes in some repeats.
+fn scale(run: &mut Run, repeats: impl Iterator<Item = usize>, times: f64) {
+    for repeat in repeats {
+        for table in run.samples[0][repeat].iter_mut().filter(|table| table.source == "io") {
+            for column in &mut table.columns {
+                let values = column.values.iter_mut().flatten();
+                values.for_each(|value| *value = (*value as f64 * times) as u64);
+            }
+        }
+        for workload in &mut run.trial().repeats[repeat].workloads {
+            for metric in ["read_bytes", "read_iops"] {
+                *workload.metrics.get_mut(metric).unwrap() *= times;
+            }
+        }
+    }
+}
+
+fn baseline() -> Terms {
+    Terms { baseline: true, ..Terms::default() }
+}
+
+fn assert_open(found: &RunComparison, said: &str) {
+    assert_eq!(found.verdict, Likeness::Undecided, "{}", found.reason);
+    assert!(found.reason.contains(said), "no {said} in {}", found.reason);
+}
+
+#[test]
+fn a_side_that_lost_repeats_is_called_equal_to_nothing() {
+    let whole = four(1);
+    let found = compare(&whole, &four(2), &Terms::default());
+    assert_eq!(found.verdict, Likeness::Equal, "{}", found.reason);
+    let mut failed = four(2);
+    failed.trial().repeats[3].fault = fault("workload");
+    let mut early = four(2);
+    early.trial().planned_repeats = Some(5);
+    early.manifest.ended_early = Some("interrupted by SIGTERM".to_owned());
+    for (lost, said) in [(&failed, "repeat 4: it was ended"), (&early, "4 of 5 planned repeats")] {
+        for terms in [Terms::default(), baseline()] {
+            let missing = |side| format!("what is missing in {side} may have been another: {said}");
+            assert_open(&compare(&whole, lost, &terms), &missing("B"));
+            assert_open(&compare(lost, &whole, &terms), &missing("A"));
+        }
+    }
+}
+
+#[test]
+fn what_is_left_of_a_side_may_be_worse_and_is_never_better() {
+    for (times, of_all, of_some) in
+        [(1.3, Likeness::Better, Likeness::Undecided), (0.7, Likeness::Worse, Likeness::Worse)]
+    {
+        let mut run = four(2);
+        scale(&mut run, 0..4, times);
+        assert_eq!(compare(&four(1), &run, &baseline()).verdict, of_all);
+        run.trial().repeats[3].fault = fault("workload");
+        let found = compare(&four(1), &run, &baseline());
+        assert_eq!(found.verdict, of_some, "{}", found.reason);
+        let found = compare(&four(1), &run, &Terms::default());
+        assert_eq!(found.verdict, Likeness::Different, "{}", found.reason);
+    }
+}
+
+#[test]
+fn a_repeat_that_is_left_out_forbids_likeness_where_it_was_another() {
+    let mut run = four(2);
+    run.trial().repeats[2].fault = fault("interrupted");
+    let found = compare(&four(1), &run, &Terms::default());
+    assert_eq!(found.verdict, Likeness::Equal, "{}", found.reason);
+    let said = "3 of 4 started repeats count; repeat 3 left out (interrupted: it was ended)";
+    assert!(found.notes.iter().any(|note| note.contains(said)), "{:?}", found.notes);
+    scale(&mut run, 2..3, 0.5);
+    for terms in [Terms::default(), baseline()] {
+        let found = compare(&four(1), &run, &terms);
+        assert_open(&found, "repeat 3 of B, which is left out, has 0.");
+        assert_open(&compare(&run, &four(1), &terms), "repeat 3 of A, which is left out, has 0.");
+    }
+}
+
+#[test]
+fn a_repeat_without_the_number_forbids_likeness() {
+    let mut run = four(2);
+    run.trial().repeats[1].workloads[0].metrics.remove("read_iops");
+    let terms = Terms { measures: vec!["reader.read_iops".to_owned()], ..Terms::default() };
+    let found = compare(&four(1), &four(2), &terms);
+    assert_eq!(found.verdict, Likeness::Equal, "{}", found.reason);
+    assert_open(&compare(&four(1), &run, &terms), "may have been another: repeat 2: ");
+}
+
+/// Five repeats that keep the promise, but that in the last, which was ended by hand, the third group
+/// had 1.5 times its share for three seconds.
+fn last_is_bad(scenario: &Scenario, rate: fn(f64, usize) -> f64) -> Run {
+    let of = |server| Scenario { server, repeats: 5, seconds: 40.0, ..scenario.clone() }.run();
+    let mut run = of(Server::Noise { deviation: 0.02, correlation: 0.0 });
+    run.trial().repeats[4].fault = fault("interrupted");
+    assert_eq!(run.promise().verdict, Verdict::Kept, "{}", run.promise().reason);
+    run.samples[0][4] = of(Server::Scripted { rate, deviation: 0.02 }).samples[0][4].clone();
+    run
+}
+
+#[test]
+fn a_repeat_that_is_left_out_is_asked_for_its_spans() {
+    let mut scenario = Scenario::new(&LADDER);
+    scenario.promise.every = Some(EveryRecord { span_s: 1.0, part: 0.95 });
+    let later = |time: f64, group: usize| {
+        if (20.0..23.0).contains(&time) && group == 2 { 1.5 } else { 1.0 }
+    };
+    let said =
+        "repeat 5, which is left out, was broken: `task1` held in 92.3 % of the spans of 1 s";
+    assert_undecided(&last_is_bad(&scenario, later).promise(), said);
+}
+
+#[test]
+fn a_repeat_that_is_left_out_is_asked_for_what_was_cut_of_it() {
+    let scenario = Scenario { warm_up: WarmUpRecord::Auto, ..Scenario::new(&LADDER) };
+    let first = |time: f64, group: usize| if time < 3.0 && group == 2 { 1.5 } else { 1.0 };
+    let said = "repeat 5, which is left out, was broken: in the 3.0 s that are cut as warm-up";
+    assert_undecided(&last_is_bad(&scenario, first).promise(), said);
+}

@@ -1,0 +1,132 @@
+//! How much is read of all samples of one run together: limits of single files hold nothing where a
+//! folder has any number of files.
+
+use std::path::Path;
+
+use crate::error::Error;
+use crate::limit;
+
+/// What may still be read of the samples of one run.
+#[derive(Debug)]
+pub struct Budget {
+    values: u64,
+    /// Bytes that different names take: one of 4096 bytes is a byte or two in a Parquet file, where it is
+    /// written as what differs from the one before.
+    names: u64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self::new(limit::values_of_a_run(), limit::names_of_a_run())
+    }
+}
+
+impl Budget {
+    /// So many values, and names that cost so many bytes.
+    #[must_use]
+    pub fn new(values: u64, names: u64) -> Self {
+        Self { values, names }
+    }
+
+    /// What it costs to keep a name: its bytes, and what any takes beside them.
+    #[must_use]
+    pub fn cost(name: &str) -> u64 {
+        const BESIDE: u64 = 64;
+        name.len() as u64 + BESIDE
+    }
+
+    /// Takes what new names cost; an error that names the file once nothing is left.
+    pub fn take_names(&mut self, cost: u64, path: &Path) -> Result<(), Error> {
+        self.names = self.names.checked_sub(cost).ok_or_else(|| {
+            let why = "the files up to this one have more names of subjects than are read of a run";
+            Error::new("read", path, &why).with_hint(limit::HOW_TO_LIFT)
+        })?;
+        Ok(())
+    }
+
+    /// Takes the values of some rows; an error that names the file once nothing is left.
+    pub(crate) fn take(&mut self, rows: usize, columns: usize, path: &Path) -> Result<(), Error> {
+        let values = (rows as u64).saturating_mul(columns as u64);
+        self.values = self.values.checked_sub(values).ok_or_else(|| {
+            let why = "the files up to this one hold more values than are read of a run";
+            Error::new("read", path, &why).with_hint(limit::HOW_TO_LIFT)
+        })?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use assay_files::Dir;
+
+    use super::*;
+    use crate::stream::{SampleStream, tables_in, to_parquet};
+    use crate::table::{Column, Table};
+
+    /// Two files of two rows and three columns.
+    fn folder(place: &Path) -> Dir {
+        for source in ["cpu", "io"] {
+            let table = Table {
+                source: source.to_owned(),
+                time_ns: vec![1, 2],
+                subject: vec![0, 0],
+                subjects: vec!["a".to_owned()],
+                columns: vec![Column { name: "bytes".to_owned(), values: vec![None, None] }],
+            };
+            let mut stream = SampleStream::create(place, source, &["bytes".to_owned()]).unwrap();
+            stream.append(&table).unwrap();
+            stream.finish().unwrap();
+        }
+        Dir::open(place).unwrap()
+    }
+
+    #[test]
+    fn the_files_of_a_run_share_one_budget() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = folder(place.path());
+        for _ in ["streams", "Parquet"] {
+            let mut enough = Budget { values: 12, ..Budget::default() };
+            assert_eq!(tables_in(&dir, &mut enough).unwrap().len(), 2);
+            assert_eq!(enough.values, 0);
+            let mut short = Budget { values: 11, ..Budget::default() };
+            let error = tables_in(&dir, &mut short).unwrap_err().to_string();
+            assert!(error.contains("io.") && error.contains("of a run"), "{error}");
+            assert!(error.contains("ASSAY_UNLIMITED"), "{error}");
+            to_parquet(place.path()).unwrap();
+        }
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2);
+    }
+
+    /// Names that are as long as names may be, each of which is kept.
+    #[test]
+    fn distinct_names_share_one_budget() {
+        let place = tempfile::tempdir().unwrap();
+        let names = ["a", "b", "c"].map(|end| format!("{}{end}", "x".repeat(4095)));
+        let table = Table {
+            source: "io".to_owned(),
+            time_ns: vec![1; 6],
+            subject: vec![0, 1, 0, 1, 2, 0],
+            subjects: names.to_vec(),
+            columns: vec![Column { name: "bytes".to_owned(), values: vec![None; 6] }],
+        };
+        let mut stream = SampleStream::create(place.path(), "io", &["bytes".to_owned()]).unwrap();
+        stream.append(&table).unwrap();
+        stream.finish().unwrap();
+        let dir = Dir::open(place.path()).unwrap();
+        let whole: u64 = names.iter().map(|name| Budget::cost(name)).sum();
+        for file in ["io.arrows", "io.parquet"] {
+            let mut enough = Budget::new(u64::MAX, whole);
+            assert_eq!(tables_in(&dir, &mut enough).unwrap()[0].subjects, names);
+            assert_eq!(enough.names, 0, "a name that comes again costs nothing");
+            for names in [8192, whole - 1] {
+                let mut short = Budget::new(u64::MAX, names);
+                let error = tables_in(&dir, &mut short).unwrap_err().to_string();
+                assert!(error.contains(file) && error.contains("more names"), "{error}");
+                assert!(error.contains("ASSAY_UNLIMITED"), "{error}");
+            }
+            to_parquet(place.path()).unwrap();
+        }
+    }
+}
