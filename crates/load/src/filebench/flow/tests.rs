@@ -188,7 +188,8 @@ fn threads_wait_for_one_another() {
           flowop finishoncount name=end,value=5,target=wait } }\nrun 20";
     let json = done(place.path(), text);
     assert_eq!(figures(&json, "wait").0, 5);
-    assert!(figures(&json, "post").0 >= 50);
+    // Process b needs 50 posts; it may end the run before the last of them has been counted.
+    assert!(figures(&json, "post").0 >= 49);
     let text = "set mode quit firstdone\n\
         define process name=a { thread name=t { flowop wakeup name=wake,target=sleep } }\n\
         define process name=b { thread name=t { flowop block name=sleep\n\
