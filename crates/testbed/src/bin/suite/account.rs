@@ -18,13 +18,15 @@ pub(crate) struct Account<'p> {
     failed: usize,
     skipped: usize,
     failures: Vec<&'p Failure>,
+    /// Tests that failed and passed when they were run again.
+    flaky: &'p [Failure],
     reasons: BTreeSet<String>,
     slowest: Vec<&'p (f64, String)>,
 }
 
 impl<'p> Account<'p> {
     /// Adds up passes; in the quick tier tests that were put off are skipped.
-    pub(crate) fn of(passes: &'p [Pass], quick: bool) -> Self {
+    pub(crate) fn of(passes: &'p [Pass], flaky: &'p [Failure], quick: bool) -> Self {
         let sum = |count: fn(&Pass) -> usize| passes.iter().map(count).sum::<usize>();
         let later = sum(|pass| pass.later.len());
         let ignored = sum(|pass| pass.ignored);
@@ -50,6 +52,7 @@ impl<'p> Account<'p> {
             failed: sum(|pass| pass.failed),
             skipped: early + ignored + left,
             failures: passes.iter().flat_map(|pass| &pass.failures).collect(),
+            flaky,
             reasons,
             slowest,
         }
@@ -58,15 +61,8 @@ impl<'p> Account<'p> {
     /// What failed and was skipped, and why, and the slowest tests.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
-        if !self.failures.is_empty() {
-            text.push_str("failed, and why:\n");
-        }
-        for failure in &self.failures {
-            let _ = writeln!(text, "  {}", failure.name);
-            for line in failure.said.lines().filter(|line| !line.trim().is_empty()).take(SAID) {
-                let _ = writeln!(text, "      {}", line.chars().take(400).collect::<String>());
-            }
-        }
+        list(&mut text, "failed, and why:", self.failures.iter().copied());
+        list(&mut text, "flaky: failed, and passed when run again alone:", self.flaky.iter());
         if !self.reasons.is_empty() {
             text.push_str("skipped, and why:\n");
         }
@@ -87,6 +83,18 @@ impl<'p> Account<'p> {
 
     pub(crate) fn is_good(&self) -> bool {
         self.failed == 0 && self.passed > 0
+    }
+}
+
+fn list<'f>(text: &mut String, title: &str, failures: impl Iterator<Item = &'f Failure>) {
+    for (number, failure) in failures.enumerate() {
+        if number == 0 {
+            let _ = writeln!(text, "{title}");
+        }
+        let _ = writeln!(text, "  {}", failure.name);
+        for line in failure.said.lines().filter(|line| !line.trim().is_empty()).take(SAID) {
+            let _ = writeln!(text, "      {}", line.chars().take(400).collect::<String>());
+        }
     }
 }
 
@@ -116,7 +124,7 @@ mod tests {
     fn a_test_that_was_put_off_or_skipped_has_not_passed() {
         let of_host = Pass { passed: 1, ..Pass::default() };
         let passes = [computing(), of_host];
-        let account = Account::of(&passes, false);
+        let account = Account::of(&passes, &[], false);
         assert_eq!(account.counts(), "9 passed, 1 failed, 2 skipped");
         assert!(!account.is_good());
     }
@@ -124,7 +132,7 @@ mod tests {
     #[test]
     fn what_the_quick_tier_leaves_to_the_other_is_skipped_with_the_reason() {
         let passes = [computing()];
-        let account = Account::of(&passes, true);
+        let account = Account::of(&passes, &[], true);
         assert_eq!(account.counts(), "8 passed, 1 failed, 3 skipped");
         let text = account.text();
         for said in ["judge c\n      left: 1", "no zsh", "no fish", "1 of the host", "#[ignore]"] {
@@ -134,7 +142,16 @@ mod tests {
     }
 
     #[test]
+    fn a_flaky_test_is_named_and_does_not_fail_the_whole() {
+        let passes = [Pass { passed: 1, ..Pass::default() }];
+        let flaky = [Failure { name: "judge c".to_owned(), said: "left: 1".to_owned() }];
+        let account = Account::of(&passes, &flaky, false);
+        assert!(account.is_good());
+        assert!(account.text().contains("run again alone:\n  judge c\n      left: 1"));
+    }
+
+    #[test]
     fn nothing_that_passed_is_not_good() {
-        assert!(!Account::of(&[], false).is_good());
+        assert!(!Account::of(&[], &[], false).is_good());
     }
 }

@@ -1,10 +1,11 @@
 //! `assay-suite`: runs the tests of the workspace as fast as they allow. Each test binary is run for
 //! what only computes first, several side by side, and then for the tests that asked for the host
-//! meanwhile (`assay_testbed::turn`), one after the other. Ends with what failed, what was skipped and
-//! why, the slowest tests, and one line with the counts.
+//! meanwhile (`assay_testbed::turn`), one after the other; a few that failed are run again at the end.
+//! Ends with what failed, what was skipped and why, the slowest tests, and one line with the counts.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod account;
+mod again;
 mod binary;
 mod lanes;
 mod pass;
@@ -47,8 +48,10 @@ fn main() -> ExitCode {
     // What a shell starts in the background ignores SIGINT, and so would the programs that tests interrupt.
     assay_kernel::signal::ignore_none();
     let begun = Instant::now();
-    let passes = lanes::run(&binary::all(&built), &choice);
-    let account = account::Account::of(&passes, choice.quick);
+    let binaries = binary::all(&built);
+    let mut passes = lanes::run(&binaries, &choice);
+    let flaky = again::run(&binaries, &mut passes);
+    let account = account::Account::of(&passes, &flaky, choice.quick);
     println!("\n{}", account.text());
     println!("tests took {} s", begun.elapsed().as_secs());
     println!("{}", account.counts());
