@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use assay_record::{Manifest, RunFolder};
+use assay_run_folder::{Manifest, RunFolder};
 
 use crate::child;
-use crate::trouble::Trouble;
+use crate::failure::Failure;
 
 /// The `assay` binary with a folder of its own for everything that it leaves.
 pub(crate) struct Assay {
@@ -30,9 +30,9 @@ const JUDGED: [i32; 3] = [0, 1, 3];
 
 impl Assay {
     /// `place` is an existing folder.
-    pub(crate) fn new(program: &Path, place: &Path) -> Result<Self, Trouble> {
+    pub(crate) fn new(program: &Path, place: &Path) -> Result<Self, Failure> {
         let program = program.canonicalize().map_err(|cause| {
-            Trouble::Failed(format!(
+            Failure::Failed(format!(
                 "cannot run {}: {cause}; build it with `cargo build --release -p assay-cli`",
                 program.display()
             ))
@@ -41,7 +41,7 @@ impl Assay {
     }
 
     /// Runs a study of this text and returns its run folder with its manifest.
-    pub(crate) fn run(&self, name: &str, study: &str) -> Result<(PathBuf, Manifest), Trouble> {
+    pub(crate) fn run(&self, name: &str, study: &str) -> Result<(PathBuf, Manifest), Failure> {
         let file = self.place.join(format!("{name}.toml"));
         write(&file, study)?;
         let out = self.place.join(name);
@@ -49,18 +49,18 @@ impl Assay {
         command.arg("run").arg(&file).arg("--out").arg(&out).arg("--json");
         let (status, talk) = self.call(&mut command, name)?;
         if !status.code().is_some_and(|code| JUDGED.contains(&code)) {
-            return Err(Trouble::Failed(format!("`assay run` ended with {status}: {talk}")));
+            return Err(Failure::Failed(format!("`assay run` ended with {status}: {talk}")));
         }
         let manifest = RunFolder::open(&out)?.read_manifest()?;
         let faults = manifest.trials.iter().flat_map(|trial| &trial.repeats);
         if let Some(fault) = faults.filter_map(|repeat| repeat.fault.as_ref()).next() {
-            return Err(Trouble::Failed(format!("a repeat failed: {}", fault.message)));
+            return Err(Failure::Failed(format!("a repeat failed: {}", fault.message)));
         }
         Ok((out, manifest))
     }
 
     /// Measures the disk of a study; the run folder is `name`.
-    pub(crate) fn calibrate(&self, name: &str, study: &str) -> Result<(), Trouble> {
+    pub(crate) fn calibrate(&self, name: &str, study: &str) -> Result<(), Failure> {
         let file = self.place.join(format!("{name}.toml"));
         write(&file, study)?;
         let mut command = Command::new(&self.program);
@@ -69,12 +69,12 @@ impl Assay {
         let (status, talk) = self.call(&mut command, name)?;
         match status.code() {
             Some(code) if JUDGED.contains(&code) => Ok(()),
-            _ => Err(Trouble::Failed(format!("`assay predict` ended with {status}: {talk}"))),
+            _ => Err(Failure::Failed(format!("`assay predict` ended with {status}: {talk}"))),
         }
     }
 
     /// Writes the report of a recorded run and returns how long that took as a process.
-    pub(crate) fn report(&self, run: &Path) -> Result<Duration, Trouble> {
+    pub(crate) fn report(&self, run: &Path) -> Result<Duration, Failure> {
         let mut command = Command::new(&self.program);
         command.arg("report").arg(run);
         let began = Instant::now();
@@ -83,13 +83,13 @@ impl Assay {
         if status.success() {
             Ok(elapsed)
         } else {
-            Err(Trouble::Failed(format!("`assay report` ended with {status}: {talk}")))
+            Err(Failure::Failed(format!("`assay report` ended with {status}: {talk}")))
         }
     }
 
     /// Runs it with these words, and says how long that took and how much memory; no Slurm is asked
     /// for anything.
-    pub(crate) fn peak(&self, words: &[&OsStr]) -> Result<Took, Trouble> {
+    pub(crate) fn peak(&self, words: &[&OsStr]) -> Result<Took, Failure> {
         let mut command = Command::new(&self.program);
         command.args(words).env("SLURM_CONF", self.place.join("no-slurm.conf"));
         let mut running = self.started(&mut command, "peak")?;
@@ -100,19 +100,19 @@ impl Assay {
             return Ok(Took { time, peak });
         }
         let said = self.said("peak");
-        Err(Trouble::Failed(format!("`assay` with {words:?} ended with {status}: {said}")))
+        Err(Failure::Failed(format!("`assay` with {words:?} ended with {status}: {said}")))
     }
 
     /// Runs it to its end with a ledger of its own; returns the last that it said.
-    fn call(&self, command: &mut Command, name: &str) -> Result<(ExitStatus, String), Trouble> {
+    fn call(&self, command: &mut Command, name: &str) -> Result<(ExitStatus, String), Failure> {
         let mut running = self.started(command, name)?;
         let status = child::wait(&mut running)?;
         Ok((status, self.said(name)))
     }
 
-    fn started(&self, command: &mut Command, name: &str) -> Result<Child, Trouble> {
+    fn started(&self, command: &mut Command, name: &str) -> Result<Child, Failure> {
         let talk = self.place.join(format!("{name}.talk"));
-        let failed = |cause| Trouble::Failed(format!("cannot create {}: {cause}", talk.display()));
+        let failed = |cause| Failure::Failed(format!("cannot create {}: {cause}", talk.display()));
         let file = File::create(&talk).map_err(failed)?;
         command
             .env("ASSAY_STATE", self.place.join("state"))
@@ -121,7 +121,7 @@ impl Assay {
             .stderr(file);
         command
             .spawn()
-            .map_err(|cause| Trouble::Failed(format!("cannot start {command:?}: {cause}")))
+            .map_err(|cause| Failure::Failed(format!("cannot start {command:?}: {cause}")))
     }
 
     /// The last that a call of this name said.
@@ -134,7 +134,7 @@ impl Assay {
 }
 
 /// Writes a file whole.
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), Trouble> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text)
-        .map_err(|cause| Trouble::Failed(format!("cannot write {}: {cause}", path.display())))
+        .map_err(|cause| Failure::Failed(format!("cannot write {}: {cause}", path.display())))
 }

@@ -8,14 +8,14 @@
 
 use assay_facts::Available;
 use assay_judge::{Verdict, judge};
-use assay_record::{Manifest, Run};
+use assay_run_folder::{Manifest, Run};
 
 use crate::assay::Assay;
+use crate::failure::Failure;
 use crate::figure::{Figure, Shown};
-use crate::quiet;
+use crate::idle_wait;
 use crate::say;
 use crate::statistics::{Estimate, Reached};
-use crate::trouble::Trouble;
 
 /// Groups of every run.
 const GROUPS: usize = 16;
@@ -63,7 +63,7 @@ impl Resource {
     const fn cpus(self) -> &'static str {
         match self {
             Self::Cpu => "cpu0 ",
-            Self::Disk => quiet::ALL,
+            Self::Disk => idle_wait::ALL,
         }
     }
 }
@@ -94,7 +94,7 @@ pub(crate) fn measure(
     assay: &Assay,
     resources: &[Resource],
     runs: usize,
-) -> Result<Vec<Figure>, Trouble> {
+) -> Result<Vec<Figure>, Failure> {
     let mut figures = Vec::new();
     for resource in resources {
         let mut count = Count::default();
@@ -102,7 +102,7 @@ pub(crate) fn measure(
         let each = runs.div_ceil(resources.len());
         say(&format!("{each} runs with a secret {}", resource.knob()));
         for number in 0..each {
-            busiest = busiest.max(quiet::wait_for(resource.cpus())?);
+            busiest = busiest.max(idle_wait::wait_for(resource.cpus())?);
             one(assay, *resource, number, &mut count)?;
             say(&format!("{} {} of {each}: {count:?}", resource.knob(), number + 1));
         }
@@ -111,7 +111,7 @@ pub(crate) fn measure(
     Ok(figures)
 }
 
-fn one(assay: &Assay, resource: Resource, number: usize, count: &mut Count) -> Result<(), Trouble> {
+fn one(assay: &Assay, resource: Resource, number: usize, count: &mut Count) -> Result<(), Failure> {
     let (group, factor) = (number * 5 % GROUPS, FACTORS[number % FACTORS.len()]);
     let name = format!("bias-{}-{number}", resource.knob());
     let (folder, _) = assay.run(&name, &study(resource, group, factor))?;
@@ -153,12 +153,12 @@ fn verdict(manifest: &Manifest, run: &Run) -> (Verdict, String) {
 }
 
 /// Writes the weight of the group's place into the record, in the file's own units.
-fn conceal(manifest: &mut Manifest, group: usize, factor: f64) -> Result<(), Trouble> {
+fn conceal(manifest: &mut Manifest, group: usize, factor: f64) -> Result<(), Failure> {
     let name = format!("task{}", group + 1);
-    let honest = |text: &str| -> Result<String, Trouble> {
+    let honest = |text: &str| -> Result<String, Failure> {
         let word = text.split_whitespace().last().unwrap_or_default();
         let value: f64 =
-            word.parse().map_err(|_| Trouble::Failed(format!("a weight reads `{text}`")))?;
+            word.parse().map_err(|_| Failure::Failed(format!("a weight reads `{text}`")))?;
         Ok(text.replace(word, &format!("{:.0}", value / factor)))
     };
     for trial in &mut manifest.trials {
@@ -224,7 +224,7 @@ fn proportion(number: usize, of: usize) -> Estimate {
     Estimate { value, low: (middle - half).max(0.0).min(value), high: (middle + half).min(1.0) }
 }
 
-fn figures_of(resource: Resource, count: &Count, busiest: f64) -> Result<Vec<Figure>, Trouble> {
+fn figures_of(resource: Resource, count: &Count, busiest: f64) -> Result<Vec<Figure>, Failure> {
     let judged = count.runs - count.void.len();
     let knob = resource.knob();
     // What is void is no answer either, and counts as one that is missing.
@@ -254,7 +254,7 @@ fn figures_of(resource: Resource, count: &Count, busiest: f64) -> Result<Vec<Fig
     let mut wrong = counted("false verdicts", count.broken.len(), judged, 0.01, open);
     wrong.remarks.extend(count.broken.iter().cloned());
     wrong.remarks.extend(count.void.first().map(|why| format!("the first void: {why}")));
-    wrong.remarks.extend(quiet::remark(busiest));
+    wrong.remarks.extend(idle_wait::remark(busiest));
     let open = undecided(count.biased_undecided);
     let missed = counted("bias called kept", count.missed, count.biased, 0.02, open.clone());
     let far = counted("0.5 or 2 times not found", count.not_found, count.far, 0.02, open);

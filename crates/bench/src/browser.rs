@@ -6,12 +6,12 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use assay_kernel::signal;
-use assay_testbed::browser;
+use assay_test_support::browser;
 
 use crate::assay::write;
+use crate::failure::Failure;
 use crate::figure::{Figure, Shown};
 use crate::starts::median;
-use crate::trouble::Trouble;
 
 /// The first figure shall be drawn within a second.
 const TARGET: f64 = 1.0;
@@ -44,9 +44,9 @@ const WATCH: &str = r#"<script nonce="watch">
 </head>"#;
 
 /// Opens the page `times` times; no figure where there is no Chromium.
-pub(crate) fn draws(name: &str, page: &Path, times: usize) -> Result<Option<Figure>, Trouble> {
+pub(crate) fn draws(name: &str, page: &Path, times: usize) -> Result<Option<Figure>, Failure> {
     let failed = |cause: &dyn std::fmt::Display| {
-        Trouble::Failed(format!("cannot read {}: {cause}", page.display()))
+        Failure::Failed(format!("cannot read {}: {cause}", page.display()))
     };
     let text = std::fs::read_to_string(page).map_err(|cause| failed(&cause))?;
     let watched = page.with_file_name("watched.html");
@@ -71,11 +71,11 @@ pub(crate) fn draws(name: &str, page: &Path, times: usize) -> Result<Option<Figu
 }
 
 /// Seconds until the first and until the last figure; `None` without a browser.
-fn open(page: &Path) -> Result<Option<(f64, f64)>, Trouble> {
+fn open(page: &Path) -> Result<Option<(f64, f64)>, Failure> {
     let profile = page.with_file_name("profile");
     let Ok(mut command) = browser::command(&profile) else { return Ok(None) };
     let failed = |cause: &dyn std::fmt::Display| {
-        Trouble::Failed(format!("cannot open {}: {cause}", page.display()))
+        Failure::Failed(format!("cannot open {}: {cause}", page.display()))
     };
     let said = page.with_file_name("console");
     let console = File::create(&said).map_err(|cause| failed(&cause))?;
@@ -95,7 +95,7 @@ fn open(page: &Path) -> Result<Option<(f64, f64)>, Trouble> {
 }
 
 /// Waits until the page has said both.
-fn watch(running: &mut Child, console: &Path) -> Result<(f64, f64), Trouble> {
+fn watch(running: &mut Child, console: &Path) -> Result<(f64, f64), Failure> {
     let began = Instant::now();
     while began.elapsed() < LONGEST {
         let said = std::fs::read(console).unwrap_or_default();
@@ -104,14 +104,14 @@ fn watch(running: &mut Child, console: &Path) -> Result<(f64, f64), Trouble> {
             return Ok((first, last));
         }
         if let Some(signal) = signal::interrupted_by() {
-            return Err(Trouble::Interrupted(signal));
+            return Err(Failure::Interrupted(signal));
         }
         if let Ok(Some(status)) = running.try_wait() {
-            return Err(Trouble::Failed(format!("chromium ended with {status}")));
+            return Err(Failure::Failed(format!("chromium ended with {status}")));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Err(Trouble::Failed(format!("a page was not drawn within {} s", LONGEST.as_secs())))
+    Err(Failure::Failed(format!("a page was not drawn within {} s", LONGEST.as_secs())))
 }
 
 /// What the console says of `what`.

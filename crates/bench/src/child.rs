@@ -7,17 +7,17 @@ use assay_kernel::parse::keyed;
 use assay_kernel::{Root, process, signal};
 use rustix::process::Signal;
 
-use crate::trouble::Trouble;
+use crate::failure::Failure;
 
 /// Runs a short program to its end; what it said on stdout.
-pub(crate) fn said(command: &mut Command) -> Result<String, Trouble> {
+pub(crate) fn said(command: &mut Command) -> Result<String, Failure> {
     let failed = |cause: &dyn std::fmt::Display, command: &Command| {
-        Trouble::Failed(format!("{command:?}: {cause}"))
+        Failure::Failed(format!("{command:?}: {cause}"))
     };
     let output = command.stdin(Stdio::null()).stderr(Stdio::piped()).output();
     let output = output.map_err(|cause| failed(&cause, command))?;
     if let Some(signal) = signal::interrupted_by() {
-        return Err(Trouble::Interrupted(signal));
+        return Err(Failure::Interrupted(signal));
     }
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
@@ -28,13 +28,13 @@ pub(crate) fn said(command: &mut Command) -> Result<String, Trouble> {
 
 /// Waits until `child` has ended. When the user asks to stop, the child is asked too and waited
 /// for: a run puts its host back before it ends.
-pub(crate) fn wait(child: &mut Child) -> Result<ExitStatus, Trouble> {
+pub(crate) fn wait(child: &mut Child) -> Result<ExitStatus, Failure> {
     wait_watching(child, |_| ())
 }
 
 /// The same, and the most memory that it ever had, in bytes (`VmHWM`, proc_pid_status(5)), as last
 /// seen before it ended.
-pub(crate) fn wait_with_peak(child: &mut Child) -> Result<(ExitStatus, u64), Trouble> {
+pub(crate) fn wait_with_peak(child: &mut Child) -> Result<(ExitStatus, u64), Failure> {
     let mut peak = 0;
     let look = |pid: u32| {
         let status = Root::real().read(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -43,7 +43,7 @@ pub(crate) fn wait_with_peak(child: &mut Child) -> Result<(ExitStatus, u64), Tro
     wait_watching(child, look).map(|status| (status, peak))
 }
 
-fn wait_watching(child: &mut Child, mut look: impl FnMut(u32)) -> Result<ExitStatus, Trouble> {
+fn wait_watching(child: &mut Child, mut look: impl FnMut(u32)) -> Result<ExitStatus, Failure> {
     let mut asked = false;
     loop {
         look(child.id());
@@ -51,7 +51,7 @@ fn wait_watching(child: &mut Child, mut look: impl FnMut(u32)) -> Result<ExitSta
             Ok(Some(_)) if asked => break,
             Ok(Some(status)) => return Ok(status),
             Ok(None) => {}
-            Err(cause) => return Err(Trouble::Failed(format!("cannot wait: {cause}"))),
+            Err(cause) => return Err(Failure::Failed(format!("cannot wait: {cause}"))),
         }
         if signal::interrupted_by().is_some() && !asked {
             // One that has just ended needs no signal.
@@ -60,5 +60,5 @@ fn wait_watching(child: &mut Child, mut look: impl FnMut(u32)) -> Result<ExitSta
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Err(Trouble::Interrupted(signal::interrupted_by().unwrap_or("a signal")))
+    Err(Failure::Interrupted(signal::interrupted_by().unwrap_or("a signal")))
 }

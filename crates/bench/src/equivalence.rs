@@ -12,17 +12,19 @@ use std::time::Duration;
 use assay_cgroup::Tree;
 use assay_host::Ledger;
 use assay_kernel::Root;
-use assay_sample::{Choice, ProcessTarget, Processes, Sampler, Seat, Targets, prepare_chosen};
+use assay_sample::{
+    Choice, ProcessTarget, Processes, Sampler, SamplerAffinity, Targets, prepare_chosen,
+};
 
 use crate::child;
+use crate::failure::Failure;
 use crate::figure::{Figure, would_decide};
+use crate::idle_wait;
+use crate::paired::{Pair, in_turns};
 use crate::peers;
-use crate::put_back::put_back;
-use crate::quiet;
 use crate::sampling;
 use crate::statistics::{Estimate, Reached, pairs_needed, two_one_sided};
-use crate::trouble::Trouble;
-use crate::turns::{Pair, in_turns};
+use crate::with_ledger::with_ledger;
 
 pub(crate) use program::Length;
 use program::Program;
@@ -47,12 +49,12 @@ pub(crate) fn measure(
     folder: &Path,
     length: Length,
     rounds: usize,
-) -> Result<Vec<Figure>, Trouble> {
+) -> Result<Vec<Figure>, Failure> {
     let load = peers::load(assay)?;
     let load = load
         .canonicalize()
-        .map_err(|cause| Trouble::Failed(format!("cannot run {}: {cause}", load.display())))?;
-    put_back(&folder.join("equivalence-state"), "bench-equivalence", |root, ledger| {
+        .map_err(|cause| Failure::Failed(format!("cannot run {}: {cause}", load.display())))?;
+    with_ledger(&folder.join("equivalence-state"), "bench-equivalence", |root, ledger| {
         with_group(&load, folder, length, rounds, root, ledger)
     })
 }
@@ -64,12 +66,12 @@ fn with_group(
     rounds: usize,
     root: &Root,
     ledger: &mut Ledger,
-) -> Result<Vec<Figure>, Trouble> {
+) -> Result<Vec<Figure>, Failure> {
     let facts = assay_host::gather(root)?;
     let counts = if facts.cgroup.is_on_v2("cpu") { "cpu" } else { "cpuacct" };
     let (homes, absent) = facts.cgroup.homes([counts, "memory"]);
     if let Some((name, why)) = absent.into_iter().next() {
-        return Err(Trouble::Failed(format!("the controller `{name}` is not available: {why}")));
+        return Err(Failure::Failed(format!("the controller `{name}` is not available: {why}")));
     }
     let tree =
         Tree::create(root, ledger, &homes, &format!("assay-bench-equal-{}", std::process::id()))?;
@@ -104,47 +106,47 @@ struct Found {
 }
 
 impl Bench<'_> {
-    fn compare(&self, program: Program, rounds: usize) -> Result<Figure, Trouble> {
-        let mut busiest = quiet::wait()?;
+    fn compare(&self, program: Program, rounds: usize) -> Result<Figure, Failure> {
+        let mut busiest = idle_wait::wait()?;
         // The first run makes the file, and fills caches; it does not count.
         self.without(program)?;
         let mut pairs = Vec::with_capacity(rounds);
         for _ in 0..rounds.div_ceil(2) {
-            busiest = busiest.max(quiet::wait()?);
+            busiest = busiest.max(idle_wait::wait()?);
             let two = rounds.saturating_sub(pairs.len()).min(2);
             pairs.extend(in_turns(two, || self.with(program), || self.without(program))?);
         }
         figure(program, &pairs, busiest)
     }
 
-    fn with(&self, program: Program) -> Result<Found, Trouble> {
+    fn with(&self, program: Program) -> Result<Found, Failure> {
         let place = self.folder.join("equivalence-samples");
         std::fs::create_dir_all(&place)
-            .map_err(|cause| Trouble::Failed(format!("{}: {cause}", place.display())))?;
+            .map_err(|cause| Failure::Failed(format!("{}: {cause}", place.display())))?;
         let choice = Choice::Also(vec!["threads".to_owned()]);
         let prepared = prepare_chosen(self.root, &self.targets, &choice);
-        let seat = Seat::anywhere("programs and sampler share all CPUs here");
+        let seat = SamplerAffinity::anywhere("programs and sampler share all CPUs here");
         let sampler = Sampler::start(prepared, &place, INTERVAL, seat)
-            .map_err(|error| Trouble::Failed(error.to_string()))?;
+            .map_err(|error| Failure::Failed(error.to_string()))?;
         let throughput = self.run(program);
         let outcome = sampler.stop();
         let _ = std::fs::remove_dir_all(&place);
         if let Some(error) = outcome.failure {
-            return Err(Trouble::Failed(error.to_string()));
+            return Err(Failure::Failed(error.to_string()));
         }
         let cost = outcome.cost.cpu_s / outcome.cost.wall_s.max(f64::MIN_POSITIVE);
         Ok(Found { throughput: throughput?, cost })
     }
 
-    fn without(&self, program: Program) -> Result<Found, Trouble> {
+    fn without(&self, program: Program) -> Result<Found, Failure> {
         Ok(Found { throughput: self.run(program)?, cost: 0.0 })
     }
 
     /// Runs the program to its end in its group; what it says of its throughput.
-    fn run(&self, program: Program) -> Result<f64, Trouble> {
+    fn run(&self, program: Program) -> Result<f64, Failure> {
         let path = self.folder.join("equivalence-said");
         let failed =
-            |cause: std::io::Error| Trouble::Failed(format!("{}: {cause}", path.display()));
+            |cause: std::io::Error| Failure::Failed(format!("{}: {cause}", path.display()));
         let mut command = program.command(self.load, self.folder, self.length);
         command
             .current_dir(self.folder)
@@ -154,20 +156,20 @@ impl Bench<'_> {
         let mut running = self.tree.membership(GROUP)?.spawn(&mut command)?;
         let status = child::wait(&mut running)?;
         if !status.success() {
-            return Err(Trouble::Failed(format!("{command:?} ended with {status}")));
+            return Err(Failure::Failed(format!("{command:?} ended with {status}")));
         }
         let said = std::fs::read_to_string(&path).map_err(failed)?;
         program
             .throughput(&said)
-            .ok_or_else(|| Trouble::Failed(format!("{} reported no throughput", program.name())))
+            .ok_or_else(|| Failure::Failed(format!("{} reported no throughput", program.name())))
     }
 }
 
-fn figure(program: Program, pairs: &[Pair<Found>], busiest: f64) -> Result<Figure, Trouble> {
+fn figure(program: Program, pairs: &[Pair<Found>], busiest: f64) -> Result<Figure, Failure> {
     // Within each: first without, then with, so that the ratio is that of with to without.
     let both: Vec<(f64, f64)> =
         pairs.iter().map(|pair| (pair.peer.throughput, pair.ours.throughput)).collect();
-    let few = || Trouble::Failed("too few rounds for an interval".to_owned());
+    let few = || Failure::Failed("too few rounds for an interval".to_owned());
     let ratio = Estimate::ratio(&both, CONFIDENCE).ok_or_else(few)?;
     let [below, above] = two_one_sided(&both, MARGIN).ok_or_else(few)?;
     let reached = match below.max(above) < LEVEL {
@@ -193,7 +195,7 @@ fn figure(program: Program, pairs: &[Pair<Found>], busiest: f64) -> Result<Figur
     if reached == Reached::Undecided {
         remarks.push(would_decide(pairs_needed(&both, CONFIDENCE, MARGIN), "rounds"));
     }
-    remarks.extend(quiet::remark(busiest));
+    remarks.extend(idle_wait::remark(busiest));
     Ok(Figure {
         name: format!("{} with the sampler / without", program.name()),
         measured: format!("{:.4} [{:.4}, {:.4}]", ratio.value, ratio.low, ratio.high),

@@ -3,30 +3,30 @@
 use std::path::Path;
 
 use assay_kernel::signal;
-use assay_testbed::{Fault, Named};
+use assay_test_support::{Fault, Named};
 
+use crate::failure::Failure;
 use crate::figure::Figure;
-use crate::quiet;
+use crate::idle_wait;
 use crate::say;
 use crate::statistics::Reached;
-use crate::trouble::Trouble;
 
 /// Of ten.
 const WANTED: usize = 9;
 
 /// Runs every fault once, on a host that is as quiet as it gets.
-pub(crate) fn measure(assay: &Path, place: &Path) -> Result<Figure, Trouble> {
+pub(crate) fn measure(assay: &Path, place: &Path) -> Result<Figure, Failure> {
     let stop = || signal::interrupted_by().is_some();
     let assay = assay
         .canonicalize()
-        .map_err(|cause| Trouble::Failed(format!("cannot run {}: {cause}", assay.display())))?;
-    let faults = Fault::all().map_err(Trouble::Failed)?;
+        .map_err(|cause| Failure::Failed(format!("cannot run {}: {cause}", assay.display())))?;
+    let faults = Fault::all().map_err(Failure::Failed)?;
     let (mut first, mut busy, mut busiest) = (0, 0, 0.0_f64);
     let mut remarks = Vec::new();
     for fault in &faults {
-        busiest = busiest.max(quiet::wait()?);
-        let run = fault.inject(&assay, place, &stop).map_err(Trouble::Failed)?;
-        let outcome = fault.outcome(&assay, &run, &stop).map_err(Trouble::Failed)?;
+        busiest = busiest.max(idle_wait::wait()?);
+        let run = fault.inject(&assay, place, &stop).map_err(Failure::Failed)?;
+        let outcome = fault.outcome(&assay, &run, &stop).map_err(Failure::Failed)?;
         let named = fault.named(&outcome);
         first += usize::from(named == Named::First);
         busy += usize::from(named == Named::TooBusy);
@@ -45,7 +45,7 @@ pub(crate) fn measure(assay: &Path, place: &Path) -> Result<Figure, Trouble> {
         // What is left is small, but nobody needs it any more.
         let _ = std::fs::remove_dir_all(run);
     }
-    remarks.extend(quiet::remark(busiest));
+    remarks.extend(idle_wait::remark(busiest));
     Ok(Figure {
         name: "injected faults named first".to_owned(),
         measured: format!("{first} of {}", faults.len()),

@@ -6,11 +6,11 @@ use std::process::{Command, Stdio};
 use assay_kernel::Root;
 
 use crate::assay::write;
+use crate::failure::Failure;
 use crate::figure::Figure;
+use crate::idle_wait;
+use crate::paired::{in_turns, of_peer};
 use crate::peers::Programs;
-use crate::quiet;
-use crate::trouble::Trouble;
-use crate::turns::{in_turns, of_peer};
 
 const FILES: u32 = 2000;
 const THREADS: u32 = 16;
@@ -38,15 +38,15 @@ struct Found {
 impl Contest {
     /// The peer is the program in `PEER_FILEBENCH`, ours lies beside `assay`. `None` where the
     /// variable is not set.
-    pub(crate) fn of(assay: &Path) -> Result<Option<Self>, Trouble> {
+    pub(crate) fn of(assay: &Path) -> Result<Option<Self>, Failure> {
         let programs = Programs::program("PEER_FILEBENCH", "the program filebench of 1.5", assay)?;
         Ok(programs.map(|Programs { ours, peer }| Self { ours, peer }))
     }
 
     /// Rounds of one run each, who comes first in turn. Files are made below `folder`, so that
     /// both are measured on its file system.
-    pub(crate) fn measure(&self, folder: &Path, rounds: usize) -> Result<Vec<Figure>, Trouble> {
-        let busy = quiet::wait()?;
+    pub(crate) fn measure(&self, folder: &Path, rounds: usize) -> Result<Vec<Figure>, Failure> {
+        let busy = idle_wait::wait()?;
         let script = folder.join("fileserver.f");
         write(&script, &fileserver(folder))?;
         let pairs = in_turns(rounds, || self.ours(&script), || self.peer(&script))?;
@@ -62,17 +62,17 @@ impl Contest {
             figure.remarks.push(format!(
                 "{FILES} files, {THREADS} threads, {SECONDS} s a run, {rounds} rounds in turns"
             ));
-            figure.remarks.extend(quiet::remark(busy));
+            figure.remarks.extend(idle_wait::remark(busy));
         }
         Ok(figures)
     }
 
-    fn ours(&self, script: &Path) -> Result<Found, Trouble> {
+    fn ours(&self, script: &Path) -> Result<Found, Failure> {
         run(Command::new(&self.ours).arg("filebench").arg(script))
     }
 
     /// Its processes must find a shared segment at one address, which randomisation moves.
-    fn peer(&self, script: &Path) -> Result<Found, Trouble> {
+    fn peer(&self, script: &Path) -> Result<Found, Failure> {
         run(Command::new("setarch").arg("-R").arg(&self.peer).arg("-f").arg(script))
     }
 }
@@ -98,17 +98,17 @@ fn fileserver(folder: &Path) -> String {
     )
 }
 
-fn run(command: &mut Command) -> Result<Found, Trouble> {
+fn run(command: &mut Command) -> Result<Found, Failure> {
     let before = cpu_of_children()?;
     let output = command
         .stdin(Stdio::null())
         .output()
-        .map_err(|cause| Trouble::Failed(format!("cannot start {command:?}: {cause}")))?;
+        .map_err(|cause| Failure::Failed(format!("cannot start {command:?}: {cause}")))?;
     let cpu_s = cpu_of_children()? - before;
     let text = String::from_utf8_lossy(&output.stdout);
     match summary(&text) {
         Some((ops, ops_per_s)) if output.status.success() => Ok(Found { ops, ops_per_s, cpu_s }),
-        _ => Err(Trouble::Failed(format!("{command:?} ended with {}", output.status))),
+        _ => Err(Failure::Failed(format!("{command:?} ended with {}", output.status))),
     }
 }
 
@@ -123,11 +123,11 @@ fn summary(text: &str) -> Option<(f64, f64)> {
 
 /// CPU seconds of all children that have been waited for, and of theirs (`cutime` and `cstime` of
 /// proc_pid_stat(5)).
-fn cpu_of_children() -> Result<f64, Trouble> {
+fn cpu_of_children() -> Result<f64, Failure> {
     let text =
-        Root::real().read("/proc/self/stat").map_err(|error| Trouble::Failed(error.to_string()))?;
+        Root::real().read("/proc/self/stat").map_err(|error| Failure::Failed(error.to_string()))?;
     let ticks = ticks_of_children(&text)
-        .ok_or_else(|| Trouble::Failed("/proc/self/stat lacks cutime".to_owned()))?;
+        .ok_or_else(|| Failure::Failed("/proc/self/stat lacks cutime".to_owned()))?;
     Ok(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::child;
+use crate::failure::Failure;
 use crate::figure::{Figure, Shown};
+use crate::idle_wait;
+use crate::paired::{Pair, in_turns, of_peer};
 use crate::peers::Programs;
-use crate::quiet;
 use crate::statistics::Estimate;
-use crate::trouble::Trouble;
-use crate::turns::{Pair, in_turns, of_peer};
 
 const THREADS: &str = "2";
 const EDGEFACTOR: &str = "16";
@@ -43,7 +43,7 @@ struct Found {
 impl Contest {
     /// The peer is the program in `PEER_GRAPH500`, ours lies beside `assay`. `None` where the
     /// variable is not set.
-    pub(crate) fn of(assay: &Path) -> Result<Option<Self>, Trouble> {
+    pub(crate) fn of(assay: &Path) -> Result<Option<Self>, Failure> {
         let programs = Programs::program(
             "PEER_GRAPH500",
             "the program omp-csr of 2.1.4, built with -O3 -fopenmp",
@@ -58,14 +58,14 @@ impl Contest {
         folder: &Path,
         scale: u32,
         rounds: usize,
-    ) -> Result<Vec<Figure>, Trouble> {
-        let busy = quiet::wait()?;
+    ) -> Result<Vec<Figure>, Failure> {
+        let busy = idle_wait::wait()?;
         let pairs = in_turns(rounds, || self.ours(folder, scale), || self.peer(folder, scale))?;
         let about = |figure: &mut Figure| {
             figure.remarks.push(format!(
                 "SCALE {scale}, edgefactor {EDGEFACTOR}, {THREADS} threads, 64 searches a run, {rounds} rounds in turns"
             ));
-            figure.remarks.extend(quiet::remark(busy));
+            figure.remarks.extend(idle_wait::remark(busy));
         };
         let mut figures = vec![
             speed(&pairs)?,
@@ -77,12 +77,12 @@ impl Contest {
         Ok(figures)
     }
 
-    fn ours(&self, folder: &Path, scale: u32) -> Result<Found, Trouble> {
+    fn ours(&self, folder: &Path, scale: u32) -> Result<Found, Failure> {
         let mut command = Command::new(&self.ours);
         command.args(["graph500", "--json", "--threads", THREADS, "-e", EDGEFACTOR]);
         command.arg("-s").arg(scale.to_string());
         let (text, peak) = run(&mut command, folder, "graph500-ours")?;
-        let missing = || Trouble::Failed("assay-load graph500 --json lacks a number".to_owned());
+        let missing = || Failure::Failed("assay-load graph500 --json lacks a number".to_owned());
         let document: serde_json::Value = serde_json::from_str(&text).map_err(|_| missing())?;
         let number = |pointer| document.pointer(pointer).and_then(serde_json::Value::as_f64);
         let predicted = number("/footprint/predicted_bytes").ok_or_else(missing)?;
@@ -95,14 +95,14 @@ impl Contest {
         })
     }
 
-    fn peer(&self, folder: &Path, scale: u32) -> Result<Found, Trouble> {
+    fn peer(&self, folder: &Path, scale: u32) -> Result<Found, Failure> {
         let mut command = Command::new(&self.peer);
         command.env("OMP_NUM_THREADS", THREADS).args(["-e", EDGEFACTOR]);
         command.arg("-s").arg(scale.to_string());
         let (text, peak) = run(&mut command, folder, "graph500-peer")?;
         let keys = keys(&text);
-        let number = |key: &str| -> Result<f64, Trouble> {
-            let missing = || Trouble::Failed(format!("the peer's output has no {key}"));
+        let number = |key: &str| -> Result<f64, Failure> {
+            let missing = || Failure::Failed(format!("the peer's output has no {key}"));
             keys.get(key).and_then(|value| value.parse().ok()).ok_or_else(missing)
         };
         Ok(Found {
@@ -114,7 +114,7 @@ impl Contest {
     }
 }
 
-fn speed(pairs: &[Pair<Found>]) -> Result<Figure, Trouble> {
+fn speed(pairs: &[Pair<Found>]) -> Result<Figure, Failure> {
     let name = "graph500: time per traversed edge";
     let mut figure = of_peer(name, pairs, TIME_OF_PEER, |found| found.teps.recip())?;
     let rates =
@@ -128,11 +128,11 @@ fn speed(pairs: &[Pair<Found>]) -> Result<Figure, Trouble> {
     Ok(figure)
 }
 
-fn prediction(pairs: &[Pair<Found>]) -> Result<Figure, Trouble> {
+fn prediction(pairs: &[Pair<Found>]) -> Result<Figure, Failure> {
     let off: Vec<f64> =
         pairs.iter().filter_map(|pair| Some((pair.ours.predicted? - 1.0).abs())).collect();
     let worst = Estimate::median(&off)
-        .ok_or_else(|| Trouble::Failed("no round has a predicted footprint".to_owned()))?;
+        .ok_or_else(|| Failure::Failed("no round has a predicted footprint".to_owned()))?;
     Ok(Figure::bound("graph500: predicted footprint", worst, PREDICTED_WITHIN, &OFF))
 }
 
@@ -145,19 +145,19 @@ fn keys(text: &str) -> BTreeMap<&str, &str> {
 }
 
 /// Runs a program to its end; its output, and its peak in bytes.
-fn run(command: &mut Command, folder: &Path, name: &str) -> Result<(String, f64), Trouble> {
+fn run(command: &mut Command, folder: &Path, name: &str) -> Result<(String, f64), Failure> {
     let path = folder.join(name);
-    let failed = |cause| Trouble::Failed(format!("{command:?}: {cause}"));
+    let failed = |cause| Failure::Failed(format!("{command:?}: {cause}"));
     let output = File::create(&path).map_err(failed)?;
     command.stdin(Stdio::null()).stdout(output).stderr(Stdio::null());
     let mut running =
-        command.spawn().map_err(|cause| Trouble::Failed(format!("{command:?}: {cause}")))?;
+        command.spawn().map_err(|cause| Failure::Failed(format!("{command:?}: {cause}")))?;
     let (status, peak) = child::wait_with_peak(&mut running)?;
     if !status.success() {
-        return Err(Trouble::Failed(format!("{command:?} ended with {status}")));
+        return Err(Failure::Failed(format!("{command:?} ended with {status}")));
     }
     let text = std::fs::read_to_string(&path)
-        .map_err(|cause| Trouble::Failed(format!("cannot read {}: {cause}", path.display())))?;
+        .map_err(|cause| Failure::Failed(format!("cannot read {}: {cause}", path.display())))?;
     Ok((text, peak as f64))
 }
 

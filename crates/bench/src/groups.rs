@@ -11,11 +11,11 @@ use assay_facts::Home;
 use assay_host::Ledger;
 use assay_kernel::{Root, signal};
 
+use crate::failure::Failure;
 use crate::figure::{Figure, Shown};
-use crate::put_back::put_back;
-use crate::quiet;
+use crate::idle_wait;
 use crate::statistics::Estimate;
-use crate::trouble::Trouble;
+use crate::with_ledger::with_ledger;
 use contender::{Contender, contenders, ours};
 
 const CONFIDENCE: f64 = 0.95;
@@ -50,8 +50,8 @@ impl Place {
 
 /// Measures `rounds` rounds with `count` groups. The host is put back whatever happens; after
 /// SIGKILL the ledger in `folder` does it.
-pub(crate) fn measure(folder: &Path, count: usize, rounds: usize) -> Result<Vec<Figure>, Trouble> {
-    put_back(&folder.join("groups-state"), "bench-groups", |root, ledger| {
+pub(crate) fn measure(folder: &Path, count: usize, rounds: usize) -> Result<Vec<Figure>, Failure> {
+    with_ledger(&folder.join("groups-state"), "bench-groups", |root, ledger| {
         in_field(folder, count, rounds, root, ledger)
     })
 }
@@ -62,10 +62,10 @@ fn in_field(
     rounds: usize,
     root: &Root,
     ledger: &mut Ledger,
-) -> Result<Vec<Figure>, Trouble> {
+) -> Result<Vec<Figure>, Failure> {
     let field = field(folder, count, root, ledger)?;
     let others = contenders(&field)?;
-    let busy = quiet::wait()?;
+    let busy = idle_wait::wait()?;
     let mut found: Vec<Vec<(f64, f64)>> = vec![Vec::new(); others.len()];
     let mut steps = Vec::new();
     // The first round warms what the kernel allocates for groups; it does not count.
@@ -76,7 +76,7 @@ fn in_field(
             let at = (at + round) % others.len();
             let theirs = others[at].run(&field)?;
             if let Some(signal) = signal::interrupted_by() {
-                return Err(Trouble::Interrupted(signal));
+                return Err(Failure::Interrupted(signal));
             }
             if round > 0 {
                 found[at].push((theirs.as_secs_f64(), own.as_secs_f64()));
@@ -94,11 +94,11 @@ fn in_field(
 }
 
 /// Makes the top groups: cgroup v1 has one for the CPU and one for memory, or one for both.
-fn field(folder: &Path, count: usize, root: &Root, ledger: &mut Ledger) -> Result<Field, Trouble> {
+fn field(folder: &Path, count: usize, root: &Root, ledger: &mut Ledger) -> Result<Field, Failure> {
     let facts = assay_host::gather(root)?;
     let (homes, absent) = facts.cgroup.homes(["cpu", "memory"]);
     if let Some((name, why)) = absent.into_iter().next() {
-        return Err(Trouble::Failed(format!("the controller `{name}` is not available: {why}")));
+        return Err(Failure::Failed(format!("the controller `{name}` is not available: {why}")));
     }
     let name = format!("assay-bench-groups-{}", std::process::id());
     for home in homes.iter().filter(|home| home.is_v2) {
@@ -111,7 +111,7 @@ fn field(folder: &Path, count: usize, root: &Root, ledger: &mut Ledger) -> Resul
 }
 
 /// Lets groups inside the top group have both controllers, which needs them above it first.
-fn enable(root: &Root, ledger: &mut Ledger, home: &Home) -> Result<(), Trouble> {
+fn enable(root: &Root, ledger: &mut Ledger, home: &Home) -> Result<(), Failure> {
     let path = home.mount.join("cgroup.subtree_control");
     let enabled = root.read(&path)?;
     for name in ["cpu", "memory"] {
@@ -142,9 +142,9 @@ fn figure(
     pairs: &[(f64, f64)],
     steps: &[Steps],
     busy: f64,
-) -> Result<Figure, Trouble> {
+) -> Result<Figure, Failure> {
     let ratio = Estimate::ratio(pairs, CONFIDENCE)
-        .ok_or_else(|| Trouble::Failed("too few rounds for an interval".to_owned()))?;
+        .ok_or_else(|| Failure::Failed("too few rounds for an interval".to_owned()))?;
     let name = format!("{} groups: time by {}", field.count, contender.name);
     let mut figure = Figure::bound(&name, ratio, contender.at_most, &PART);
     figure.remarks.push(format!(
@@ -155,7 +155,7 @@ fn figure(
     ));
     figure.remarks.push(contender.how.to_owned());
     figure.remarks.push(Steps::shares(steps));
-    figure.remarks.extend(quiet::remark(busy));
+    figure.remarks.extend(idle_wait::remark(busy));
     Ok(figure)
 }
 

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use crate::failure::Failure;
 use crate::figure::{Figure, Shown};
-use crate::quiet;
+use crate::idle_wait;
 use crate::starts::median;
-use crate::trouble::Trouble;
 
 /// It shall take at most so many seconds.
 const TARGET: f64 = 0.020;
@@ -15,8 +15,8 @@ const TARGET: f64 = 0.020;
 const MILLISECONDS: Shown = Shown { factor: 1e3, unit: "ms", decimals: 1 };
 
 /// Asks for help this often.
-pub(crate) fn measure(program: &Path, times: usize) -> Result<Figure, Trouble> {
-    let busy = quiet::wait()?;
+pub(crate) fn measure(program: &Path, times: usize) -> Result<Figure, Failure> {
+    let busy = idle_wait::wait()?;
     let mut seconds = Vec::new();
     for _ in 0..times {
         let began = Instant::now();
@@ -25,14 +25,14 @@ pub(crate) fn measure(program: &Path, times: usize) -> Result<Figure, Trouble> {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .status()
-            .map_err(|cause| Trouble::Failed(format!("cannot start {program:?}: {cause}")))?;
+            .map_err(|cause| Failure::Failed(format!("cannot start {program:?}: {cause}")))?;
         seconds.push(began.elapsed().as_secs_f64());
         if !status.success() {
-            return Err(Trouble::Failed(format!("`assay --help` ended with {status}")));
+            return Err(Failure::Failed(format!("`assay --help` ended with {status}")));
         }
     }
     let mut figure = Figure::bound("assay --help", median(&seconds)?, TARGET, &MILLISECONDS);
     figure.remarks.push(format!("median [least, worst] of {times} processes"));
-    figure.remarks.extend(quiet::remark(busy));
+    figure.remarks.extend(idle_wait::remark(busy));
     Ok(figure)
 }

@@ -6,21 +6,22 @@ mod bias;
 mod browser;
 mod child;
 mod equivalence;
+mod failure;
 mod faults;
 mod figure;
 mod filebench;
 mod graph500;
 mod groups;
 mod help_time;
+mod idle_wait;
 mod merge;
 mod multichase;
 mod observer;
 mod pages;
+mod paired;
 mod parsec;
 mod peers;
 mod predict;
-mod put_back;
-mod quiet;
 mod report_time;
 mod sampling;
 mod shape;
@@ -29,8 +30,7 @@ mod statistics;
 mod stream;
 mod study;
 mod synthetic;
-mod trouble;
-mod turns;
+mod with_ledger;
 mod ycsb;
 
 use std::io::{Write, stderr, stdout};
@@ -42,10 +42,10 @@ use clap::{Parser, ValueEnum};
 
 use crate::assay::Assay;
 use crate::bias::Resource;
+use crate::failure::Failure;
 use crate::figure::{Figure, table};
+use crate::idle_wait::HostLock;
 use crate::predict::Campaign;
-use crate::quiet::Turn;
-use crate::trouble::Trouble;
 
 /// Measure start skew, sampling cost, report time and observer effect on this host
 ///
@@ -207,22 +207,22 @@ fn main() -> ExitCode {
         Err(trouble) => {
             say(&format!("error: {trouble}"));
             match trouble {
-                Trouble::Interrupted(_) => ExitCode::from(130),
-                Trouble::Failed(_) => ExitCode::from(4),
+                Failure::Interrupted(_) => ExitCode::from(130),
+                Failure::Failed(_) => ExitCode::from(4),
             }
         }
     }
 }
 
 /// Everything that is written lies in one folder, which is gone afterwards.
-fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Trouble> {
+fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Failure> {
     let place = tempfile::Builder::new()
         .prefix("assay-bench-")
         .tempdir()
-        .map_err(|cause| Trouble::Failed(format!("cannot make a folder: {cause}")))?;
+        .map_err(|cause| Failure::Failed(format!("cannot make a folder: {cause}")))?;
     let assay = Assay::new(&arguments.assay, place.path())?;
     say("waiting for this host's turn to be measured");
-    let _turn = Turn::take()?;
+    let _lock = HostLock::take()?;
     if arguments.only == Some(Part::Predict) {
         let campaign = Campaign {
             configurations: arguments.configs as usize,
@@ -243,7 +243,7 @@ fn all(
     program: &Path,
     extent: &Extent,
     place: &Path,
-) -> Result<Vec<Figure>, Trouble> {
+) -> Result<Vec<Figure>, Failure> {
     let wanted = |part| extent.only.is_none_or(|only| only == part);
     let mut figures = Vec::new();
     if wanted(Part::Runs) {

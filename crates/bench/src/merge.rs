@@ -6,13 +6,13 @@ use std::path::Path;
 
 use assay_files::Trust;
 use assay_fleet::{Fleet, FleetFolder, Phase, SCHEMA, Submission, Task, TaskRecord};
-use assay_record::{Manifest, Run, RunFolder};
+use assay_run_folder::{Manifest, Run, RunFolder};
 
 use crate::assay::{Assay, Took};
+use crate::failure::Failure;
 use crate::figure::{Figure, Shown};
 use crate::statistics::Estimate;
 use crate::synthetic;
-use crate::trouble::Trouble;
 
 /// So many runs.
 const RUNS: usize = 1000;
@@ -33,7 +33,7 @@ pub(crate) fn measure(
     assay: &Assay,
     model: &Manifest,
     place: &Path,
-) -> Result<Vec<Figure>, Trouble> {
+) -> Result<Vec<Figure>, Failure> {
     let one = place.join("one");
     synthetic::write(model, &one, LENGTH)?;
     let run = Run::load(&one)?;
@@ -71,9 +71,9 @@ fn figure(command: &str, took: Took, written: u64) -> Figure {
 }
 
 /// Another name for every file below a folder: a thousand runs for the room of one.
-fn link(from: &Path, to: &Path) -> Result<(), Trouble> {
+fn link(from: &Path, to: &Path) -> Result<(), Failure> {
     let failed = |path: &Path, cause: &std::io::Error| {
-        Trouble::Failed(format!("cannot link {}: {cause}", path.display()))
+        Failure::Failed(format!("cannot link {}: {cause}", path.display()))
     };
     fs::create_dir_all(to).map_err(|cause| failed(to, &cause))?;
     for entry in fs::read_dir(from).map_err(|cause| failed(from, &cause))? {
@@ -89,8 +89,8 @@ fn link(from: &Path, to: &Path) -> Result<(), Trouble> {
 }
 
 /// The folder of a fleet whose tasks have all ended, each with this run.
-fn submitted(model: &Manifest, run: &Path, place: &Path) -> Result<(), Trouble> {
-    let folder = FleetFolder::create(place, Trust::Checked).map_err(|error| Trouble::of(&error))?;
+fn submitted(model: &Manifest, run: &Path, place: &Path) -> Result<(), Failure> {
+    let folder = FleetFolder::create(place, Trust::Checked).map_err(|error| Failure::of(&error))?;
     let task = |number: usize| Task {
         node: format!("node{number:04}"),
         host_name: format!("node{number:04}"),
@@ -122,15 +122,15 @@ fn submitted(model: &Manifest, run: &Path, place: &Path) -> Result<(), Trouble> 
             script: "job-1.sh".to_owned(),
         }],
     };
-    folder.write_fleet(&fleet).map_err(|error| Trouble::of(&error))?;
+    folder.write_fleet(&fleet).map_err(|error| Failure::of(&error))?;
     let said = ended(model);
     let record = Path::new("task.json");
-    folder.write_json(record, &said).map_err(|error| Trouble::of(&error))?;
+    folder.write_json(record, &said).map_err(|error| Failure::of(&error))?;
     for number in 0..RUNS {
         let task = folder.file(FleetFolder::place_of(number, JOB));
         link(run, &task.join("run"))?;
         fs::hard_link(folder.file(record), task.join(record))
-            .map_err(|cause| Trouble::Failed(format!("cannot link task.json: {cause}")))?;
+            .map_err(|cause| Failure::Failed(format!("cannot link task.json: {cause}")))?;
     }
     Ok(())
 }
@@ -153,9 +153,9 @@ fn ended(model: &Manifest) -> TaskRecord {
 }
 
 /// What the files of a folder hold together.
-fn bytes(folder: &Path) -> Result<u64, Trouble> {
+fn bytes(folder: &Path) -> Result<u64, Failure> {
     let failed = |cause: std::io::Error| {
-        Trouble::Failed(format!("cannot list {}: {cause}", folder.display()))
+        Failure::Failed(format!("cannot list {}: {cause}", folder.display()))
     };
     let mut sum = 0;
     for entry in fs::read_dir(folder).map_err(failed)? {

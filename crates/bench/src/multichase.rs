@@ -9,11 +9,11 @@ use assay_units::Bytes;
 use serde_json::Value;
 
 use crate::child::said;
+use crate::failure::Failure;
 use crate::figure::Figure;
+use crate::idle_wait;
+use crate::paired::{as_peer, in_turns};
 use crate::peers::Programs;
-use crate::quiet;
-use crate::trouble::Trouble;
-use crate::turns::{as_peer, in_turns};
 
 /// How far nanoseconds a load may be from the peer's.
 const WITHIN: f64 = 0.03;
@@ -29,7 +29,7 @@ pub(crate) struct Contest {
 
 impl Contest {
     /// The peer lies in the folder `PEER_MULTICHASE`. `None` where the variable is not set.
-    pub(crate) fn of(assay: &Path) -> Result<Option<Self>, Trouble> {
+    pub(crate) fn of(assay: &Path) -> Result<Option<Self>, Failure> {
         let what = "a folder with google/multichase, built by its own Makefile";
         let programs = Programs::named("PEER_MULTICHASE", what, assay, |folder| {
             vec![folder.join("multichase")]
@@ -38,8 +38,8 @@ impl Contest {
     }
 
     /// Rounds of one run each, who comes first in turn, for each working set.
-    pub(crate) fn measure(&self, samples: u32, rounds: usize) -> Result<Vec<Figure>, Trouble> {
-        let busy = quiet::wait()?;
+    pub(crate) fn measure(&self, samples: u32, rounds: usize) -> Result<Vec<Figure>, Failure> {
+        let busy = idle_wait::wait()?;
         let samples = samples.to_string();
         let mut figures = Vec::new();
         for (name, bytes) in working_sets(&Root::real())? {
@@ -54,36 +54,36 @@ impl Contest {
                 bytes >> 10,
                 last.unwrap_or_default()
             ));
-            figure.remarks.extend(quiet::remark(busy));
+            figure.remarks.extend(idle_wait::remark(busy));
             figures.push(figure);
         }
         Ok(figures)
     }
 
-    fn ours(&self, bytes: u64, samples: &str) -> Result<f64, Trouble> {
+    fn ours(&self, bytes: u64, samples: &str) -> Result<f64, Failure> {
         let size = bytes.to_string();
         let mut command = Command::new(&self.programs.ours);
         command.args(["chase", "--json", "--cpu", CPU, "--from", &size, "--to", &size]);
         command.args(["--samples", samples, "--sample-ms", SAMPLE_MS]);
         let document: Value =
-            serde_json::from_str(&said(&mut command)?).map_err(|error| Trouble::of(&error))?;
+            serde_json::from_str(&said(&mut command)?).map_err(|error| Failure::of(&error))?;
         document
             .pointer("/curves/0/points/0/least_ns")
             .and_then(Value::as_f64)
-            .ok_or_else(|| Trouble::Failed("assay-load chase --json lacks a number".to_owned()))
+            .ok_or_else(|| Failure::Failed("assay-load chase --json lacks a number".to_owned()))
     }
 
-    fn peer(&self, bytes: u64, samples: &str) -> Result<f64, Trouble> {
+    fn peer(&self, bytes: u64, samples: &str) -> Result<f64, Failure> {
         let size = bytes.to_string();
         let mut command = Command::new(self.programs.peer.join("multichase"));
         command.args(["-H", "-s", "64", "-m", &size, "-T", &size, "-n", samples]);
         best(&said(&mut command)?)
-            .ok_or_else(|| Trouble::Failed("multichase does not end with a number".to_owned()))
+            .ok_or_else(|| Failure::Failed("multichase does not end with a number".to_owned()))
     }
 }
 
 /// Half of each data cache of the first CPU, and four times the last.
-fn working_sets(root: &Root) -> Result<Vec<(String, u64)>, Trouble> {
+fn working_sets(root: &Root) -> Result<Vec<(String, u64)>, Failure> {
     let folder = "/sys/devices/system/cpu/cpu0/cache";
     let mut caches: Vec<(u32, u64)> = root
         .list(folder)?
@@ -101,7 +101,7 @@ fn working_sets(root: &Root) -> Result<Vec<(String, u64)>, Trouble> {
         caches.iter().map(|(level, bytes)| (format!("L{level}"), bytes / 2)).collect();
     sets.extend(caches.last().map(|(_, bytes)| ("memory".to_owned(), 4 * bytes)));
     if sets.is_empty() {
-        return Err(Trouble::Failed(format!("{folder} knows of no caches")));
+        return Err(Failure::Failed(format!("{folder} knows of no caches")));
     }
     Ok(sets)
 }

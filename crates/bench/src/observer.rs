@@ -13,12 +13,12 @@ use assay_workload::fio::{Job, Place, parse_output};
 
 use crate::assay::{Assay, write};
 use crate::child;
+use crate::failure::Failure;
 use crate::figure::{Figure, would_decide};
-use crate::put_back::put_back;
-use crate::quiet;
+use crate::idle_wait;
 use crate::statistics::{Estimate, Reached, pairs_needed};
 use crate::study;
-use crate::trouble::Trouble;
+use crate::with_ledger::with_ledger;
 
 /// Both throughputs shall be equal within this margin, at this confidence.
 const MARGIN: f64 = 0.01;
@@ -35,8 +35,8 @@ const GROUP: &str = "alone";
 
 /// Measures `pairs` pairs on a loop disk of its own below `place`. The host is put back whatever
 /// happens; after SIGKILL the ledger in `place` does it.
-pub(crate) fn measure(assay: &Assay, place: &Path, pairs: usize) -> Result<Figure, Trouble> {
-    put_back(&place.join("bench-state"), "bench", |root, ledger| {
+pub(crate) fn measure(assay: &Assay, place: &Path, pairs: usize) -> Result<Figure, Failure> {
+    with_ledger(&place.join("bench-state"), "bench", |root, ledger| {
         with_disk(assay, place, pairs, root, ledger)
     })
 }
@@ -47,7 +47,7 @@ fn with_disk(
     pairs: usize,
     root: &Root,
     ledger: &mut Ledger,
-) -> Result<Figure, Trouble> {
+) -> Result<Figure, Failure> {
     let stop = || signal::interrupted_by().is_some();
     let disk = scratch::set_up(root, ledger, &spec(place), &stop, &mut |_| {})?;
     let text = study::one_group(&disk.device_path, disk.size.get(), SECONDS);
@@ -80,25 +80,25 @@ fn spec(place: &Path) -> ScratchSpec {
 }
 
 /// The one trial of the study, so that fio alone gets the very job that a run gives it.
-fn planned(root: &Root, text: &str) -> Result<Trial, Trouble> {
+fn planned(root: &Root, text: &str) -> Result<Trial, Failure> {
     let (study, findings) = assay_study::parse("bench", text, &|_| Err(String::new()));
     let study = study.ok_or_else(|| {
         let messages: Vec<String> = findings.into_iter().map(|found| found.message).collect();
-        Trouble::Failed(messages.join("; "))
+        Failure::Failed(messages.join("; "))
     })?;
     let planned = plan(&study, &assay_host::gather(root)?, 1);
     if let Some(refusal) = planned.refusals.first() {
-        return Err(Trouble::Failed(format!("{}: {}", refusal.what, refusal.remedy)));
+        return Err(Failure::Failed(format!("{}: {}", refusal.what, refusal.remedy)));
     }
     let first = planned.trials.into_iter().next();
-    first.ok_or_else(|| Trouble::Failed("the study has no trial".to_owned()))
+    first.ok_or_else(|| Failure::Failed("the study has no trial".to_owned()))
 }
 
-fn job(trial: &Trial, disk: &ScratchDisk) -> Result<Job, Trouble> {
+fn job(trial: &Trial, disk: &ScratchDisk) -> Result<Job, Failure> {
     let workload = trial.groups.iter().find_map(|group| group.workloads.first());
-    let workload = workload.ok_or_else(|| Trouble::Failed("nothing to run".to_owned()))?;
+    let workload = workload.ok_or_else(|| Failure::Failed("nothing to run".to_owned()))?;
     let mut job =
-        workload.job().cloned().ok_or_else(|| Trouble::Failed("it is no fio job".to_owned()))?;
+        workload.job().cloned().ok_or_else(|| Failure::Failed("it is no fio job".to_owned()))?;
     job.put(&Place::Device {
         path: disk.device_path.display().to_string(),
         offset: Bytes::new(0),
@@ -126,8 +126,8 @@ struct Bench<'b> {
 impl Bench<'_> {
     /// Throughput alone and within Assay. Every other pair runs in the other order, so that a
     /// drift of the host cancels out.
-    fn pair(&mut self, alone_first: bool) -> Result<(f64, f64), Trouble> {
-        self.busiest = self.busiest.max(quiet::wait()?);
+    fn pair(&mut self, alone_first: bool) -> Result<(f64, f64), Failure> {
+        self.busiest = self.busiest.max(idle_wait::wait()?);
         if alone_first {
             let alone = self.alone()?;
             Ok((alone, self.within_assay()?))
@@ -137,10 +137,10 @@ impl Bench<'_> {
         }
     }
 
-    fn alone(&mut self) -> Result<f64, Trouble> {
+    fn alone(&mut self) -> Result<f64, Failure> {
         let Alone { tree, job, place } = &self.alone;
         let failed =
-            |cause: std::io::Error| Trouble::Failed(format!("{}: {cause}", place.display()));
+            |cause: std::io::Error| Failure::Failed(format!("{}: {cause}", place.display()));
         std::fs::create_dir_all(place).map_err(failed)?;
         write(&place.join("job.fio"), &job.to_job_file())?;
         let mut command = Command::new("fio");
@@ -153,14 +153,14 @@ impl Bench<'_> {
         let mut running = tree.membership(GROUP)?.spawn(&mut command)?;
         let status = child::wait(&mut running)?;
         if !status.success() {
-            return Err(Trouble::Failed(format!("fio alone ended with {status}")));
+            return Err(Failure::Failed(format!("fio alone ended with {status}")));
         }
         let text = std::fs::read_to_string(place.join("fio.json")).map_err(failed)?;
-        let output = parse_output(&text).map_err(|error| Trouble::Failed(error.0))?;
+        let output = parse_output(&text).map_err(|error| Failure::Failed(error.0))?;
         iops(output.metrics.get("read_iops").copied())
     }
 
-    fn within_assay(&mut self) -> Result<f64, Trouble> {
+    fn within_assay(&mut self) -> Result<f64, Failure> {
         self.runs += 1;
         let (folder, manifest) = self.assay.run(&format!("observer-{}", self.runs), &self.study)?;
         let _ = std::fs::remove_dir_all(folder);
@@ -170,15 +170,15 @@ impl Bench<'_> {
     }
 }
 
-fn iops(found: Option<f64>) -> Result<f64, Trouble> {
+fn iops(found: Option<f64>) -> Result<f64, Failure> {
     found
         .filter(|iops| *iops > 0.0)
-        .ok_or_else(|| Trouble::Failed("fio reported no reads".to_owned()))
+        .ok_or_else(|| Failure::Failed("fio reported no reads".to_owned()))
 }
 
-fn figure(pairs: &[(f64, f64)], busiest: f64) -> Result<Figure, Trouble> {
+fn figure(pairs: &[(f64, f64)], busiest: f64) -> Result<Figure, Failure> {
     let ratio = Estimate::ratio(pairs, CONFIDENCE)
-        .ok_or_else(|| Trouble::Failed("too few pairs for an interval".to_owned()))?;
+        .ok_or_else(|| Failure::Failed("too few pairs for an interval".to_owned()))?;
     let reached = ratio.is_one_within(MARGIN);
     let mut remarks = vec![format!(
         "mean ratio [{:.0} % interval] of {} pairs of {SECONDS} s, order ABBA; fio's own IOPS",
@@ -188,7 +188,7 @@ fn figure(pairs: &[(f64, f64)], busiest: f64) -> Result<Figure, Trouble> {
     if reached == Reached::Undecided {
         remarks.push(would_decide(pairs_needed(pairs, CONFIDENCE, MARGIN), "pairs"));
     }
-    remarks.extend(quiet::remark(busiest));
+    remarks.extend(idle_wait::remark(busiest));
     Ok(Figure {
         name: "throughput with Assay / without".to_owned(),
         measured: format!("{:.4} [{:.4}, {:.4}]", ratio.value, ratio.low, ratio.high),

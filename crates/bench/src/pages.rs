@@ -5,16 +5,18 @@ use std::path::Path;
 use std::time::Duration;
 
 use assay_kernel::Root;
+use assay_kernel::anonymous_memory::{HugePages, Pages, page_size};
 use assay_kernel::clock::thread_cpu_ns;
-use assay_kernel::pages::{HugePages, Pages, page_size};
 use assay_kernel::parse::numa_maps::areas;
-use assay_record::{Table, read_tables};
-use assay_sample::{Choice, ProcessTarget, Processes, Sampler, Seat, Targets, prepare_chosen};
+use assay_run_folder::{Table, read_tables};
+use assay_sample::{
+    Choice, ProcessTarget, Processes, Sampler, SamplerAffinity, Targets, prepare_chosen,
+};
 
+use crate::failure::Failure;
 use crate::figure::{Figure, Shown};
-use crate::quiet;
+use crate::idle_wait;
 use crate::statistics::Estimate;
-use crate::trouble::Trouble;
 
 /// The size of the process, where the machine has three times as much to give.
 const BYTES: usize = 8 << 30;
@@ -33,16 +35,16 @@ const POINTS: Shown = Shown { factor: 100.0, unit: "points", decimals: 2 };
 const PART: Shown = Shown { factor: 1.0, unit: "of numa_maps", decimals: 4 };
 
 /// Measures `rounds` rounds over memory of this process.
-pub(crate) fn measure(folder: &Path, rounds: usize) -> Result<Vec<Figure>, Trouble> {
+pub(crate) fn measure(folder: &Path, rounds: usize) -> Result<Vec<Figure>, Failure> {
     let root = Root::real();
     let bytes = BYTES.min(available(&root).unwrap_or(0) / 3);
-    let failed = |error: &dyn std::fmt::Display| Trouble::Failed(error.to_string());
+    let failed = |error: &dyn std::fmt::Display| Failure::Failed(error.to_string());
     let mut memory: Pages<u64> =
         Pages::zeroed(bytes / 8, HugePages::Never).map_err(|error| failed(&error))?;
     memory.iter_mut().step_by(page_size() / 8).for_each(|word| *word = 1);
     let (mut costs, mut pairs, mut off) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..rounds {
-        quiet::wait()?;
+        idle_wait::wait()?;
         let place = folder.join(format!("pages-{round}"));
         std::fs::create_dir_all(&place).map_err(|error| failed(&error))?;
         let cost = sampled(&root, &place)?;
@@ -65,28 +67,28 @@ fn available(root: &Root) -> Option<usize> {
 }
 
 /// CPU seconds of one reading by the sampler, which reads once a second.
-fn sampled(root: &Root, place: &Path) -> Result<f64, Trouble> {
+fn sampled(root: &Root, place: &Path) -> Result<f64, Failure> {
     let of = Processes::Tree { pid: std::process::id(), itself: true };
     let processes = Ok(vec![ProcessTarget { name: "large".to_owned(), of }]);
     let targets = Targets { processes, ..Targets::default() };
     let prepared = prepare_chosen(root, &targets, &Choice::Also(vec!["pages".to_owned()]));
-    let seat = Seat::anywhere("this figure measures no group");
+    let seat = SamplerAffinity::anywhere("this figure measures no group");
     let sampler = Sampler::start(prepared, place, Duration::from_secs(1), seat)
-        .map_err(|error| Trouble::Failed(error.to_string()))?;
-    let waited = quiet::pause(Duration::from_secs(SECONDS));
+        .map_err(|error| Failure::Failed(error.to_string()))?;
+    let waited = idle_wait::pause(Duration::from_secs(SECONDS));
     let outcome = sampler.stop();
     waited?;
     let pages = outcome.cost.sources.get("pages");
     pages
         .map(|pages| pages.cpu_s / pages.rounds.max(1) as f64)
-        .ok_or_else(|| Trouble::Failed("this kernel does not tell where pages are".to_owned()))
+        .ok_or_else(|| Failure::Failed("this kernel does not tell where pages are".to_owned()))
 }
 
 /// The part of each node in all pages, and the CPU seconds that the kernel took to tell.
-fn exact(root: &Root) -> Result<(Vec<(u16, f64)>, f64), Trouble> {
+fn exact(root: &Root) -> Result<(Vec<(u16, f64)>, f64), Failure> {
     let before = thread_cpu_ns();
     let text =
-        root.read("/proc/self/numa_maps").map_err(|error| Trouble::Failed(error.to_string()))?;
+        root.read("/proc/self/numa_maps").map_err(|error| Failure::Failed(error.to_string()))?;
     let seconds = (thread_cpu_ns() - before) as f64 / 1e9;
     let mut on: Vec<(u16, f64)> = Vec::new();
     for (node, bytes) in areas(&text).flat_map(|area| area.on) {
@@ -120,8 +122,8 @@ fn farthest(table: &Table, exact: &[(u16, f64)]) -> f64 {
 fn figures(
     bytes: usize,
     (costs, pairs, off): (&[f64], &[(f64, f64)], &[f64]),
-) -> Result<Vec<Figure>, Trouble> {
-    let few = || Trouble::Failed("too few rounds for an interval".to_owned());
+) -> Result<Vec<Figure>, Failure> {
+    let few = || Failure::Failed("too few rounds for an interval".to_owned());
     let size = format!("{:.1} GiB", bytes as f64 / (1 << 30) as f64);
     let cost = Estimate::mean(costs, CONFIDENCE).ok_or_else(few)?;
     let mut figure =

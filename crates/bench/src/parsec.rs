@@ -4,11 +4,11 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::failure::Failure;
 use crate::figure::Figure;
+use crate::idle_wait;
+use crate::paired::{in_turns, of_peer};
 use crate::peers::Programs;
-use crate::quiet;
-use crate::trouble::Trouble;
-use crate::turns::{in_turns, of_peer};
 
 /// Four times as many options a second and thread.
 const BLACKSCHOLES: f64 = 1.0 / 4.0;
@@ -30,7 +30,7 @@ pub(crate) struct Contest {
 
 impl Contest {
     /// The peers lie in the folder `PEER_PARSEC`. `None` where the variable is not set.
-    pub(crate) fn of(assay: &Path) -> Result<Option<Self>, Trouble> {
+    pub(crate) fn of(assay: &Path) -> Result<Option<Self>, Failure> {
         let what = "a folder with PARSEC's blackscholes and streamcluster, built with -O3, threads \
                     and hooks";
         let programs = Programs::named("PEER_PARSEC", what, assay, |folder| {
@@ -40,8 +40,8 @@ impl Contest {
     }
 
     /// Rounds of one run each, who comes first in turn.
-    pub(crate) fn measure(&self, folder: &Path, rounds: usize) -> Result<Vec<Figure>, Trouble> {
-        let busy = quiet::wait()?;
+    pub(crate) fn measure(&self, folder: &Path, rounds: usize) -> Result<Vec<Figure>, Failure> {
+        let busy = idle_wait::wait()?;
         let options = folder.join("options.txt");
         let options = options.to_string_lossy();
         let make = ["blackscholes", "--input", OPTIONS, "--runs", "1", "--write-options", &options];
@@ -68,7 +68,7 @@ impl Contest {
             figure
                 .remarks
                 .push(format!("time of the region of interest, {rounds} rounds in turns"));
-            figure.remarks.extend(quiet::remark(busy));
+            figure.remarks.extend(idle_wait::remark(busy));
             figures.push(figure);
         }
         Ok(figures)
@@ -76,15 +76,15 @@ impl Contest {
 }
 
 /// Runs a program and finds the seconds that it says.
-fn seconds(command: &mut Command, says: &str) -> Result<f64, Trouble> {
+fn seconds(command: &mut Command, says: &str) -> Result<f64, Failure> {
     command.stdin(Stdio::null()).stderr(Stdio::null());
     let output =
-        command.output().map_err(|cause| Trouble::Failed(format!("{command:?}: {cause}")))?;
+        command.output().map_err(|cause| Failure::Failed(format!("{command:?}: {cause}")))?;
     if !output.status.success() {
-        return Err(Trouble::Failed(format!("{command:?} ended with {}", output.status)));
+        return Err(Failure::Failed(format!("{command:?} ended with {}", output.status)));
     }
     found(&String::from_utf8_lossy(&output.stdout), says)
-        .ok_or_else(|| Trouble::Failed(format!("{command:?} does not say `{says}`")))
+        .ok_or_else(|| Failure::Failed(format!("{command:?} does not say `{says}`")))
 }
 
 fn found(text: &str, says: &str) -> Option<f64> {

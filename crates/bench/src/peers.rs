@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::failure::Failure;
 use crate::figure::Figure;
-use crate::trouble::Trouble;
 use crate::{Extent, Part, filebench, graph500, multichase, parsec, say, stream, ycsb};
 
 /// `assay-load` and its peer.
@@ -14,13 +14,13 @@ pub(crate) struct Programs {
 }
 
 /// Our `assay-load`, which lies beside `assay`.
-pub(crate) fn load(assay: &Path) -> Result<PathBuf, Trouble> {
+pub(crate) fn load(assay: &Path) -> Result<PathBuf, Failure> {
     let ours = assay.with_file_name("assay-load");
     if ours.is_file() {
         return Ok(ours);
     }
     let remedy = "build it with `cargo build --release -p assay-load`";
-    Err(Trouble::Failed(format!("there is no {}: {remedy}", ours.display())))
+    Err(Failure::Failed(format!("there is no {}: {remedy}", ours.display())))
 }
 
 impl Programs {
@@ -31,7 +31,7 @@ impl Programs {
         what: &str,
         assay: &Path,
         is_there: impl Fn(&Path) -> Vec<PathBuf>,
-    ) -> Result<Option<Self>, Trouble> {
+    ) -> Result<Option<Self>, Failure> {
         let Some(peer) = std::env::var_os(variable).filter(|path| !path.is_empty()) else {
             say(&format!("not compared: {variable} is not set ({what})"));
             return Ok(None);
@@ -39,7 +39,7 @@ impl Programs {
         let (peer, ours) = (PathBuf::from(peer), load(assay)?);
         if let Some(missing) = is_there(&peer).into_iter().find(|path| !path.is_file()) {
             let missing = missing.display();
-            return Err(Trouble::Failed(format!("there is no {missing}: {variable} names {what}")));
+            return Err(Failure::Failed(format!("there is no {missing}: {variable} names {what}")));
         }
         Ok(Some(Self { ours, peer }))
     }
@@ -49,13 +49,13 @@ impl Programs {
         variable: &str,
         what: &str,
         assay: &Path,
-    ) -> Result<Option<Self>, Trouble> {
+    ) -> Result<Option<Self>, Failure> {
         Self::named(variable, what, assay, |peer| vec![peer.to_owned()])
     }
 }
 
 /// All comparisons whose peers are there.
-pub(crate) fn measure(assay: &Path, extent: &Extent, place: &Path) -> Result<Vec<Figure>, Trouble> {
+pub(crate) fn measure(assay: &Path, extent: &Extent, place: &Path) -> Result<Vec<Figure>, Failure> {
     let wanted = |part| extent.only.is_none_or(|only| only == part);
     let mut figures = Vec::new();
     if wanted(Part::Graph500)

@@ -7,13 +7,13 @@ mod question;
 use std::path::Path;
 
 use assay_judge::{Judgement, PromiseJudgement, Verdict};
-use assay_model::{Calibration, Prediction, Score, share_error};
-use assay_record::RunFolder;
+use assay_predict::{Calibration, Prediction, Score, share_error};
+use assay_run_folder::RunFolder;
 
 use crate::assay::Assay;
+use crate::failure::Failure;
 use crate::figure::Figure;
 use crate::statistics::Reached;
-use crate::trouble::Trouble;
 use draw::{Family, WITHIN};
 use question::Oracle;
 
@@ -57,7 +57,7 @@ pub(crate) fn measure(
     place: &Path,
     campaign: Campaign,
     say: &dyn Fn(&str),
-) -> Result<Vec<Figure>, Trouble> {
+) -> Result<Vec<Figure>, Failure> {
     say("calibration of this host's loop disk");
     assay.calibrate("calibration", &campaign.first()?)?;
     let calibration: Calibration =
@@ -76,7 +76,7 @@ pub(crate) fn measure(
     Ok(figures(&rows, faster, &calibration))
 }
 
-fn read(family: &Family, out: &Path) -> Result<Vec<Row>, Trouble> {
+fn read(family: &Family, out: &Path) -> Result<Vec<Row>, Failure> {
     let folder = RunFolder::open(out)?;
     let prediction: Prediction = folder.read_json("prediction.json")?;
     let judgement: Judgement = folder.read_json("verdict.json")?;

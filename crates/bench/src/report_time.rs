@@ -5,16 +5,16 @@ use std::path::Path;
 use std::time::Instant;
 
 use assay_judge::Judgement;
-use assay_record::{Manifest, Run};
+use assay_run_folder::{Manifest, Run};
 
 use crate::assay::Assay;
 use crate::browser;
+use crate::failure::Failure;
 use crate::figure::{Figure, Shown};
-use crate::quiet;
+use crate::idle_wait;
 use crate::starts::median;
 use crate::statistics::Estimate;
 use crate::synthetic;
-use crate::trouble::Trouble;
 
 /// `assay report` shall take at most so many seconds.
 const TARGET: f64 = 2.0;
@@ -35,10 +35,10 @@ pub(crate) fn measure(
     model: &Manifest,
     place: &Path,
     times: usize,
-) -> Result<Vec<Figure>, Trouble> {
+) -> Result<Vec<Figure>, Failure> {
     let run = place.join("long-run");
     synthetic::write(model, &run, LENGTH)?;
-    let busy = quiet::wait()?;
+    let busy = idle_wait::wait()?;
     let mut seconds = Vec::new();
     for _ in 0..times {
         seconds.push(assay.report(&run)?.as_secs_f64());
@@ -48,7 +48,7 @@ pub(crate) fn measure(
     let mut figure = Figure::bound(&name, median(&seconds)?, TARGET, &SECONDS);
     figure.remarks.push(format!("median [least, worst] of {times} processes `assay report`"));
     figure.remarks.push(split(&run)?);
-    figure.remarks.extend(quiet::remark(busy));
+    figure.remarks.extend(idle_wait::remark(busy));
     let page = run.join("report.html");
     let mut figures = vec![figure, size(&name, &page)?];
     figures.extend(browser::draws(&name, &page, times)?);
@@ -57,17 +57,17 @@ pub(crate) fn measure(
 }
 
 /// How large the page is, with everything that draws its figures.
-fn size(name: &str, page: &Path) -> Result<Figure, Trouble> {
+fn size(name: &str, page: &Path) -> Result<Figure, Failure> {
     let found = std::fs::metadata(page);
     let bytes = found.map_err(|cause| {
-        Trouble::Failed(format!("cannot see the size of {}: {cause}", page.display()))
+        Failure::Failed(format!("cannot see the size of {}: {cause}", page.display()))
     })?;
     let exact = Estimate::exact(bytes.len() as f64 / 1e6);
     Ok(Figure::bound(&format!("{name}: size"), exact, SIZE, &MEGABYTES))
 }
 
 /// The parts of the same work, within this process.
-fn split(path: &Path) -> Result<String, Trouble> {
+fn split(path: &Path) -> Result<String, Failure> {
     let began = Instant::now();
     let run = Run::load(path)?;
     let load = began.elapsed();
@@ -76,7 +76,7 @@ fn split(path: &Path) -> Result<String, Trouble> {
     let judge = began.elapsed();
     let began = Instant::now();
     assay_report::html(&run.manifest, &judgement, &run.samples)
-        .map_err(|error| Trouble::of(&error))?;
+        .map_err(|error| Failure::of(&error))?;
     let render = began.elapsed();
     let all = (load + judge + render).as_secs_f64();
     let part = |name: &str, time: std::time::Duration| {

@@ -12,17 +12,17 @@ use assay_cgroup::Tree;
 use assay_host::Ledger;
 use assay_kernel::child::children_usage;
 use assay_kernel::{Root, signal};
-use assay_record::SamplerCost;
+use assay_run_folder::SamplerCost;
 use assay_sample::{
-    Choice, CpuFile, GroupTarget, MemoryFiles, ProcessTarget, Processes, Sampler, Seat, Targets,
-    prepare_chosen,
+    Choice, CpuFile, GroupTarget, MemoryFiles, ProcessTarget, Processes, Sampler, SamplerAffinity,
+    Targets, prepare_chosen,
 };
 
+use crate::failure::Failure;
 use crate::figure::{Figure, Shown};
-use crate::put_back::put_back;
-use crate::quiet;
+use crate::idle_wait;
 use crate::statistics::Estimate;
-use crate::trouble::Trouble;
+use crate::with_ledger::with_ledger;
 
 /// What is followed.
 const THREADS: usize = 1000;
@@ -50,7 +50,7 @@ struct Crowd {
 }
 
 impl Crowd {
-    fn start() -> Result<Self, Trouble> {
+    fn start() -> Result<Self, Failure> {
         let stop = Arc::new(AtomicBool::new(false));
         let mut crowd = Self { stop: Arc::clone(&stop), threads: Vec::with_capacity(THREADS) };
         for _ in 0..THREADS {
@@ -63,7 +63,7 @@ impl Crowd {
             let thread = std::thread::Builder::new().stack_size(64 * 1024).spawn(body);
             crowd.threads.push(
                 thread
-                    .map_err(|cause| Trouble::Failed(format!("cannot start a thread: {cause}")))?,
+                    .map_err(|cause| Failure::Failed(format!("cannot start a thread: {cause}")))?,
             );
         }
         Ok(crowd)
@@ -81,8 +81,8 @@ impl Drop for Crowd {
 
 /// Measures `rounds` rounds. The host is put back whatever happens; after SIGKILL the ledger in
 /// `folder` does it.
-pub(crate) fn measure(folder: &Path, rounds: usize) -> Result<Vec<Figure>, Trouble> {
-    put_back(&folder.join("sampling-state"), "bench-sampling", |root, ledger| {
+pub(crate) fn measure(folder: &Path, rounds: usize) -> Result<Vec<Figure>, Failure> {
+    with_ledger(&folder.join("sampling-state"), "bench-sampling", |root, ledger| {
         with_groups(folder, rounds, root, ledger)
     })
 }
@@ -92,12 +92,12 @@ fn with_groups(
     rounds: usize,
     root: &Root,
     ledger: &mut Ledger,
-) -> Result<Vec<Figure>, Trouble> {
+) -> Result<Vec<Figure>, Failure> {
     let facts = assay_host::gather(root)?;
     let counts = if facts.cgroup.is_on_v2("cpu") { "cpu" } else { "cpuacct" };
     let (homes, absent) = facts.cgroup.homes([counts, "memory"]);
     if let Some((name, why)) = absent.into_iter().next() {
-        return Err(Trouble::Failed(format!("the controller `{name}` is not available: {why}")));
+        return Err(Failure::Failed(format!("the controller `{name}` is not available: {why}")));
     }
     let top = format!("assay-bench-sampling-{}", std::process::id());
     let tree = Tree::create(root, ledger, &homes, &top)?;
@@ -112,17 +112,17 @@ fn with_groups(
     let mut pairs = Vec::new();
     let mut busiest: f64 = 0.0;
     for round in 0..rounds {
-        busiest = busiest.max(quiet::wait()?);
+        busiest = busiest.max(idle_wait::wait()?);
         let place = folder.join(format!("sampling-{round}"));
         std::fs::create_dir_all(&place)
-            .map_err(|cause| Trouble::Failed(format!("{}: {cause}", place.display())))?;
+            .map_err(|cause| Failure::Failed(format!("{}: {cause}", place.display())))?;
         let cost = ours(root, &targets, &place)?;
         own.push(cost.cpu_s / cost.wall_s);
         if let (Some(source), Some(theirs)) = (cost.sources.get("threads"), pidstat()?) {
             pairs.push((theirs, source.cpu_s / source.rounds.max(1) as f64));
         }
         if let Some(signal) = signal::interrupted_by() {
-            return Err(Trouble::Interrupted(signal));
+            return Err(Failure::Interrupted(signal));
         }
     }
     figures(&own, &pairs, busiest)
@@ -153,23 +153,23 @@ pub(crate) fn targets(tree: &Tree, names: &[String], counts: &str, is_v2: bool) 
     }
 }
 
-fn ours(root: &Root, targets: &Targets, place: &Path) -> Result<SamplerCost, Trouble> {
+fn ours(root: &Root, targets: &Targets, place: &Path) -> Result<SamplerCost, Failure> {
     let choice = Choice::Also(vec!["threads".to_owned()]);
     let prepared = prepare_chosen(root, targets, &choice);
-    let seat = Seat::anywhere("the crowd of this figure is everywhere");
+    let seat = SamplerAffinity::anywhere("the crowd of this figure is everywhere");
     let sampler = Sampler::start(prepared, place, Duration::from_millis(100), seat)
-        .map_err(|error| Trouble::Failed(error.to_string()))?;
-    let waited = quiet::pause(Duration::from_secs(SECONDS));
+        .map_err(|error| Failure::Failed(error.to_string()))?;
+    let waited = idle_wait::pause(Duration::from_secs(SECONDS));
     let outcome = sampler.stop();
     waited?;
     match outcome.failure {
-        Some(error) => Err(Trouble::Failed(error.to_string())),
+        Some(error) => Err(Failure::Failed(error.to_string())),
         None => Ok(outcome.cost),
     }
 }
 
 /// CPU seconds of `pidstat` for one reading of all threads; `None` where it is not installed.
-fn pidstat() -> Result<Option<f64>, Trouble> {
+fn pidstat() -> Result<Option<f64>, Failure> {
     let own = std::process::id().to_string();
     let readings = SECONDS.to_string();
     let used = |usage: assay_kernel::child::ChildrenUsage| usage.user_us + usage.system_us;
@@ -186,13 +186,13 @@ fn pidstat() -> Result<Option<f64>, Trouble> {
             // One reading more than there are lines: rates need two.
             Ok(Some(micros as f64 / 1e6 / (SECONDS + 1) as f64))
         }
-        Ok(status) => Err(Trouble::Failed(format!("pidstat ended with {status}"))),
+        Ok(status) => Err(Failure::Failed(format!("pidstat ended with {status}"))),
         Err(_) => Ok(None),
     }
 }
 
-fn figures(own: &[f64], pairs: &[(f64, f64)], busiest: f64) -> Result<Vec<Figure>, Trouble> {
-    let few = || Trouble::Failed("too few rounds for an interval".to_owned());
+fn figures(own: &[f64], pairs: &[(f64, f64)], busiest: f64) -> Result<Vec<Figure>, Failure> {
+    let few = || Failure::Failed("too few rounds for an interval".to_owned());
     let cost = Estimate::mean(own, CONFIDENCE).ok_or_else(few)?;
     let name = format!("sampling {THREADS} threads and {GROUPS} groups");
     let mut figure = Figure::bound(&name, cost, TARGET, &PERCENT);
@@ -200,7 +200,7 @@ fn figures(own: &[f64], pairs: &[(f64, f64)], busiest: f64) -> Result<Vec<Figure
         "{} rounds of {SECONDS} s at 10 Hz; every thread has run between two readings",
         own.len()
     ));
-    figure.remarks.extend(quiet::remark(busiest));
+    figure.remarks.extend(idle_wait::remark(busiest));
     let mut figures = vec![figure];
     if let Some(ratio) = Estimate::ratio(pairs, CONFIDENCE) {
         let name = format!("a reading of {THREADS} threads: CPU time by pidstat -t");

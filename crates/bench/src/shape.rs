@@ -1,6 +1,6 @@
 //! What the sources of a made-up run look like: their subjects, columns and how fast these grow.
 
-use assay_record::{Column, Table};
+use assay_run_folder::{Column, Table};
 
 /// Requests in flight, the only gauge: it stands at this value, so that the disk counts as busy.
 const GAUGE: (&str, u64) = ("in_flight", 128);

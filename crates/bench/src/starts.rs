@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use assay_facts::Available;
-use assay_record::{Manifest, RepeatRecord, Run};
+use assay_run_folder::{Manifest, RepeatRecord, Run};
 
 use crate::assay::Assay;
+use crate::failure::Failure;
 use crate::figure::{Figure, Shown};
-use crate::quiet;
+use crate::idle_wait;
 use crate::statistics::Estimate;
 use crate::study;
-use crate::trouble::Trouble;
 
 /// All groups shall do their first I/O within so many seconds.
 const SKEW: f64 = 0.020;
@@ -31,8 +31,8 @@ pub(crate) fn measure(
     assay: &Assay,
     groups: u32,
     repeats: usize,
-) -> Result<(Vec<Figure>, Manifest), Trouble> {
-    let busy = quiet::wait()?;
+) -> Result<(Vec<Figure>, Manifest), Failure> {
+    let busy = idle_wait::wait()?;
     let (folder, manifest) = run(assay, groups, repeats)?;
     let readings = readings(&Run::load(&folder)?);
     // The disk image is gone with the run; what is left is small, but nobody needs it any more.
@@ -42,19 +42,19 @@ pub(crate) fn measure(
     let mut figures = vec![skew(groups, &records)?, cost(groups, &records)?];
     figures[1].remarks.extend(readings);
     for figure in &mut figures {
-        figure.remarks.extend(quiet::remark(busy));
+        figure.remarks.extend(idle_wait::remark(busy));
     }
     Ok((figures, manifest))
 }
 
 /// A short real run of `groups` groups, as a model for longer ones.
-pub(crate) fn model(assay: &Assay, groups: u32) -> Result<Manifest, Trouble> {
+pub(crate) fn model(assay: &Assay, groups: u32) -> Result<Manifest, Failure> {
     let (folder, manifest) = run(assay, groups, 1)?;
     let _ = std::fs::remove_dir_all(folder);
     Ok(manifest)
 }
 
-fn run(assay: &Assay, groups: u32, repeats: usize) -> Result<(PathBuf, Manifest), Trouble> {
+fn run(assay: &Assay, groups: u32, repeats: usize) -> Result<(PathBuf, Manifest), Failure> {
     assay.run("starts", &study::many_groups(groups, repeats, SECONDS))
 }
 
@@ -73,12 +73,12 @@ fn readings(run: &Run) -> Option<String> {
     ))
 }
 
-fn skew(groups: u32, records: &[&RepeatRecord]) -> Result<Figure, Trouble> {
+fn skew(groups: u32, records: &[&RepeatRecord]) -> Result<Figure, Failure> {
     let mut seconds = Vec::new();
     for record in records {
         match &record.start_skew_s {
             Available::Value(skew) => seconds.push(*skew),
-            Available::NotAvailable(reason) => return Err(Trouble::Failed(reason.clone())),
+            Available::NotAvailable(reason) => return Err(Failure::Failed(reason.clone())),
         }
     }
     let spread: Vec<f64> = records
@@ -102,14 +102,14 @@ fn skew(groups: u32, records: &[&RepeatRecord]) -> Result<Figure, Trouble> {
     Ok(figure)
 }
 
-fn cost(groups: u32, records: &[&RepeatRecord]) -> Result<Figure, Trouble> {
+fn cost(groups: u32, records: &[&RepeatRecord]) -> Result<Figure, Failure> {
     let of_core = |seconds: f64, record: &RepeatRecord| seconds / record.sampler.wall_s.max(1e-9);
     let all: Vec<f64> =
         records.iter().map(|record| of_core(record.sampler.cpu_s, record)).collect();
     let name = format!("sampling {groups} groups at 10 Hz");
     // A cost adds up over time, so it is the mean that counts, and not the worst moment.
     let mean = Estimate::mean(&all, CONFIDENCE)
-        .ok_or_else(|| Trouble::Failed("too few repeats for an interval".to_owned()))?;
+        .ok_or_else(|| Failure::Failed("too few repeats for an interval".to_owned()))?;
     let mut figure = Figure::bound(&name, mean, COST, &OF_A_CORE);
     figure.remarks.push(format!(
         "mean [{:.0} % interval] of {} repeats, the worst of them {}",
@@ -135,6 +135,6 @@ fn cost(groups: u32, records: &[&RepeatRecord]) -> Result<Figure, Trouble> {
 }
 
 /// The median of measurements that there must be.
-pub(crate) fn median(values: &[f64]) -> Result<Estimate, Trouble> {
-    Estimate::median(values).ok_or_else(|| Trouble::Failed("nothing was measured".to_owned()))
+pub(crate) fn median(values: &[f64]) -> Result<Estimate, Failure> {
+    Estimate::median(values).ok_or_else(|| Failure::Failed("nothing was measured".to_owned()))
 }

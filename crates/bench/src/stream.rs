@@ -7,11 +7,11 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::child::said;
+use crate::failure::Failure;
 use crate::figure::Figure;
+use crate::idle_wait;
+use crate::paired::{Pair, in_turns, of_peer};
 use crate::peers::Programs;
-use crate::quiet;
-use crate::trouble::Trouble;
-use crate::turns::{Pair, in_turns, of_peer};
 
 /// Ours may take this part of the peer's time: 3 % less bandwidth.
 const TIME_OF_PEER: f64 = 1.03;
@@ -35,15 +35,15 @@ struct Said {
 
 impl Contest {
     /// The peer is the program in `PEER_STREAM`. `None` where the variable is not set.
-    pub(crate) fn of(assay: &Path) -> Result<Option<Self>, Trouble> {
+    pub(crate) fn of(assay: &Path) -> Result<Option<Self>, Failure> {
         let what = "STREAM 5.10 in C, built with -O3 -fopenmp and a large enough array";
         let programs = Programs::program("PEER_STREAM", what, assay)?;
         Ok(programs.map(|programs| Self { programs }))
     }
 
     /// Rounds of one run each, who comes first in turn.
-    pub(crate) fn measure(&self, rounds: usize) -> Result<Figure, Trouble> {
-        let busy = quiet::wait()?;
+    pub(crate) fn measure(&self, rounds: usize) -> Result<Figure, Failure> {
+        let busy = idle_wait::wait()?;
         // The size of the arrays was compiled in.
         let Said { items, threads, .. } = self.peer()?;
         let pairs = in_turns(rounds, || self.ours(items, threads), || Ok(self.peer()?.rate))?;
@@ -53,25 +53,25 @@ impl Contest {
             "best rate of 9, arrays of {items} numbers, {threads} threads, {rounds} rounds in turns; {}",
             medians(&pairs)
         ));
-        figure.remarks.extend(quiet::remark(busy));
+        figure.remarks.extend(idle_wait::remark(busy));
         Ok(figure)
     }
 
-    fn ours(&self, items: u64, threads: u64) -> Result<f64, Trouble> {
+    fn ours(&self, items: u64, threads: u64) -> Result<f64, Failure> {
         let mut command = Command::new(&self.programs.ours);
         command.args(["bandwidth", "--json"]);
         command.args(["--array", &(items * 8).to_string(), "--threads", &threads.to_string()]);
         let document: Value =
-            serde_json::from_str(&said(&mut command)?).map_err(|error| Trouble::of(&error))?;
+            serde_json::from_str(&said(&mut command)?).map_err(|error| Failure::of(&error))?;
         document
             .pointer("/metrics/triad_bytes_per_s")
             .and_then(Value::as_f64)
-            .ok_or_else(|| Trouble::Failed("assay-load bandwidth --json lacks triad".to_owned()))
+            .ok_or_else(|| Failure::Failed("assay-load bandwidth --json lacks triad".to_owned()))
     }
 
-    fn peer(&self) -> Result<Said, Trouble> {
+    fn peer(&self) -> Result<Said, Failure> {
         let text = said(Command::new(&self.programs.peer).env("OMP_NUM_THREADS", THREADS))?;
-        read(&text).ok_or_else(|| Trouble::Failed(format!("not an output of STREAM: {text}")))
+        read(&text).ok_or_else(|| Failure::Failed(format!("not an output of STREAM: {text}")))
     }
 }
 

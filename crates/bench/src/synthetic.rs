@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use assay_record::{Manifest, RunFolder, SampleStream, Table, to_parquet};
+use assay_run_folder::{Manifest, RunFolder, SampleStream, Table, to_parquet};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::failure::Failure;
 use crate::shape::{READS, Shape, shapes, slowness};
-use crate::trouble::Trouble;
 
 /// Rounds a second.
 const RATE: u64 = 10;
@@ -19,7 +19,7 @@ const BATCH: u64 = RATE;
 
 /// Writes a run of `seconds` seconds into `path`: the first repeat of the first trial of
 /// `model`, stretched. Every group gets bytes at a rate of its own, with noise.
-pub(crate) fn write(model: &Manifest, path: &Path, seconds: u64) -> Result<(), Trouble> {
+pub(crate) fn write(model: &Manifest, path: &Path, seconds: u64) -> Result<(), Failure> {
     let folder = RunFolder::create(path, assay_files::Trust::Checked)?;
     let manifest = stretch(model, seconds)?;
     let trial = &manifest.trials[0];
@@ -35,15 +35,15 @@ pub(crate) fn write(model: &Manifest, path: &Path, seconds: u64) -> Result<(), T
     Ok(folder.write_manifest(&manifest)?)
 }
 
-fn stretch(model: &Manifest, seconds: u64) -> Result<Manifest, Trouble> {
+fn stretch(model: &Manifest, seconds: u64) -> Result<Manifest, Failure> {
     let mut manifest = model.clone();
     manifest.trials.truncate(1);
     let trial = manifest.trials.first_mut();
-    let trial = trial.ok_or_else(|| Trouble::Failed("the model run has no trial".to_owned()))?;
+    let trial = trial.ok_or_else(|| Failure::Failed("the model run has no trial".to_owned()))?;
     trial.at_most_s = seconds as f64;
     trial.repeats.truncate(1);
     let repeat = trial.repeats.first_mut();
-    let repeat = repeat.ok_or_else(|| Trouble::Failed("the model run has no repeat".to_owned()))?;
+    let repeat = repeat.ok_or_else(|| Failure::Failed("the model run has no repeat".to_owned()))?;
     repeat.stopped_ns = repeat.all_released_ns + seconds * 1_000_000_000;
     repeat.sampler.rounds = seconds * RATE + 1;
     repeat.sampler.wall_s = seconds as f64;
@@ -63,7 +63,7 @@ fn sample(
     from_ns: u64,
     rounds: u64,
     seed: u64,
-) -> Result<(), Trouble> {
+) -> Result<(), Failure> {
     if shape.subjects.is_empty() {
         return Ok(());
     }
@@ -110,7 +110,7 @@ mod tests {
 
     use assay_facts::Available;
     use assay_kernel::Root;
-    use assay_record::{
+    use assay_run_folder::{
         DiskRecord, GroupRecord, IoClass, PromiseRecord, RelationRecord, RepeatRecord, Run,
         TrialRecord, WarmUpRecord, WorkloadRecord,
     };

@@ -10,11 +10,11 @@ use assay_kernel::{clock, process, signal};
 use rustix::process::Signal;
 
 use crate::assay::write;
+use crate::failure::Failure;
 use crate::figure::Figure;
+use crate::idle_wait;
+use crate::paired::{Pair, in_turns, of_peer};
 use crate::peers::Programs;
-use crate::quiet;
-use crate::trouble::Trouble;
-use crate::turns::{Pair, in_turns, of_peer};
 
 /// Ours may take this part of the peer's time and of its CPU time for an operation.
 const PART_OF_PEER: f64 = 0.5;
@@ -41,7 +41,7 @@ struct Found {
 impl Contest {
     /// The peer is the program in `PEER_YCSB`, which is called as `bin/ycsb` of YCSB is; ours lies
     /// beside `assay`. `None` where the variable is not set.
-    pub(crate) fn of(assay: &Path, folder: &Path, records: u64) -> Result<Option<Self>, Trouble> {
+    pub(crate) fn of(assay: &Path, folder: &Path, records: u64) -> Result<Option<Self>, Failure> {
         let programs = Programs::program(
             "PEER_YCSB",
             "a program that takes the arguments of YCSB's bin/ycsb",
@@ -56,8 +56,8 @@ impl Contest {
     }
 
     /// Both load, then both run in turns, who comes first changing from round to round.
-    pub(crate) fn measure(&self, rounds: usize) -> Result<Vec<Figure>, Trouble> {
-        let busy = quiet::wait()?;
+    pub(crate) fn measure(&self, rounds: usize) -> Result<Vec<Figure>, Failure> {
+        let busy = idle_wait::wait()?;
         for (workload, read, update) in WORKLOADS {
             let properties = format!(
                 "recordcount={0}\noperationcount={0}\n\
@@ -83,7 +83,7 @@ impl Contest {
                         "{} records and operations, {rounds} rounds in turns",
                         self.records
                     ));
-                    figure.remarks.extend(quiet::remark(busy));
+                    figure.remarks.extend(idle_wait::remark(busy));
                     figures.push(figure);
                 }
             }
@@ -106,8 +106,8 @@ impl Contest {
         phase: &str,
         workload: &str,
         threads: &str,
-    ) -> Result<Found, Trouble> {
-        let wrong = |cause: std::io::Error| Trouble::Failed(format!("{name}: {cause}"));
+    ) -> Result<Found, Failure> {
+        let wrong = |cause: std::io::Error| Failure::Failed(format!("{name}: {cause}"));
         let output = self.folder.join(format!("ycsb-{name}.out"));
         let data = self.folder.join(format!("ycsb-{name}"));
         let mut command = Command::new(program);
@@ -125,20 +125,20 @@ impl Contest {
         let rate: Option<f64> = line.and_then(|rate| rate.parse().ok());
         match rate.filter(|rate| *rate > 0.0) {
             Some(rate) => Ok(Found { time: rate.recip(), cpu: cpu / self.records as f64 }),
-            None => Err(Trouble::Failed(format!("{name}: the {phase} has no throughput: {text}"))),
+            None => Err(Failure::Failed(format!("{name}: the {phase} has no throughput: {text}"))),
         }
     }
 }
 
 /// Runs it to its end; seconds of CPU of all its threads, as last seen before it ended.
-fn cpu_of(command: &mut Command) -> std::io::Result<Result<f64, Trouble>> {
+fn cpu_of(command: &mut Command) -> std::io::Result<Result<f64, Failure>> {
     let mut child = command.spawn()?;
     let mut cpu = 0;
     loop {
         cpu = clock::process_cpu_ns(child.id()).unwrap_or(cpu);
         if child.try_wait()?.is_some() {
             return Ok(match signal::interrupted_by() {
-                Some(name) => Err(Trouble::Interrupted(name)),
+                Some(name) => Err(Failure::Interrupted(name)),
                 None => Ok(cpu as f64 / 1e9),
             });
         }
@@ -150,7 +150,7 @@ fn cpu_of(command: &mut Command) -> std::io::Result<Result<f64, Trouble>> {
     }
 }
 
-fn of(workload: &str, threads: &str, pairs: &[Pair<Found>]) -> Result<Vec<Figure>, Trouble> {
+fn of(workload: &str, threads: &str, pairs: &[Pair<Found>]) -> Result<Vec<Figure>, Failure> {
     let figure = |what: &str, value: fn(&Found) -> f64| {
         let name = format!("ycsb {workload}, {threads} threads: {what} per operation");
         of_peer(&name, pairs, PART_OF_PEER, value)

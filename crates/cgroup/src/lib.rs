@@ -3,9 +3,9 @@
 
 pub mod inventory;
 mod knobs_check;
-mod outside;
 mod own;
 mod tree;
+mod ungrouped;
 
 pub use knobs_check::{Difference, KnobsCheck, check_knobs};
 pub use tree::Tree;

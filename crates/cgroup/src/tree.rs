@@ -7,7 +7,7 @@ use assay_host::Ledger;
 use assay_kernel::process::Membership;
 use assay_kernel::{Error, Root};
 
-use crate::{outside, own};
+use crate::{own, ungrouped};
 
 /// A top group `assay-<run>` in each home, and the groups inside it. On v1 every hierarchy has
 /// its own copy of each group; on v2 there is one. The empty name stands for the top group.
@@ -78,7 +78,7 @@ impl Tree {
     /// Makes the group of what runs outside of all others. The ledger knows it too.
     pub fn make_outside(&mut self, ledger: &mut Ledger) -> Result<(), Error> {
         let name = format!("{}-outside", self.top);
-        self.outside = Some(outside::make(&self.root, ledger, &self.homes, &name)?);
+        self.outside = Some(ungrouped::make(&self.root, ledger, &self.homes, &name)?);
         Ok(())
     }
 

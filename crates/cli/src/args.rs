@@ -137,7 +137,7 @@ pub(crate) struct RunArguments {
     /// Only a part of the trials, as `2/4` for the second of four; promises across trials of several
     /// parts are then left out
     #[arg(long, value_name = "K/N")]
-    pub(crate) slice: Option<assay_plan::Slice>,
+    pub(crate) slice: Option<assay_plan::Shard>,
     /// Compare with this run afterwards; exit code 1 also when something became worse
     #[arg(long, value_name = "RUN")]
     pub(crate) baseline: Option<PathBuf>,

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 
 use assay_files::{Error, Output};
 
-use crate::talk::for_terminal;
+use crate::output::for_terminal;
 
 /// A file or pipe, which gets every byte as it is, or a terminal, which gets whole lines with all that
 /// it would obey as text.

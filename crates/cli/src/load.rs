@@ -12,7 +12,7 @@ use assay_study::{
 
 use crate::args::StudyArguments;
 use crate::exit::Code;
-use crate::talk;
+use crate::output;
 
 /// Bytes of a study, of what stands beside it, and of documents that people name.
 pub(crate) const MOST_TEXT: u64 = 64 << 20;
@@ -63,7 +63,7 @@ pub(crate) fn load(arguments: &StudyArguments, as_json: bool) -> Result<Loaded, 
                 findings.iter().filter(|finding| finding.severity == Severity::Error).count();
             let mistakes =
                 if count == 1 { "1 mistake".to_owned() } else { format!("{count} mistakes") };
-            talk::say(&format!("{} has {mistakes}; nothing was touched", source.shown_as));
+            output::say(&format!("{} has {mistakes}; nothing was touched", source.shown_as));
             Err(Code::Usage)
         }
     }
@@ -87,15 +87,15 @@ pub(crate) fn reload(name: &str, text: &str, arguments: &StudyArguments) -> Resu
         }
     }
     show(&source, &findings, false);
-    talk::say("the recorded study cannot be planned again; nothing was touched");
+    output::say("the recorded study cannot be planned again; nothing was touched");
     Err(Code::Usage)
 }
 
 fn show(source: &Source, findings: &[Diagnostic], as_json: bool) {
     if as_json {
-        talk::data(&to_json(findings, &source.shown_as, &source.text).to_string());
+        output::data(&to_json(findings, &source.shown_as, &source.text).to_string());
     } else if !findings.is_empty() {
-        talk::say_painted(|color| render(findings, &source.shown_as, &source.text, color));
+        output::say_painted(|color| render(findings, &source.shown_as, &source.text, color));
     }
 }
 
@@ -108,7 +108,7 @@ fn find(wanted: &str) -> Result<Source, Code> {
     }
     let text = input_text(path, MOST_TEXT).map_err(|error| {
         let cause = error.cause;
-        talk::error(&format!(
+        output::error(&format!(
             "cannot read {wanted}: {cause}\n  hint: name a study file, or one of `assay studies`"
         ));
         Code::Usage
@@ -134,7 +134,7 @@ fn find_shipped(wanted: &str) -> Result<Source, Code> {
         || "`assay studies` lists them; a file is named with its path or `.toml`".to_owned(),
         |name| format!("did you mean `{name}`?"),
     );
-    talk::error(&format!("no shipped study is called `{wanted}`\n  hint: {hint}"));
+    output::error(&format!("no shipped study is called `{wanted}`\n  hint: {hint}"));
     Err(Code::Usage)
 }
 

@@ -4,11 +4,11 @@ mod args;
 mod command;
 mod destination;
 mod exit;
-mod judged;
+mod finish_run;
 mod load;
+mod output;
 mod progress;
 mod stop;
-mod talk;
 
 use clap::Parser;
 
@@ -22,7 +22,7 @@ fn main() -> std::process::ExitCode {
     let told = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         // What a library makes of a damaged file is told as an error of that file.
-        if !assay_record::is_guarded() {
+        if !assay_run_folder::is_guarded() {
             told(panic);
         }
     }));

@@ -9,14 +9,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use assay_engine::Observer;
 use assay_judge::{PromiseJudgement, TrialJudgement};
 use assay_kernel::signal;
 use assay_plan::{Plan, Slot};
-use assay_record::{Manifest, RunFolder, StopRecord, read_tables};
 use assay_report::{Clock, Live, Place, Seen, Style, trial_line};
+use assay_run_folder::{Manifest, RunFolder, StopRecord, read_tables};
+use assay_runner::Observer;
 
-use crate::talk;
+use crate::output;
 use pace::Pace;
 use screen::Screen;
 
@@ -64,7 +64,7 @@ impl Progress {
             pace: Pace::of(plan),
             factors: factors.collect(),
             ends_early: ends_early.collect(),
-            screen: talk::can_draw().then(Screen::default),
+            screen: output::can_draw().then(Screen::default),
             board: Rc::default(),
             here: None,
             next: Instant::now(),
@@ -78,7 +78,7 @@ impl Progress {
 
     /// Takes the picture away.
     pub(crate) fn finish(&mut self) {
-        let columns = talk::size().columns;
+        let columns = output::size().columns;
         if let Some(screen) = &mut self.screen {
             screen.clear(columns);
         }
@@ -108,15 +108,15 @@ impl Progress {
             seen: board.seen.as_ref().map(|(at, promises)| Seen { at: *at, promises }),
             stopping: signal::interrupted_by(),
         };
-        let size = talk::size();
-        screen.draw(live.lines(talk::style(size)), size.columns);
+        let size = output::size();
+        screen.draw(live.lines(output::style(size)), size.columns);
     }
 
     /// A line that stays, which `draw` makes with colours or without.
     fn say(&mut self, draw: impl Fn(bool) -> String) {
         match &mut self.screen {
-            Some(screen) => screen.above(&talk::shown_painted(draw), talk::size().columns),
-            None => talk::say_painted(draw),
+            Some(screen) => screen.above(&output::shown_painted(draw), output::size().columns),
+            None => output::say_painted(draw),
         }
     }
 
@@ -132,7 +132,7 @@ impl Progress {
             return;
         }
         let place = self.pace.place(slot);
-        let (factors, style) = (self.factors[slot.trial].clone(), talk::style(talk::size()));
+        let (factors, style) = (self.factors[slot.trial].clone(), output::style(output::size()));
         self.say(|color| trial_line(place, &factors, &judged, Style { color, ..style }));
     }
 }
@@ -163,7 +163,7 @@ impl Observer for Progress {
             Some(_) => self.draw(true),
             None => {
                 let (here, all) = self.pace.number(slot);
-                talk::say(&format!("repeat {here}/{all}: {text}"));
+                output::say(&format!("repeat {here}/{all}: {text}"));
             }
         }
     }

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use assay_engine::{Decider, Progress};
-use assay_judge::{Look, Looks, is_enough, look};
+use assay_judge::{InterimLook, InterimLooks, is_enough, look};
 use assay_kernel::clock::thread_cpu_ns;
-use assay_record::{LooksRecord, Run, Table, read_growing};
+use assay_run_folder::{LooksRecord, Run, Table, read_growing};
+use assay_runner::{Progress, StopRule};
 
 use crate::progress::Board;
 
@@ -29,7 +29,7 @@ const FIRST_SHOWN: f64 = 2.0;
 
 /// The looks at one repeat after the other.
 pub(crate) struct Stop {
-    looks: Looks,
+    looks: InterimLooks,
     record: LooksRecord,
     not_before_s: f64,
     /// CPU seconds that looks to be shown have cost in this repeat.
@@ -41,7 +41,7 @@ impl Stop {
     /// What looks have shown is written to `board`, where there is one.
     pub(crate) fn showing(board: Option<Rc<RefCell<Board>>>) -> Self {
         Self {
-            looks: Looks::of(Duration::ZERO),
+            looks: InterimLooks::of(Duration::ZERO),
             record: LooksRecord::default(),
             not_before_s: 0.0,
             shown_s: 0.0,
@@ -84,7 +84,7 @@ impl Stop {
     }
 
     /// Looks, and shows what it has seen.
-    fn look(&self, progress: &Progress<'_>) -> Option<Look> {
+    fn look(&self, progress: &Progress<'_>) -> Option<InterimLook> {
         let tables = tables(progress)?;
         let found = look(progress.manifest, progress.slot.trial, progress.record, &tables);
         if let Some(board) = &self.board {
@@ -94,9 +94,9 @@ impl Stop {
     }
 }
 
-impl Decider for Stop {
+impl StopRule for Stop {
     fn begin(&mut self, at_most: Duration) {
-        *self = Self { looks: Looks::of(at_most), ..Self::showing(self.board.take()) };
+        *self = Self { looks: InterimLooks::of(at_most), ..Self::showing(self.board.take()) };
     }
 
     fn is_enough(&mut self, progress: Progress<'_>) -> bool {
@@ -125,7 +125,7 @@ fn tables(progress: &Progress<'_>) -> Option<Vec<Table>> {
     let trial = progress.manifest.trials.get(progress.slot.trial)?;
     let mut sources: Vec<&str> = Vec::new();
     for promise in &trial.promises {
-        match Looks::source(&promise.measure) {
+        match InterimLooks::source(&promise.measure) {
             Some(source) if !sources.contains(&source) => sources.push(source),
             Some(_) => {}
             // What a workload says of itself is known at its end: nothing can be decided before.

@@ -2,8 +2,8 @@
 //! and what the kernel says afterwards about which of the limits bound (docs/exec.md).
 
 mod amount;
-mod bound;
 mod counters;
+mod limits_hit;
 mod peaks;
 mod prepare;
 mod program;
@@ -13,13 +13,13 @@ mod run;
 mod settings;
 mod supervise;
 mod text;
-mod used;
+mod usage;
 
-pub use bound::{Binding, Judged};
+pub use limits_hit::{Binding, LimitHit};
 pub use prepare::{Refused, WhoseFault};
 pub use program::NotRunnable;
 pub use report::{Ended, Left, LimitReport, Report};
 pub use request::{Leftover, PlaceOption, Request, Setting, place};
 pub use run::{Failure, Outcome, exec};
 pub use text::text;
-pub use used::{DeviceIo, Io, Peak, Stall, Throttling, Used};
+pub use usage::{DeviceIo, Io, Peak, ResourceUsage, Stall, Throttling};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use assay_facts::Available;
 
 use crate::counters::{Counters, then};
-use crate::used::Peak;
+use crate::usage::Peak;
 
 /// How often is looked. A peak between two looks is missed, which is why sampled peaks say so.
 pub(crate) const PERIOD: Duration = Duration::from_millis(50);

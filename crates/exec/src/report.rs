@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use assay_facts::{Available, Layout};
 use serde::Serialize;
 
-use crate::bound::Judged;
+use crate::limits_hit::LimitHit;
 use crate::prepare::Refused;
-use crate::used::Used;
+use crate::usage::ResourceUsage;
 
 /// Version of the format.
 pub(crate) const SCHEMA: u32 = 1;
@@ -64,7 +64,7 @@ pub struct LimitReport {
     pub note: Option<String>,
     /// Whether it bound.
     #[serde(flatten)]
-    pub judged: Judged,
+    pub judged: LimitHit,
 }
 
 /// The whole report.
@@ -83,7 +83,7 @@ pub struct Report {
     /// How the command ended.
     pub ended: Ended,
     /// What it and all that it started have used.
-    pub used: Used,
+    pub used: ResourceUsage,
     /// Every limit set.
     pub limits: Vec<LimitReport>,
     /// Settings left out because this host cannot make them (`--keep-going`).

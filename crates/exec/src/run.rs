@@ -11,11 +11,11 @@ use assay_facts::{Available, HostFacts};
 use assay_host::Ledger;
 use assay_kernel::child::{ChildrenUsage, children_usage};
 use assay_kernel::placement::Placement;
-use assay_kernel::{Error, Root, forward};
+use assay_kernel::{Error, Root, signal_forwarding};
 use rustix::process::Signal;
 
-use crate::bound::{Limit, judge};
 use crate::counters::{Counters, GROUP, host_ticks};
+use crate::limits_hit::{Limit, judge};
 use crate::peaks::Peaks;
 use crate::prepare::{Prepared, Refused, WhoseFault, prepare};
 use crate::program::{self, NotRunnable};
@@ -23,7 +23,7 @@ use crate::report::{Ended, LimitReport, Report, SCHEMA};
 use crate::request::Request;
 use crate::settings::{self, Reading};
 use crate::supervise::{Supervised, supervise};
-use crate::used::{self, Around, Used};
+use crate::usage::{self, Around, ResourceUsage};
 
 /// Why the command was not run. The host is as it was found.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ pub fn exec(
     let prepared = prepare(request, facts).map_err(|refused| Failure::Refused(vec![refused]))?;
     refuse(request, &prepared)?;
     let program = program::find(name, std::env::var_os("PATH")).map_err(Failure::NotRunnable)?;
-    forward::note_signals();
+    signal_forwarding::note_signals();
     let root = Root::real();
     let mut ledger = Ledger::begin(&request.state_dir, &request.run_id)?;
     let job = Job { request, facts, root: &root, prepared: &prepared, program: &program };
@@ -102,7 +102,7 @@ impl Job<'_> {
         let tree = Tree::create_single(self.root, ledger, &self.prepared.homes, &name)?;
         settings::write(self.root, ledger, &tree, self.prepared)?;
         let at_start = settings::read(&tree, self.prepared);
-        if let Some(signal) = forward::take().end() {
+        if let Some(signal) = signal_forwarding::take().end() {
             return Err(Failure::Interrupted(signal));
         }
         let absent: &BTreeMap<String, String> = &self.prepared.absent;
@@ -118,7 +118,7 @@ impl Job<'_> {
             children: since(before, children_usage()),
             host_busy: busy(ticks, host_ticks(self.root)),
         };
-        let used = used::read(&counters, self.facts, &around);
+        let used = usage::read(&counters, self.facts, &around);
         let at_end = settings::read(&tree, self.prepared);
         Ok(self.report(&tree, supervised, used, &at_start, &at_end))
     }
@@ -137,7 +137,7 @@ impl Job<'_> {
         &self,
         tree: &Tree,
         supervised: Supervised,
-        used: Used,
+        used: ResourceUsage,
         at_start: &[Reading],
         at_end: &[Reading],
     ) -> Report {
@@ -161,7 +161,12 @@ impl Job<'_> {
         }
     }
 
-    fn limits(&self, used: &Used, at_start: &[Reading], at_end: &[Reading]) -> Vec<LimitReport> {
+    fn limits(
+        &self,
+        used: &ResourceUsage,
+        at_start: &[Reading],
+        at_end: &[Reading],
+    ) -> Vec<LimitReport> {
         let files: Vec<&str> =
             self.prepared.planned.iter().map(|planned| planned.translation.file.as_str()).collect();
         let planned = self.prepared.planned.iter().enumerate();

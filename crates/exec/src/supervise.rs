@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use assay_cgroup::Tree;
 use assay_kernel::child::End;
-use assay_kernel::{Error, Root, forward, process};
+use assay_kernel::{Error, Root, process, signal_forwarding};
 use rustix::process::Signal;
 
 use crate::counters::{Counters, GROUP};
@@ -38,7 +38,7 @@ pub(crate) fn supervise(
     let limit = if peaks.wanted() { PERIOD } else { PERIOD * 4 };
     let status = loop {
         // What the terminal sent has reached the command too: it shares the process group.
-        for signal in forward::take().sent {
+        for signal in signal_forwarding::take().sent {
             // Not waited for yet, so its id is still its own.
             let _ = process::send(child.id(), signal);
         }
@@ -92,7 +92,7 @@ fn wait_for_all(counters: &Counters, peaks: &mut Peaks, talk: &mut dyn FnMut(&st
         if living(counters.root, counters.tree).is_empty() {
             return false;
         }
-        let noted = forward::take();
+        let noted = signal_forwarding::take();
         match noted.end() {
             Some(_) if asked => {
                 talk("killing what is left");

@@ -3,9 +3,9 @@
 use assay_facts::Available;
 
 use crate::amount::{bytes, count, seconds};
-use crate::bound::Binding;
+use crate::limits_hit::Binding;
 use crate::report::{Ended, LimitReport, Report};
-use crate::used::{Io, Peak, Used};
+use crate::usage::{Io, Peak, ResourceUsage};
 
 /// The report as text, without a newline at its end. `bold` marks what stands out on a terminal.
 #[must_use]
@@ -42,7 +42,7 @@ fn line(what: &str, says: &str) -> String {
     format!("  {what:<10} {says}")
 }
 
-fn used(used: &Used) -> Vec<String> {
+fn used(used: &ResourceUsage) -> Vec<String> {
     vec![
         line("CPU", &cpu(used)),
         line("memory", &memory(used)),
@@ -56,7 +56,7 @@ fn used(used: &Used) -> Vec<String> {
     ]
 }
 
-fn cpu(used: &Used) -> String {
+fn cpu(used: &ResourceUsage) -> String {
     let time = |time: &Available<f64>| or_why(time, |time| seconds(*time));
     let total = time(&used.cpu_s);
     if used.cpu_s.value().is_none() {
@@ -70,7 +70,7 @@ fn cpu(used: &Used) -> String {
     )
 }
 
-fn memory(used: &Used) -> String {
+fn memory(used: &ResourceUsage) -> String {
     let memory = or_why(&used.memory_peak, |peak| at_most(peak, |value| bytes(*value)));
     let swap = or_why(&used.swap_peak, |peak| at_most(peak, |value| bytes(*value)));
     format!("{memory}; swap {swap}")

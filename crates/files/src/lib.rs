@@ -14,9 +14,9 @@ mod hand_over;
 mod output;
 mod owner;
 mod read;
+mod resolve;
 mod search;
 mod tree;
-mod way;
 
 pub use copy::Budget;
 pub use dir::Dir;

@@ -17,7 +17,7 @@ use crate::dir::Dir;
 use crate::draft::Draft;
 use crate::error::Error;
 use crate::owner::Caller;
-use crate::way::{Way, find};
+use crate::resolve::{Resolved, find};
 
 /// What is written to.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ fn opened(path: &Path) -> Result<Output, Error> {
 
 /// Opens what was looked at. A file behind a descriptor of our own (`/dev/stdout`) is written to at its
 /// end, as the shell that opened it does.
-fn stream(way: &Way, looked_at: &Stat) -> rustix::io::Result<Output> {
+fn stream(way: &Resolved, looked_at: &Stat) -> rustix::io::Result<Output> {
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NOCTTY | OFlags::CLOEXEC;
     let follow = if way.is_own { OFlags::empty() } else { OFlags::NOFOLLOW };
     let file = File::from(openat(&way.above, &way.name, flags | follow, Mode::empty())?);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use assay_facts::Available;
 use assay_files::Dir;
 use assay_judge::{FleetComparison, FleetHost, FleetJudgement, HostState, Judgement, Verdict};
-use assay_record::{RunFolder, gather};
+use assay_run_folder::{RunFolder, merge_samples};
 
 use crate::conclude::{conclude, leave_open};
 use crate::document::{Fleet, Torn};
@@ -151,7 +151,7 @@ fn torn(promise: &Torn) -> FleetComparison {
     }
 }
 
-fn said(error: &assay_record::Error) -> String {
+fn said(error: &assay_run_folder::Error) -> String {
     format!("cannot read {}: {}", shown(&error.path), error.cause)
 }
 
@@ -160,7 +160,7 @@ fn read(
     run: Result<Dir, assay_files::Error>,
 ) -> Result<(BTreeMap<String, String>, Judgement), String> {
     let folder = run
-        .map_err(assay_record::Error::from)
+        .map_err(assay_run_folder::Error::from)
         .and_then(RunFolder::over)
         .map_err(|error| format!("its run folder is missing or empty: {}", error.cause))?;
     let manifest = folder.read_manifest().map_err(|error| said(&error))?;
@@ -219,7 +219,7 @@ pub fn write(
         .filter(|host| host.verdict.is_some())
         .filter_map(|host| Some((host.node.clone(), folder.file(host.run.as_ref()?))))
         .collect();
-    Ok(gather(&runs, &folder.dir().make_dir("samples")?)?.left_out)
+    Ok(merge_samples(&runs, &folder.dir().make_dir("samples")?)?.left_out)
 }
 
 #[cfg(test)]

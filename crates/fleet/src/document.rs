@@ -129,7 +129,7 @@ impl Fleet {
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
     /// Another task runs on the same host.
-    Turn,
+    HostLock,
     /// It takes back what a killed run has left on the host.
     Restore,
     /// The study runs.

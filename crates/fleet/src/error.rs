@@ -27,8 +27,8 @@ impl Error {
     }
 }
 
-impl From<assay_record::Error> for Error {
-    fn from(error: assay_record::Error) -> Self {
+impl From<assay_run_folder::Error> for Error {
+    fn from(error: assay_run_folder::Error) -> Self {
         let what = format!("cannot {} {}: {}", error.operation, error.path.display(), error.cause);
         Self { what, hint: error.hint }
     }

@@ -17,6 +17,7 @@ mod digest;
 mod document;
 mod error;
 mod folder;
+mod host_lock;
 mod limit;
 mod merge;
 mod script;
@@ -26,7 +27,6 @@ mod state;
 mod submit;
 mod task;
 mod traits;
-mod turn;
 mod watch;
 
 pub use choose::{Choice, Chosen, choose};

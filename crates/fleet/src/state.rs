@@ -108,7 +108,7 @@ fn waits(task: &SlurmTask) -> String {
 fn phase(record: Option<&TaskRecord>) -> String {
     match record.map(|record| record.phase) {
         None => "starting",
-        Some(Phase::Turn) => "waits for its turn on the host",
+        Some(Phase::HostLock) => "waits for its turn on the host",
         Some(Phase::Restore) => "takes back what a killed run has left",
         Some(Phase::Run | Phase::Ended) => "runs the study",
     }
@@ -218,7 +218,7 @@ mod tests {
         let task = said("PENDING", "", "ReqNodeNotAvail, UnavailableNodes:a");
         assert!(state(None, &Said::Task(&task)).1.contains("UnavailableNodes:a"));
         let task = said("RUNNING", "a", "None");
-        let (found, why, _) = state(Some(record(Phase::Turn)), &Said::Task(&task));
+        let (found, why, _) = state(Some(record(Phase::HostLock)), &Said::Task(&task));
         assert_eq!((found, why.as_str()), (HostState::Running, "waits for its turn on the host"));
     }
 }

@@ -16,8 +16,8 @@ use crate::digest::{STUDY, Taken, take};
 use crate::document::{Fleet, Phase, SCHEMA, TaskRecord};
 use crate::error::Error;
 use crate::folder::{FleetFolder, MOST_DOCUMENT};
+use crate::host_lock;
 use crate::submit::now;
-use crate::turn;
 
 /// How a task ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub fn carry_out(
             .read_trimmed("/proc/sys/kernel/hostname")
             .unwrap_or_else(|_| "unknown".to_owned()),
         pid: std::process::id(),
-        phase: Phase::Turn,
+        phase: Phase::HostLock,
         began_at: now(),
         ended_at: None,
         code: None,
@@ -145,7 +145,7 @@ impl Errand<'_> {
     fn work(&mut self) -> Result<TaskEnd, Error> {
         // Slurm would end it then; without Slurm nobody else would.
         let limit = Duration::from_secs(60 * self.fleet.time_limit_min);
-        let Some(_turn) = turn::take(&state_dir(), limit)? else {
+        let Some(_turn) = host_lock::take(&state_dir(), limit)? else {
             let why = "it was asked to stop before its turn came".to_owned();
             return Ok(TaskEnd::without_a_run(INTERRUPTED, why, true));
         };

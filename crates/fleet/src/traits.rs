@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_facts::{Available, Hierarchy, HostFacts, Layout};
-use assay_record::Manifest;
+use assay_run_folder::Manifest;
 
 use assay_judge::{Differs, FleetHost, HostDifference};
 

@@ -22,7 +22,7 @@ pub struct Target {
 /// Reads one input.
 pub(crate) type Reader = Box<dyn FnMut(&[u8]) -> u64>;
 
-const FAULTS: &str = "crates/testbed/faults";
+const FAULTS: &str = "crates/test-support/faults";
 
 /// All of them.
 pub const TARGETS: [Target; 24] = [
@@ -66,7 +66,7 @@ pub const TARGETS: [Target; 24] = [
     },
     Target {
         name: "manifest",
-        corpus: &["crates/testbed/faults/*/manifest.json"],
+        corpus: &["crates/test-support/faults/*/manifest.json"],
         ending: ".json",
         words: &[
             "\"trials\"",
@@ -80,7 +80,7 @@ pub const TARGETS: [Target; 24] = [
     },
     Target {
         name: "judge",
-        corpus: &["crates/testbed/faults/*/manifest.json"],
+        corpus: &["crates/test-support/faults/*/manifest.json"],
         ending: ".json",
         words: &["null", "0", "18446744073709551615", "[]", "{}", "1e308", "\"is\"", "\"within\""],
         reader: documents::judged,
@@ -157,7 +157,7 @@ pub const TARGETS: [Target; 24] = [
     },
     Target {
         name: "parquet",
-        corpus: &["crates/testbed/faults/*/samples/*", "crates/fuzz/corpus/parquet"],
+        corpus: &["crates/test-support/faults/*/samples/*", "crates/fuzz/corpus/parquet"],
         ending: ".parquet",
         words: &["PAR1", "time_ns", "subject", "\u{15}\u{0}", "\u{19}\u{1c}", "\u{16}\u{2}"],
         reader: samples::parquet,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use assay_fuzz::{Limits, Round, TARGETS};
 use assay_judge::judge;
-use assay_record::{Column, Run, SampleStream, Table};
+use assay_run_folder::{Column, Run, SampleStream, Table};
 
 /// So many inputs of a seed, or as many as can be had in this time on a busy host.
 const LIMITS: Limits = Limits { time: Duration::from_secs(2), executions: 4_000 };
@@ -61,7 +61,7 @@ fn the_corpora_that_assay_writes_are_of_today() {
     [1, 100, 200].into_iter().for_each(|from| stream.append(&table(from)).unwrap());
     stream.finish().unwrap();
     let stream = std::fs::read(place.path().join("io.arrows")).unwrap();
-    let run = Run::load(&here.join("../testbed/faults/one-cpu")).unwrap();
+    let run = Run::load(&here.join("../test-support/faults/one-cpu")).unwrap();
     let verdict = serde_json::to_vec_pretty(&judge(&run.manifest, &run.samples)).unwrap();
     for (name, bytes) in [("arrow/io.arrows", stream), ("verdict/one-cpu.json", verdict)] {
         let path = here.join("corpus").join(name);

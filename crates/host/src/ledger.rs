@@ -4,10 +4,10 @@
 mod allowed;
 mod change;
 mod controllers;
+mod crash_point;
 mod disk;
 mod freezer;
 mod group;
-mod instant;
 mod inverse;
 mod journal;
 mod line;
@@ -15,9 +15,9 @@ mod lock;
 mod loop_device;
 mod make;
 mod queue;
+mod recovery;
 mod setting;
 mod undo;
-mod unfinished;
 mod v1_mount;
 
 use std::path::{Path, PathBuf};
@@ -31,11 +31,9 @@ pub(crate) use disk::whole_disk;
 pub use group::{is_frozen, why_it_lives};
 pub use line::{Damaged, look};
 pub use loop_device::LoopDevice;
-pub use unfinished::{
-    LedgerRestore, RestoreReport, Unfinished, restore_all, set_aside, unfinished,
-};
+pub use recovery::{LedgerRestore, RestoreReport, Unfinished, restore_all, set_aside, unfinished};
 
-use instant::instant;
+use crash_point::crash_point;
 use journal::Journal;
 use line::{FORMAT, Header};
 
@@ -108,12 +106,12 @@ impl Ledger {
     /// when an earlier one left changes behind, since what is found now would then be taken
     /// for what the host's owner had set.
     pub fn begin(state_dir: &Path, run_id: &str) -> Result<Self, Error> {
-        let directory = unfinished::directory(state_dir);
+        let directory = recovery::directory(state_dir);
         make_directories(state_dir)?;
         let path = directory.join(format!("{}.jsonl", checked_name(run_id)?));
         // Until the ledger has its name and its lock, no other run may look for it.
-        let _gate = lock::Gate::close(&directory)?;
-        unfinished::refuse_if_any(state_dir)?;
+        let _gate = lock::LockGuard::close(&directory)?;
+        recovery::refuse_if_any(state_dir)?;
         let header = Header {
             format: FORMAT,
             run: run_id.to_owned(),
@@ -190,7 +188,7 @@ impl Ledger {
         index: usize,
         undo: &impl Fn(&Entry) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        instant()?;
+        crash_point()?;
         undo(&self.entries[index])?;
         // Only a note: a full disk must not make a change that is back count as one that stands.
         // Without the note it is taken back once more, which does nothing.
@@ -215,7 +213,7 @@ impl Ledger {
         let whole = change.all_or_nothing();
         self.intend(vec![change])?;
         let result = make();
-        instant()?;
+        crash_point()?;
         if result.is_err() && whole {
             self.forget_last()?;
         }
@@ -224,7 +222,7 @@ impl Ledger {
 
     /// Writes changes down that are about to be made, and returns when they are on the disk.
     fn intend(&mut self, changes: Vec<Change>) -> Result<(), Error> {
-        instant()?;
+        crash_point()?;
         let next = self.entries.last().map_or(0, |entry| entry.number + 1);
         let numbered: Vec<(u32, Change)> = (next..).zip(changes).collect();
         self.journal.intend(&numbered)?;
@@ -235,7 +233,7 @@ impl Ledger {
             boot: None,
             restored: None,
         }));
-        instant()?;
+        crash_point()?;
         Ok(())
     }
 
@@ -288,7 +286,7 @@ fn checked_name(run_id: &str) -> Result<&str, Error> {
 /// Makes the directory of ledgers, for its owner alone.
 fn make_directories(state_dir: &Path) -> Result<(), Error> {
     drop(private_state(state_dir)?);
-    let path = &unfinished::directory(state_dir);
+    let path = &recovery::directory(state_dir);
     let made = check_owner(state_dir, path)?.make_private().and_then(|dir| dir.keep_to_owner());
     made.map_err(|error| Error::from(error).with_hint(ELSEWHERE))?;
     // The new directories themselves must be on the disk before a ledger in them counts.
@@ -321,18 +319,18 @@ pub fn lock_file(state: &Dir, name: &str) -> Result<std::fs::File, Error> {
 }
 
 #[cfg(test)]
+mod crash_injector;
+#[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
 mod damage_tests;
 #[cfg(test)]
 mod fake;
 #[cfg(test)]
+mod fake_run;
+#[cfg(test)]
 mod forged_tests;
 #[cfg(test)]
-mod fuse;
-#[cfg(test)]
 mod hostile_tests;
-#[cfg(test)]
-mod model;
 #[cfg(test)]
 mod tests;

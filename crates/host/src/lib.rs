@@ -6,8 +6,8 @@
 
 mod command;
 mod facts;
+mod poll_until;
 mod preflight;
-mod wait;
 
 pub mod ledger;
 pub mod scratch;

@@ -6,25 +6,25 @@
 //! run what each change should do to the error; one that is wrong about a change contradicts what
 //! else speaks for it.
 
-mod circumstances;
 mod effect;
+mod effect_inputs;
 mod follows;
-mod law;
+mod predicted_effect;
 mod rounds;
 mod score;
 mod sentence;
 
-use assay_record::TrialRecord;
+use assay_run_folder::TrialRecord;
 use serde::{Deserialize, Serialize};
 
 use assay_judge::cause_entry;
 use assay_judge::may_follow_from_others;
 use assay_judge::{Cause, Interval, Judgement, PromiseJudgement, Verdict};
-use circumstances::Circumstances;
 pub use effect::Effect;
 use effect::{Base, Judged};
+use effect_inputs::EffectInputs;
 pub use follows::Follows;
-pub use law::{Expect, Prediction};
+pub use predicted_effect::{Expect, Prediction};
 pub use rounds::{FRESH, Rounds};
 pub use score::Scored;
 
@@ -188,7 +188,7 @@ impl Fresh {
 /// Why a cause cannot be behind this promise of a trial, whatever is tried; `None` where it can.
 #[must_use]
 pub fn excluded(code: &str, trial: &TrialRecord, judged: &PromiseJudgement) -> Option<String> {
-    Circumstances::of(trial, judged).excludes(code)
+    EffectInputs::of(trial, judged).excludes(code)
 }
 
 /// What each cause that the arms test says of each of them: to be written down before they are
@@ -201,7 +201,7 @@ pub fn predict(trial: &TrialRecord, judged: &PromiseJudgement, arms: &[Arm]) -> 
             codes.push(code.clone());
         }
     }
-    law::all(&Circumstances::of(trial, judged), arms, &codes)
+    predicted_effect::all(&EffectInputs::of(trial, judged), arms, &codes)
 }
 
 /// What an explanation starts from.

@@ -12,6 +12,6 @@ pub use explain::{
     PERMUTE, Prediction, Question, Rounds, Scored, excluded, explain, predict,
 };
 pub use tune::{
-    Budget, Field, Measured, Move, NotTried, Outcome, Search, Seen, SettingResult, Tried, Tuned,
-    Tuning, frontier, rate_ratio, tuning,
+    Assessment, Budget, Field, Measured, Move, NotTried, Outcome, Search, SettingResult, Tried,
+    Tuned, Tuning, frontier, rate_ratio, tuning,
 };

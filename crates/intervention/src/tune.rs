@@ -5,18 +5,18 @@
 //! Jamieson and Talwalkar 2016). Whoever looks at many settings and takes the best takes a lucky
 //! one, so the best few are measured again, and only that data says what they keep.
 
+mod assessment;
 mod conclude;
 mod search;
-mod seen;
 mod sentence;
 
 use serde::{Deserialize, Serialize};
 
 use assay_judge::{Interval, Verdict};
 
+pub use assessment::{Assessment, frontier};
 pub use conclude::{Tried, Tuned, rate_ratio, tuning};
 pub use search::{Budget, Field, Move, Search};
-pub use seen::{Seen, frontier};
 
 /// What a search came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@
 //! setting that may break shares is none by itself. Where no suspicion is more than weak, the
 //! cause is unknown, and what was looked at is listed.
 
-use assay_record::{PromiseRecord, RelationRecord};
+use assay_run_folder::{PromiseRecord, RelationRecord};
 
 use crate::cpus::Shared;
 pub(crate) use crate::judgement::Strength;
@@ -62,7 +62,8 @@ pub(crate) fn find(
         (Verdict::Void, _) => {
             let gates = subject.gates.iter();
             let failed = gates.filter(|gate| gate.scope.concerns(measure, &promise.is));
-            let mut causes: Vec<Cause> = failed.filter_map(crate::gates::Gate::cause).collect();
+            let mut causes: Vec<Cause> =
+                failed.filter_map(crate::checks::ValidityCheck::cause).collect();
             let own = numbers.is_some_and(|numbers| own_demand::explains(subject, numbers));
             causes.sort_by_key(|cause| consequence(&cause.code, own));
             // Every gate passed and there is a number: the limit was not reached.

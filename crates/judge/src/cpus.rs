@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_facts::{Available, HostFacts};
-use assay_record::{GroupRecord, RepeatRecord, TrialRecord};
+use assay_run_folder::{GroupRecord, RepeatRecord, TrialRecord};
 use assay_units::CpuSet;
 
 use crate::queue::is_measured;

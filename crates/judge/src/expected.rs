@@ -7,11 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::RepeatRecord;
+use assay_run_folder::RepeatRecord;
 
 use crate::cpus::Shared;
 use crate::feasible::water_fill;
-use crate::reading;
+use crate::knob_value;
 use crate::repeat::Repeat;
 
 /// A group's knob and its share.
@@ -83,7 +83,7 @@ pub(crate) fn bounds(
     knob: &str,
 ) -> Result<Vec<Expected>, String> {
     let bound = |group: &&str| {
-        let bound = reading::number(record, group, knob)?;
+        let bound = knob_value::number(record, group, knob)?;
         if bound <= 0.0 {
             return Err(format!("`{knob}` of `{group}` reads 0, which bounds nothing"));
         }
@@ -183,7 +183,7 @@ fn sibling_weights(
 ) -> Result<BTreeMap<String, f64>, String> {
     let mut values = BTreeMap::new();
     for child in children.keys() {
-        let value = match reading::number(record, child, knob) {
+        let value = match knob_value::number(record, child, knob) {
             Ok(value) => value,
             Err(_) if children.len() == 1 => 1.0,
             Err(why) => return Err(why),
@@ -203,7 +203,7 @@ fn child_of(parent: &str, group: &str) -> String {
 #[cfg(test)]
 mod tests {
     use assay_facts::Available;
-    use assay_record::Reading;
+    use assay_run_folder::Reading;
 
     use super::*;
 

@@ -12,9 +12,9 @@
 use std::collections::BTreeMap;
 
 use assay_facts::{Available, HostFacts};
-use assay_record::{Manifest, PlacementReading, TrialRecord};
+use assay_run_folder::{Manifest, PlacementReading, TrialRecord};
 
-use crate::compared::ExpectedGain;
+use crate::cross_trial_document::ExpectedGain;
 
 /// A ratio below this says nothing of how much a program waits for memory.
 const LEAST_DIFFERENCE: f64 = 0.02;

@@ -5,12 +5,12 @@
 
 mod feasible;
 mod heuristics;
+mod interim_looks;
 mod limit;
-mod looks;
 mod pool;
 mod throttled;
 
-use crate::gates::{Evidence, Finding, Scope};
+use crate::checks::{Evidence, Finding, Scope};
 use crate::judgement::Fact;
 use crate::repeat::Repeat;
 
@@ -31,7 +31,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Fact> {
         facts.push(throttled::fact(evidence));
     }
     facts.extend(limit::fact(evidence));
-    facts.extend(looks::fact(evidence));
+    facts.extend(interim_looks::fact(evidence));
     facts
 }
 
@@ -41,6 +41,6 @@ fn of_each_repeat(
     evidence: &Evidence<'_>,
     find: impl Fn(&Repeat<'_>) -> Finding,
 ) -> Fact {
-    let told = crate::gates::of_each_repeat(fact, evidence, find);
+    let told = crate::checks::of_each_repeat(fact, evidence, find);
     Fact { fact: told.check, evidence: told.evidence }
 }

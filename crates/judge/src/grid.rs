@@ -218,7 +218,7 @@ fn gaps(series: &Series, step_ns: u64, (from_ns, to_ns): (u64, u64)) -> (f64, f6
 
 #[cfg(test)]
 mod tests {
-    use assay_record::{Column, Table};
+    use assay_run_folder::{Column, Table};
 
     use super::*;
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::Guest;
+use assay_run_folder::Guest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::compared::{ComparisonJudgement, ReferenceJudgement};
+use crate::cross_trial_document::{ComparisonJudgement, ReferenceJudgement};
 use crate::statistics::over_repeats::to_accuse;
 use crate::unbounded;
 
@@ -144,12 +144,12 @@ pub struct TrialJudgement {
     pub observer_cpu: f64,
     /// What each workload said of itself in the repeats that count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub workloads: Vec<WorkloadFigures>,
+    pub workloads: Vec<WorkloadMetrics>,
 }
 
 /// What one workload said of itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WorkloadFigures {
+pub struct WorkloadMetrics {
     /// Its name, unique within the trial.
     pub name: String,
     /// Its group.
@@ -194,7 +194,7 @@ pub struct PromiseJudgement {
     pub reason: String,
     /// What was seen: a fact about the observed seconds, and about no other run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub was: Option<Was>,
+    pub was: Option<Observation>,
     /// What runs like these will give, as far as the repeats show it: never kept and never broken
     /// of one repeat. `verdict` is this, unless what was observed forbids it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -258,7 +258,7 @@ pub struct GroupJudgement {
 
 /// What was seen in all seconds that were observed, also in those that are cut as warm-up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Was {
+pub struct Observation {
     /// Kept or broken in these seconds; undecided where the counters are too coarse to tell.
     pub verdict: Verdict,
     /// Seconds, all repeats together.

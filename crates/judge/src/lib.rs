@@ -10,35 +10,35 @@
 //!                                     validity gates, causes  ---------->  verdict
 //! ```
 
-mod against;
-mod caps;
-mod catalogue;
+mod bfq_request_cap;
+mod cause_docs;
 mod causes;
-mod compared;
-mod comparison;
+mod checks;
+mod compare_runs;
 mod cpus;
+mod cross_trial;
+mod cross_trial_document;
+mod decide;
+mod estimates;
 mod expected;
 mod expected_gain;
+mod external_data;
 mod facts;
 mod feasible;
-mod figures;
 mod fleet;
-mod gates;
 mod grid;
+mod interim_looks;
 mod judgement;
 mod kernel_version;
-mod looks;
-mod margin;
+mod knob_value;
 mod measure;
 mod metric;
 mod metric_promise;
-mod numbers;
-mod outside;
-mod placed;
+mod observed;
+mod placement;
 pub mod prediction;
 mod promise;
 mod queue;
-mod reading;
 mod reason;
 mod reference;
 mod repeat;
@@ -48,25 +48,25 @@ mod states;
 mod statistics;
 mod throttle;
 mod trial;
+mod trial_value;
 mod unbounded;
-mod wanted;
 mod warm_up;
-mod was;
 pub mod wording;
+mod workload_metrics;
 
-use assay_record::{Manifest, Table};
-use comparison::Given;
-use wanted::Found;
+use assay_run_folder::{Manifest, Table};
+use cross_trial::Given;
+use trial_value::Found;
 
-pub use against::{
-    ComparedRun, Estimated, Likeness, MeasureComparison, PromiseChange, PromiseState,
-    RunComparison, RunDifference, Side, Terms, TrialComparison, compare_levels, compare_runs,
-};
-pub use caps::{Cap, OF_WRITERS, of_groups as caps_of, request_cap};
-pub use catalogue::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
+pub use bfq_request_cap::{Cap, OF_WRITERS, of_groups as caps_of, request_cap};
+pub use cause_docs::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
 pub use causes::may_follow_from_others;
 pub use causes::short_run::{TICK_S, TURN_OF_BFQ_S};
-pub use compared::{
+pub use compare_runs::{
+    ComparedRun, Equivalence, Estimated, MeasureComparison, PromiseChange, PromiseState,
+    RunComparison, RunDifference, Side, Terms, TrialComparison, compare_levels, compare_runs,
+};
+pub use cross_trial_document::{
     ComparisonJudgement, ExpectedGain, LevelJudgement, PairJudgement, ReferenceJudgement,
 };
 pub use fleet::{
@@ -74,13 +74,15 @@ pub use fleet::{
     FleetTrial, HostDifference, HostState, HostVerdict, PromiseOnHost, Spread,
 };
 pub use judgement::{
-    Cause, Check, Fact, Figure, GroupJudgement, Interval, Judgement, PromiseJudgement,
-    SpansJudgement, States, Strength, TrialJudgement, Verdict, Was, WorkloadFigures, WorstSpan,
+    Cause, Check, Fact, Figure, GroupJudgement, Interval, Judgement, Observation, PromiseJudgement,
+    SpansJudgement, States, Strength, TrialJudgement, Verdict, WorkloadMetrics, WorstSpan,
     wrong_by_chance,
 };
 
-pub use looks::{Look, Looks, is_enough, look};
-pub use outside::{Amounts, Outside, OutsideFacts, OutsideGroup, Scatter, judge_outside};
+pub use external_data::{
+    Amounts, ExternalData, OutsideFacts, OutsideGroup, Scatter, judge_outside,
+};
+pub use interim_looks::{InterimLook, InterimLooks, is_enough, look};
 pub use statistics::over_repeats::Spread as LogSpread;
 
 /// The samples of a run, `[trial][repeat]` -> tables, in the order of the manifest. A missing
@@ -98,7 +100,7 @@ pub fn judge_one(
 ) -> Option<TrialJudgement> {
     let trial = manifest.trials.get(number)?;
     let so_far = so_far(manifest);
-    Some(trial::judge_trial(&so_far, trial, samples, &wanted::of_run(manifest)).0)
+    Some(trial::judge_trial(&so_far, trial, samples, &trial_value::of_run(manifest)).0)
 }
 
 /// Judges a run that still goes on by what there is of it: repeats to come are none that it lacks.
@@ -115,7 +117,7 @@ fn so_far(manifest: &Manifest) -> Manifest {
 /// Judges a run that is over, whether it was ended or ended by itself.
 #[must_use]
 pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
-    let wanted = wanted::of_run(manifest);
+    let wanted = trial_value::of_run(manifest);
     let (trials, found): (Vec<TrialJudgement>, Vec<Vec<Found>>) = manifest
         .trials
         .iter()
@@ -133,7 +135,7 @@ pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
         .comparisons
         .iter()
         .enumerate()
-        .flat_map(|(index, promise)| comparison::judge(promise, &given(index)))
+        .flat_map(|(index, promise)| cross_trial::judge(promise, &given(index)))
         .collect();
     let first = manifest.comparisons.len();
     let references = manifest.references.iter().enumerate();

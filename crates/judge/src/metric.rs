@@ -3,7 +3,7 @@
 //! A metric is the workload's own sum over its whole run, from its release to its end, warm-up
 //! included; it has no samples. Only repeats against each other tell how sure it is.
 
-use assay_record::{GroupRecord, TrialRecord, WorkloadRecord, WorkloadResult};
+use assay_run_folder::{GroupRecord, TrialRecord, WorkloadRecord, WorkloadResult};
 
 use crate::measure::Measure;
 use crate::repeat::Repeat;
@@ -208,7 +208,7 @@ fn listed(names: &[String]) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use assay_record::Latency;
+    use assay_run_folder::Latency;
 
     use super::*;
 

@@ -1,14 +1,14 @@
 //! One promise about what workloads say of themselves, in one trial.
 
-use assay_record::{PromiseRecord, RelationRecord};
+use assay_run_folder::{PromiseRecord, RelationRecord};
 
 use crate::causes;
-use crate::gates::{Gate, Scope};
+use crate::checks::{Scope, ValidityCheck};
+use crate::decide::{self, Offence, Side};
 use crate::judgement::{Cause, GroupJudgement, PromiseJudgement, Verdict};
-use crate::margin::{self, Offence, Side};
 use crate::metric::{self, Metric, Values};
-use crate::placed;
-use crate::promise::{self, Said, Subject};
+use crate::placement;
+use crate::promise::{self, Statement, Subject};
 use crate::reason;
 use crate::repeat::Repeat;
 use crate::statistics::over_repeats::{Spread, needed_of_all, to_accuse};
@@ -58,12 +58,12 @@ pub(crate) fn judge(
     let complete = values.is_ok_and(|values| values.left_out.is_empty());
     let offences: Vec<Offence> = seen.iter().map(|group| group.offence).collect();
     PromiseJudgement {
-        worst_error: margin::worst(&offences),
+        worst_error: decide::worst(&offences),
         errors: if complete { largest_errors(&seen) } else { Vec::new() },
         needs_repeats: (verdict == Verdict::Undecided).then(|| needed(promise, &seen)).flatten(),
         groups: seen.iter().map(|group| document(group, promise.within, verdict)).collect(),
         causes: causes_of(subject, promise, &failed, verdict),
-        ..promise::document(promise, None, Said { verdict, will_be, reason })
+        ..promise::document(promise, None, Statement { verdict, will_be, reason })
     }
 }
 
@@ -92,7 +92,7 @@ fn largest_errors(seen: &[Seen]) -> Vec<f64> {
 fn causes_of(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
-    failed: &[&Gate],
+    failed: &[&ValidityCheck],
     verdict: Verdict,
 ) -> Vec<Cause> {
     let proven = failed.iter().filter_map(|gate| gate.cause());
@@ -100,7 +100,7 @@ fn causes_of(
         return proven.collect();
     }
     // What is known of the places needs no search for what else it may have been.
-    match placed::blind(subject, &promise.measure) {
+    match placement::blind(subject, &promise.measure) {
         Some(blind) => proven.chain([blind]).collect(),
         None => proven.chain(causes::of_metric(subject, promise)).collect(),
     }

@@ -1,6 +1,6 @@
 //! What was expected before anything was measured, as documents, and how near it came.
 //!
-//! `assay-model` makes predictions. Their documents stand here, beside the verdicts that they are
+//! `assay-predict` makes predictions. Their documents stand here, beside the verdicts that they are
 //! compared with, so that whoever only shows them needs neither the simulation nor the plan.
 
 mod document;

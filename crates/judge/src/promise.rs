@@ -1,20 +1,20 @@
 //! One promise in one trial.
 
 use assay_facts::HostFacts;
-use assay_record::{PromiseRecord, RelationRecord, TrialRecord};
+use assay_run_folder::{PromiseRecord, RelationRecord, TrialRecord};
 
 use crate::causes;
+use crate::checks::{Scope, ValidityCheck, window};
 use crate::cpus::Shared;
+use crate::decide::{self, Side};
+pub(crate) use crate::estimates::Numbers;
+use crate::estimates::{Asked, Observed};
 use crate::expected::{self, Expected};
-use crate::gates::{Gate, Scope, window};
 use crate::judgement::{GroupJudgement, Interval, PromiseJudgement, Verdict};
-use crate::margin::{self, Side};
 use crate::measure::Measure;
 use crate::metric::Metric;
 use crate::metric_promise;
-pub(crate) use crate::numbers::Numbers;
-use crate::numbers::{Asked, Observed};
-use crate::placed;
+use crate::placement;
 use crate::queue::{disk_of, is_measured};
 use crate::reason;
 use crate::repeat::Repeat;
@@ -40,7 +40,7 @@ pub(crate) struct Subject<'r> {
     /// Those that do not count, as far as they were seen.
     pub(crate) left_out: &'r [Repeat<'r>],
     /// What was checked.
-    pub(crate) gates: &'r [Gate],
+    pub(crate) gates: &'r [ValidityCheck],
     /// The part of a promise's error that its intervals may spend: 1 unless the data chose when to
     /// stop.
     pub(crate) part: f64,
@@ -50,7 +50,7 @@ pub(crate) struct Subject<'r> {
 
 impl Subject<'_> {
     /// The checks that failed and concern something.
-    pub(crate) fn failed(&self, concerns: impl Fn(Scope) -> bool) -> Vec<&Gate> {
+    pub(crate) fn failed(&self, concerns: impl Fn(Scope) -> bool) -> Vec<&ValidityCheck> {
         self.gates.iter().filter(|gate| !gate.check.ok && concerns(gate.scope)).collect()
     }
 
@@ -83,21 +83,21 @@ impl Subject<'_> {
 /// Judges one promise. Numbers are shown wherever there are any, also under a void verdict.
 pub(crate) fn judge_promise(subject: &Subject<'_>, promise: &PromiseRecord) -> PromiseJudgement {
     if promise.is == RelationRecord::Placed {
-        let empty = document(promise, None, Said::void(String::new()));
-        return placed::judge(subject, promise, empty);
+        let empty = document(promise, None, Statement::void(String::new()));
+        return placement::judge(subject, promise, empty);
     }
     let Some(measure) = Measure::parse(&promise.measure) else {
         if let Some(metric) = Metric::parse(&promise.measure) {
             return metric_promise::judge(subject, promise, metric);
         }
         let why = format!("no source of samples gives the measure `{}`", promise.measure);
-        return document(promise, None, Said::void(why));
+        return document(promise, None, Statement::void(why));
     };
     let failed = subject.failed(|scope| scope.concerns(measure, &promise.is));
     let numbers = numbers(subject, promise, measure);
     let said = match &numbers {
-        _ if !failed.is_empty() => Said::void(reason::of_gates(&failed)),
-        Err(why) => Said::void(format!("there is no number to judge: {why}")),
+        _ if !failed.is_empty() => Statement::void(reason::of_gates(&failed)),
+        Err(why) => Statement::void(format!("there is no number to judge: {why}")),
         Ok(numbers) => decide(subject, promise, measure, numbers),
     };
     let verdict = said.verdict;
@@ -107,7 +107,7 @@ pub(crate) fn judge_promise(subject: &Subject<'_>, promise: &PromiseRecord) -> P
 }
 
 /// What is said of a promise.
-pub(crate) struct Said {
+pub(crate) struct Statement {
     /// The verdict.
     pub(crate) verdict: Verdict,
     /// What runs like these will give; `None` where nothing was judged.
@@ -116,7 +116,7 @@ pub(crate) struct Said {
     pub(crate) reason: String,
 }
 
-impl Said {
+impl Statement {
     /// Nothing can be shown.
     pub(crate) fn void(reason: String) -> Self {
         Self { verdict: Verdict::Void, will_be: None, reason }
@@ -127,10 +127,14 @@ impl Said {
 /// number yet, with the reason.
 pub(crate) fn looked(subject: &Subject<'_>, promise: &PromiseRecord) -> PromiseJudgement {
     let Some(measure) = Measure::parse(&promise.measure) else {
-        return document(promise, None, Said::void("known when the repeat is over".to_owned()));
+        return document(
+            promise,
+            None,
+            Statement::void("known when the repeat is over".to_owned()),
+        );
     };
     match numbers(subject, promise, measure) {
-        Err(why) => document(promise, None, Said::void(why)),
+        Err(why) => document(promise, None, Statement::void(why)),
         Ok(numbers) => {
             let said = decide(subject, promise, measure, &numbers);
             document(promise, Some(&numbers), said)
@@ -163,7 +167,7 @@ pub(crate) fn of_numbers(
     promise: &PromiseRecord,
     numbers: &Numbers,
     objection: Option<&str>,
-) -> Said {
+) -> Statement {
     let on_average = Verdict::worst(numbers.offences.iter().map(|one| one.verdict(promise.within)));
     let in_spans = numbers.spans.as_ref().map(|spans| spans.verdict);
     let found = Verdict::worst([on_average].into_iter().chain(in_spans));
@@ -189,7 +193,7 @@ pub(crate) fn of_numbers(
     };
     let measure = Measure::parse(&promise.measure).unwrap_or(Measure::IoBytes);
     let reason = reason::of_numbers(promise, measure, numbers, on_average, verdict, objection);
-    Said { verdict, will_be: Some(will_be), reason }
+    Statement { verdict, will_be: Some(will_be), reason }
 }
 
 /// The verdict that the numbers give, once every gate has passed.
@@ -198,7 +202,7 @@ fn decide(
     promise: &PromiseRecord,
     measure: Measure,
     numbers: &Numbers,
-) -> Said {
+) -> Statement {
     let found = Verdict::worst(numbers.offences.iter().map(|one| one.verdict(promise.within)));
     // That a quota never bound is counted by the kernel and needs no interval.
     let idle = match (&promise.is, found) {
@@ -219,7 +223,7 @@ fn decide(
     // A mean that stays clear of a limit hides the spans that did not.
     let exceeded = numbers.spans.as_ref().is_some_and(|spans| spans.held.value < spans.promised);
     match idle.filter(|_| !exceeded) {
-        Some(why) => Said::void(why),
+        Some(why) => Statement::void(why),
         None => {
             let objection = subject.objection(|repeat| {
                 let alone = std::slice::from_ref(repeat);
@@ -391,7 +395,7 @@ fn not_bound(
 pub(crate) fn document(
     promise: &PromiseRecord,
     numbers: Option<&Numbers>,
-    Said { verdict, will_be, reason }: Said,
+    Statement { verdict, will_be, reason }: Statement,
 ) -> PromiseJudgement {
     let open = numbers.filter(|_| verdict == Verdict::Undecided);
     let needs = open.and_then(|numbers| needed_repeats(numbers, promise.within));
@@ -449,12 +453,12 @@ fn needed_repeats(numbers: &Numbers, within: f64) -> Option<usize> {
     if numbers.repeats > 1 && found != Verdict::Undecided {
         return None;
     }
-    let needed = (margin::needs(&numbers.offences, within)? * numbers.repeats as f64).ceil();
+    let needed = (decide::needs(&numbers.offences, within)? * numbers.repeats as f64).ceil();
     (needed <= MOST_REPEATS as f64).then(|| (needed as usize).max(FEWEST))
 }
 
 fn worst_error(numbers: &Numbers, verdict: Verdict) -> Option<Interval> {
-    let worst = margin::worst(&numbers.offences)?;
+    let worst = decide::worst(&numbers.offences)?;
     match numbers.is_unbounded(verdict) {
         true => Some(Interval { low: 0.0, high: f64::INFINITY, ..worst }),
         false => Some(worst),

@@ -7,7 +7,7 @@
 //! 2025 went back to all of them. By Little's law both have the same mean where they count the
 //! same, which is how the two meanings are told apart here, without asking for a version.
 
-use assay_record::{GroupRecord, IoClass, QueueReading, TrialRecord};
+use assay_run_folder::{GroupRecord, IoClass, QueueReading, TrialRecord};
 
 use crate::repeat::Repeat;
 use crate::series::{self, unwrapped};

@@ -1,16 +1,16 @@
 //! The one sentence that says why a promise has its verdict.
 
-use assay_record::{EveryRecord, PromiseRecord, RelationRecord};
+use assay_run_folder::{EveryRecord, PromiseRecord, RelationRecord};
 
-use crate::gates::Gate;
-use crate::judgement::{Interval, SpansJudgement, Verdict, Was};
+use crate::checks::ValidityCheck;
+use crate::estimates::Numbers;
+use crate::judgement::{Interval, Observation, SpansJudgement, Verdict};
 use crate::measure::Measure;
-use crate::numbers::Numbers;
 use crate::spans;
 use crate::wording::{count, margin, number, percent, rate};
 
 /// Void: every gate that failed, with its evidence.
-pub(crate) fn of_gates(failed: &[&Gate]) -> String {
+pub(crate) fn of_gates(failed: &[&ValidityCheck]) -> String {
     let each = failed.iter().map(|gate| format!("`{}`: {}", gate.check.check, gate.check.evidence));
     each.collect::<Vec<_>>().join("; ")
 }
@@ -165,7 +165,7 @@ fn of_spans(spans: &SpansJudgement, every: Option<EveryRecord>) -> String {
 }
 
 /// What was seen in all seconds together.
-pub(crate) fn of_fact(was: &Was, within: f64) -> String {
+pub(crate) fn of_fact(was: &Observation, within: f64) -> String {
     let off = format!("`{}` was off by {}", was.group, percent(was.error.value));
     let said = match was.verdict {
         Verdict::Kept => "was kept".to_owned(),

@@ -1,12 +1,12 @@
 //! Numbers of others beside ours. Shown, and never judged: theirs come from another machine.
 
-use assay_record::{Levels, Manifest, ReferenceRecord, TrialRecord};
+use assay_run_folder::{Levels, Manifest, ReferenceRecord, TrialRecord};
 
-use crate::compared::{ExpectedGain, ReferenceJudgement};
-use crate::comparison::{Given, of_level};
+use crate::cross_trial::{Given, of_level};
+use crate::cross_trial_document::{ExpectedGain, ReferenceJudgement};
 use crate::expected_gain::{self, Gain};
 use crate::metric::is_latency;
-use crate::wanted::Numbers;
+use crate::trial_value::Numbers;
 
 /// Confidence of the intervals of ours.
 const CONFIDENCE: f64 = 0.95;

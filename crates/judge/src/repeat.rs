@@ -1,6 +1,6 @@
 //! One repeat as it is judged: its record, its samples, its window.
 
-use assay_record::{RepeatRecord, Table, TrialRecord, WarmUpRecord};
+use assay_run_folder::{RepeatRecord, Table, TrialRecord, WarmUpRecord};
 
 use crate::grid::Grid;
 use crate::measure::Measure;

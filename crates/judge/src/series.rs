@@ -1,6 +1,6 @@
 //! Counters over time, one subject at a time.
 
-use assay_record::Table;
+use assay_run_folder::Table;
 
 /// A table whose rows have been sorted by subject once. Asking a [`Table`] for each subject in
 /// turn would read all rows once a group, which at 128 groups is most of the work of a judgement.

@@ -1,7 +1,7 @@
 //! A run that moves between two states has a mean that no second of it ever had.
 
+use crate::estimates::Asked;
 use crate::judgement::States;
-use crate::numbers::Asked;
 use crate::spans::Spans;
 use crate::wording::count;
 
@@ -132,10 +132,10 @@ impl Split {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decide::Side;
+    use crate::estimates::Observed;
     use crate::expected::Expected;
     use crate::grid::Grid;
-    use crate::margin::Side;
-    use crate::numbers::Observed;
     use crate::statistics::batches::Quantity;
 
     fn find_in(times: impl Iterator<Item = f64>) -> Option<States> {

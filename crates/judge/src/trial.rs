@@ -1,18 +1,18 @@
 //! One trial: its repeats, its gates, its promises.
 
-use assay_record::{Manifest, RelationRecord, RepeatRecord, Table, TrialRecord};
+use assay_run_folder::{Manifest, RelationRecord, RepeatRecord, Table, TrialRecord};
 
+use crate::checks::{self, Entry, Evidence, Selection, ValidityCheck};
 use crate::facts;
-use crate::figures;
-use crate::gates::{self, Entry, Evidence, Gate, Selection};
+use crate::interim_looks;
 use crate::judgement::{Fact, TrialJudgement, Verdict};
-use crate::looks;
 use crate::measure::Measure;
 use crate::promise::{self, Subject};
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
 use crate::statistics::batches::Quantity;
-use crate::wanted::{Found, PLAIN, Wanted};
+use crate::trial_value::{Found, PLAIN, Wanted};
+use crate::workload_metrics;
 
 /// What the run wrote into io.cost.model, if it was always the same (Documentation/admin-guide/
 /// cgroup-v2.rst: `rrandiops` is the rate of random reads).
@@ -36,7 +36,7 @@ pub(crate) struct Prepared<'r> {
     pub(crate) counted: usize,
     repeats: Vec<Repeat<'r>>,
     left_out: Vec<Repeat<'r>>,
-    gates: Vec<Gate>,
+    gates: Vec<ValidityCheck>,
     facts: Vec<Fact>,
     unseen: Option<String>,
 }
@@ -69,16 +69,16 @@ impl<'r> Prepared<'r> {
             promises: &promises,
             repeats: &[],
         };
-        let spoilt = gates::spoilt(&Evidence { repeats: &repeats, ..base });
+        let spoilt = checks::spoilt(&Evidence { repeats: &repeats, ..base });
         selection.leave_out(&spoilt);
         let is_spoilt =
             |repeat: &Repeat<'_>| spoilt.iter().any(|(other, _)| *other == repeat.number);
         let (mut left_out, repeats): (Vec<_>, Vec<_>) = repeats.into_iter().partition(is_spoilt);
         left_out.extend(prepare(&selection.cut_short));
         let evidence = Evidence { repeats: &repeats, ..base };
-        let gates = gates::all(&evidence, &selection);
+        let gates = checks::all(&evidence, &selection);
         let facts = facts::all(&evidence);
-        let (counted, unseen) = (selection.counted, gates::unseen(manifest, trial));
+        let (counted, unseen) = (selection.counted, checks::unseen(manifest, trial));
         Self { manifest, trial, groups, counted, repeats, left_out, gates, facts, unseen }
     }
 
@@ -92,7 +92,7 @@ impl<'r> Prepared<'r> {
             repeats: &self.repeats,
             left_out: &self.left_out,
             gates: &self.gates,
-            part: looks::part_of(self.trial),
+            part: interim_looks::part_of(self.trial),
             unseen: self.unseen.as_deref(),
         }
     }
@@ -120,7 +120,7 @@ pub(crate) fn judge_trial(
         window_s: repeats.iter().map(Repeat::window_s).sum(),
         warm_up_s: repeats.iter().map(|repeat| repeat.warm_up_s).fold(0.0, f64::max),
         observer_cpu: observer_cpu(repeats),
-        workloads: figures::figures(trial, &records),
+        workloads: workload_metrics::figures(trial, &records),
         validity: prepared.gates.iter().map(|gate| gate.check.clone()).collect(),
         facts: prepared.facts.clone(),
         rounds: repeats.iter().map(Repeat::round).collect(),

@@ -1,6 +1,6 @@
 //! Numbers and lists as they stand in evidence and reasons.
 
-use assay_record::Levels;
+use assay_run_folder::Levels;
 use serde_json::Value;
 
 use crate::measure::Measure;

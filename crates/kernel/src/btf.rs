@@ -4,9 +4,9 @@
 
 use std::path::Path;
 
+use crate::bpf_iterator::TYPES;
 use crate::error::Error;
 use crate::root::Root;
-use crate::walker::TYPES;
 
 /// One table of types, as the kernel shows it.
 pub(crate) struct Btf<'b> {

@@ -15,10 +15,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::bpf_code::{ANSWER, Code, FIRST, FRAME};
+use crate::bpf_iterator::{BpfIterator, Limit, MEMORY, RECORD, TABLE, THING, TYPES, Way};
 use crate::btf::{Btf, lacks};
 use crate::error::Error;
 use crate::root::Root;
-use crate::walker::{Limit, MEMORY, RECORD, TABLE, THING, TYPES, Walker, Way};
 
 /// What to read of each group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +51,7 @@ const ADDRESS: u8 = 3;
 /// An iterator that stays loaded.
 #[derive(Debug)]
 pub struct GroupIterator {
-    walker: Walker,
+    walker: BpfIterator,
     counters: Counters,
 }
 
@@ -95,7 +95,7 @@ impl GroupIterator {
             let shape = (HEAD + layout.numbers(), room);
             let describe = |code: &mut Code| layout.describe(code, table.len() as i32);
             let way = (target, Way::Called);
-            let walker = Walker::open(way, Some(&below), &table, shape, describe)?;
+            let walker = BpfIterator::open(way, Some(&below), &table, shape, describe)?;
             Ok(Self { walker, counters })
         };
         // A kernel that does not take the faster program takes the other.
@@ -306,8 +306,11 @@ mod tests {
                     continue;
                 }
             };
-            let scale =
-                if counters == Counters::Memory { crate::pages::page_size() as u64 } else { 1 };
+            let scale = if counters == Counters::Memory {
+                crate::anonymous_memory::page_size() as u64
+            } else {
+                1
+            };
             let number = |name: &String| {
                 let text = root.read_trimmed(top.join(name).join(file)).ok()?;
                 text.parse::<u64>().ok()

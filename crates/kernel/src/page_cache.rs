@@ -7,8 +7,8 @@ use std::path::Path;
 
 use rustix::fs::{Advice, fadvise};
 
+use crate::anonymous_memory::page_size;
 use crate::error::Error;
-use crate::pages::page_size;
 
 /// What the page cache has of a file, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 
 use std::hint::black_box;
 
-use crate::pages::Pages;
+use crate::anonymous_memory::Pages;
 
 /// Bytes from one place of a ring to the next: the size of a cache line on x86-64 and on most
 /// arm64 machines.
@@ -35,7 +35,10 @@ pub struct Ring<'a> {
 
 impl Arena {
     /// Memory for rings of up to `lines` lines, all of it touched.
-    pub fn new(lines: usize, huge: crate::pages::HugePages) -> Result<Self, crate::Error> {
+    pub fn new(
+        lines: usize,
+        huge: crate::anonymous_memory::HugePages,
+    ) -> Result<Self, crate::Error> {
         let words = lines.saturating_mul(WORDS).saturating_add(ALIGNMENT / size_of::<u64>());
         let mut words = Pages::<u64>::zeroed(words, huge)?;
         let first = words.as_ptr().align_offset(ALIGNMENT).min(words.len());
@@ -94,7 +97,7 @@ impl Ring<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pages::HugePages;
+    use crate::anonymous_memory::HugePages;
 
     /// The line where a ring stands.
     fn line(ring: &Ring<'_>) -> usize {

@@ -13,7 +13,7 @@ use rustix::process::{
 
 use crate::error::Error;
 use crate::placement::Placement;
-use crate::rights::{self, User};
+use crate::privileges::{self, User};
 use crate::root::Root;
 use crate::{open_files, signal};
 
@@ -78,7 +78,7 @@ impl Membership {
                 rustix::process::setsid()?;
                 user.become_it()?;
             }
-            rights::close_the_rest_at_exec();
+            privileges::close_the_rest_at_exec();
             Ok(())
         })
     }

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::kept::KeptFile;
+use crate::reread_file::KeptFile;
 
 /// A directory below which /proc, /sys and /dev are looked for: `/` on a host, a fake tree in a
 /// test. Every path given to its methods is absolute as the host knows it.

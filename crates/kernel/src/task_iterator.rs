@@ -10,10 +10,10 @@ mod layout;
 use std::path::Path;
 
 use crate::bpf_code::Code;
+use crate::bpf_iterator::{BpfIterator, Functions, Limit, TYPES, Way};
 use crate::btf::{Btf, lacks};
 use crate::error::Error;
 use crate::root::Root;
-use crate::walker::{Functions, Limit, TYPES, Walker, Way};
 use layout::{Layout, WORDS, describe};
 
 /// Room for so many threads of the machine at first, and at the most.
@@ -79,11 +79,11 @@ impl Task {
     }
 }
 
-fn load(layout: &Layout, target: u32, way: Way, room: usize) -> Result<Walker, Error> {
+fn load(layout: &Layout, target: u32, way: Way, room: usize) -> Result<BpfIterator, Error> {
     // A loop is run once, for whatever thread; the first of this process lives as long as it.
     let limit = matches!(way, Way::Loop(_)).then(|| Limit::thread(std::process::id()));
     let describe = |code: &mut Code| describe(code, layout);
-    Walker::open((target, way), limit.as_ref(), &[], (WORDS, room), describe)
+    BpfIterator::open((target, way), limit.as_ref(), &[], (WORDS, room), describe)
 }
 
 /// The loop over all threads, where the kernel has one.
@@ -120,7 +120,7 @@ fn state(state: u32, exit: u32) -> u8 {
 /// read once.
 #[derive(Debug)]
 pub struct TaskIterator {
-    walker: Walker,
+    walker: BpfIterator,
     layout: Layout,
     target: u32,
     way: Way,

@@ -122,7 +122,7 @@ mod tests {
     use assay_kernel::filesystem;
 
     use super::*;
-    use crate::exchange::Exchange;
+    use crate::shared_dir::SharedDir;
 
     #[test]
     fn a_cache_that_qemu_cannot_be_told_of_is_refused_with_the_remedy() {
@@ -154,7 +154,7 @@ mod tests {
             open(0o755);
         }
         fs::set_permissions(place.path(), Permissions::from_mode(0o777)).unwrap();
-        assert!(Exchange::create(&cache).is_err(), "nor for the files of guests");
+        assert!(SharedDir::create(&cache).is_err(), "nor for the files of guests");
         fs::set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
         drop(cache.lock().unwrap());
     }

@@ -5,18 +5,18 @@ use std::time::{Duration, Instant};
 
 use assay_files::{Budget, Dir};
 use assay_kernel::signal;
-use assay_record::Guest;
+use assay_run_folder::Guest;
 use assay_units::Bytes;
 
 use crate::accelerator::{self, Runs};
 use crate::cache::{Cache, is_plain};
 use crate::console;
 use crate::error::{Console, Error};
-use crate::exchange::Exchange;
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 use crate::process::{self, Process, Sound};
 use crate::script::{self, Shown};
+use crate::shared_dir::SharedDir;
 use crate::spec::{Accelerator, GuestSpec};
 use crate::tool::{self, Tools};
 
@@ -135,7 +135,7 @@ pub fn shell(
     watcher: &mut dyn Watcher,
 ) -> Result<i32, Error> {
     let prepared = Prepared::new(spec, errand, cache, watcher)?;
-    let exchange = Exchange::create(cache)?;
+    let exchange = SharedDir::create(cache)?;
     let disks = Files::make(&exchange, spec, errand)?;
     let guest = prepared.guest(prepared.runs);
     exchange.put("init", script::INIT)?;
@@ -211,7 +211,7 @@ impl<'p> Prepared<'p> {
 
     fn machine<'m>(
         &'m self,
-        exchange: &'m Exchange,
+        exchange: &'m SharedDir,
         files: &'m Files,
         runs: Runs,
         interactive: bool,
@@ -232,7 +232,7 @@ impl<'p> Prepared<'p> {
 
     /// One guest, from its folder to its exit code.
     fn attempt(&self, runs: Runs, watcher: &mut dyn Watcher) -> Result<Ended, Failure> {
-        let exchange = Exchange::create(self.cache)?;
+        let exchange = SharedDir::create(self.cache)?;
         let files = Files::make(&exchange, self.spec, self.errand)?;
         let guest = self.guest(runs);
         exchange.put("init", script::INIT)?;
@@ -269,7 +269,7 @@ impl<'p> Prepared<'p> {
     /// that the user has ended it comes back all the same, unless the user insists.
     fn bring_back(
         &self,
-        exchange: &Exchange,
+        exchange: &SharedDir,
         was_interrupted: bool,
         watcher: &mut dyn Watcher,
     ) -> Result<(), Error> {
@@ -294,7 +294,7 @@ impl<'p> Prepared<'p> {
 }
 
 impl Files {
-    fn make(exchange: &Exchange, spec: &GuestSpec, errand: &Errand) -> Result<Self, Error> {
+    fn make(exchange: &SharedDir, spec: &GuestSpec, errand: &Errand) -> Result<Self, Error> {
         let mut disks = Vec::new();
         for (index, disk) in spec.disks.iter().enumerate() {
             let number = index + 1;
@@ -315,7 +315,7 @@ impl Files {
 
 /// A guest that runs, as seen from outside.
 struct Visit<'v> {
-    exchange: &'v Exchange,
+    exchange: &'v SharedDir,
     process: Process,
     limit: Duration,
     began: Instant,
@@ -440,7 +440,7 @@ impl Visit<'_> {
 }
 
 impl Failure {
-    fn of(what: &str, exchange: &Exchange, said: &str, reached: bool) -> Self {
+    fn of(what: &str, exchange: &SharedDir, said: &str, reached: bool) -> Self {
         let tail = console::tail(&exchange.console(), said);
         let log = exchange.keep_console();
         let hint = if what.contains("time limit") {

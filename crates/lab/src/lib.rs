@@ -15,7 +15,6 @@ mod accelerator;
 mod cache;
 mod console;
 mod error;
-mod exchange;
 mod guest;
 mod kernel;
 mod layout;
@@ -23,6 +22,7 @@ mod machine;
 mod package;
 mod process;
 mod script;
+mod shared_dir;
 mod spec;
 mod tool;
 

@@ -4,8 +4,8 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::PathBuf;
 
+use assay_kernel::anonymous_memory::HugePages;
 use assay_kernel::clock;
-use assay_kernel::pages::HugePages;
 use clap::{Args, Command, ValueEnum};
 
 use crate::failure::Failure;

@@ -10,8 +10,8 @@ use crate::failure::Failure;
 use crate::footprint::{Footprint, shown};
 use crate::headroom::Headroom;
 use crate::measured::{self, Backing, known};
+use crate::output::Reporter;
 use crate::placement;
-use crate::talk::Talk;
 
 /// A generator. Its own arguments are its fields, read by clap.
 pub trait Generator: Args {
@@ -29,7 +29,7 @@ pub trait Generator: Args {
     }
 
     /// Runs the load to its end and validates it.
-    fn run(&self, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure>;
+    fn run(&self, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure>;
 }
 
 /// What a generator hands over when it is done.
@@ -59,7 +59,7 @@ pub struct Entry {
     /// Its clap command.
     pub command: fn() -> Command,
     /// Reads its arguments and runs it: footprint, check, run, measured peak.
-    pub start: fn(&ArgMatches, &Root, &dyn Talk) -> Result<Report, Failure>,
+    pub start: fn(&ArgMatches, &Root, &dyn Reporter) -> Result<Report, Failure>,
 }
 
 impl Entry {
@@ -73,7 +73,7 @@ impl Entry {
 fn start<G: Generator>(
     matches: &ArgMatches,
     root: &Root,
-    talk: &dyn Talk,
+    talk: &dyn Reporter,
 ) -> Result<Report, Failure> {
     let read = |error: clap::Error| Failure::usage(error.to_string());
     let generator = G::from_arg_matches(matches).map_err(read)?;
@@ -126,7 +126,13 @@ fn prediction(name: &str, footprint: &Footprint, headroom: &Headroom) -> Report 
 }
 
 /// Sets the prediction beside what was really used.
-fn complete(report: &mut Report, name: &str, footprint: &Footprint, root: &Root, talk: &dyn Talk) {
+fn complete(
+    report: &mut Report,
+    name: &str,
+    footprint: &Footprint,
+    root: &Root,
+    talk: &dyn Reporter,
+) {
     let mut record = json!({
         "predicted_bytes": footprint.peak(),
         "phases": footprint.to_json(),

@@ -17,14 +17,14 @@ mod hog;
 mod input;
 mod latency;
 mod measured;
+mod output;
 mod pages;
+mod parallel_region;
 mod parsec;
 mod placement;
 mod registry;
-mod rest;
+mod sleep;
 mod spin;
-mod talk;
-mod team;
 mod vectors;
 mod ycsb;
 
@@ -35,8 +35,8 @@ pub use footprint::{Footprint, Phase};
 pub use generator::{Entry, Finished, Generator, Report};
 pub use headroom::{GroupRoom, Headroom};
 pub use measured::Backing;
+pub use output::Reporter;
 pub use registry::GENERATORS;
-pub use talk::Talk;
 pub use ycsb::check_properties;
 
 /// Arguments with the spellings of the founders' own command lines replaced by those that
@@ -48,7 +48,7 @@ pub fn spelled(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Vec<s
 
 /// Runs the generator that the arguments name (`matches` of [`command`]) and returns what it has
 /// to say. `json` in the arguments decides nothing here: a report has both forms.
-pub fn run(matches: &clap::ArgMatches, talk: &dyn Talk) -> Result<Report, Failure> {
+pub fn run(matches: &clap::ArgMatches, talk: &dyn Reporter) -> Result<Report, Failure> {
     let (name, own) = matches
         .subcommand()
         .ok_or_else(|| Failure::usage("no generator is named; see `assay-load --help`"))?;

@@ -8,7 +8,7 @@ use std::io::{IsTerminal, Write, stderr, stdout};
 use std::process::ExitCode;
 use std::sync::Mutex;
 
-use assay_load::{Talk, command, run, spelled};
+use assay_load::{Reporter, command, run, spelled};
 
 fn main() -> ExitCode {
     let matches = match command().try_get_matches_from(spelled(std::env::args_os())) {
@@ -42,7 +42,7 @@ struct Stderr {
     terminal: bool,
 }
 
-impl Talk for Stderr {
+impl Reporter for Stderr {
     fn say(&self, line: &str) {
         if let Ok(open) = self.line_open.lock() {
             let begin = if open.replace(false) { "\r\x1b[K" } else { "" };

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::footprint::shown;
 use crate::measured::Backing;
-use crate::talk::Talk;
+use crate::output::Reporter;
 
 /// A node with less than this part of its even share was left out.
 const EVEN: f64 = 0.8;
@@ -38,7 +38,7 @@ pub(crate) fn interleave(nodes: &NodeSet) -> Result<(), Failure> {
 
 /// Sets what was found beside what was asked. A policy is only a wish: a full node gives way to
 /// the others without a word.
-pub(crate) fn proof(asked: &NodeSet, backing: &Backing, talk: &dyn Talk) -> Value {
+pub(crate) fn proof(asked: &NodeSet, backing: &Backing, talk: &dyn Reporter) -> Value {
     let as_asked = match &backing.nodes {
         Err(reason) => {
             talk.say(&format!("placement: not proven: {reason}"));
@@ -66,7 +66,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::talk::Silence;
+    use crate::output::Silence;
 
     fn proven(found: &[(u16, u64)]) -> Value {
         let nodes = Ok(found.iter().copied().collect::<BTreeMap<_, _>>());

@@ -1,6 +1,6 @@
 //! What is promised across trials, and the numbers of others, as they go into the record.
 
-use assay_record::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, ReferenceRecord};
+use assay_run_folder::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, ReferenceRecord};
 use assay_study::{Bindings, Pairs, Promise, Relation, Scalar, Study, level_of};
 use serde_json::Value;
 

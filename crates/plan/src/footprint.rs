@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use assay_facts::HostFacts;
 use assay_study::{After, Group, Study, combinations, footprint_part};
 
-use crate::workload::Kitchen;
+use crate::workload::WorkloadPlanner;
 
 /// What generators said of themselves: bytes by command line, or why there is no number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub fn to_predict(study: &Study, facts: &HostFacts) -> Vec<Vec<String>> {
     let mut commands = Vec::new();
     for factors in combinations(study) {
         let under = study.under(&factors);
-        let kitchen = Kitchen { study: &under, facts, factors: &factors };
+        let kitchen = WorkloadPlanner { study: &under, facts, factors: &factors };
         for group in &under.groups {
             wanted(&kitchen, group, false, &mut commands);
         }
@@ -39,7 +39,12 @@ pub fn to_predict(study: &Study, facts: &HostFacts) -> Vec<Vec<String>> {
     commands
 }
 
-fn wanted(kitchen: &Kitchen<'_>, group: &Group, around: bool, found: &mut Vec<Vec<String>>) {
+fn wanted(
+    kitchen: &WorkloadPlanner<'_>,
+    group: &Group,
+    around: bool,
+    found: &mut Vec<Vec<String>>,
+) {
     let limits = group.knobs.iter().flat_map(|(_, values)| values).any(|value| {
         let value = value.resolve(kitchen.factors).map(|value| value.to_string());
         value.is_ok_and(|value| footprint_part(&value).is_some())
@@ -53,13 +58,13 @@ fn wanted(kitchen: &Kitchen<'_>, group: &Group, around: bool, found: &mut Vec<Ve
 }
 
 /// How a workload is asked; `None` for one that cannot be.
-fn command(kitchen: &Kitchen<'_>, workload: &str) -> Option<Vec<String>> {
+fn command(kitchen: &WorkloadPlanner<'_>, workload: &str) -> Option<Vec<String>> {
     kitchen.recipe(workload, false).ok()?.question()
 }
 
 /// Bytes that a group and the groups inside it would take if nobody limited them.
 pub(crate) fn of_group(
-    kitchen: &Kitchen<'_>,
+    kitchen: &WorkloadPlanner<'_>,
     group: &Group,
     predictions: &Predictions,
 ) -> Result<u64, String> {
@@ -85,7 +90,7 @@ fn follows(study: &Study, name: &str) -> bool {
 
 /// The largest of a workload and those that follow it one after the other.
 fn of_chain(
-    kitchen: &Kitchen<'_>,
+    kitchen: &WorkloadPlanner<'_>,
     group: &Group,
     name: &str,
     predictions: &Predictions,
@@ -103,7 +108,7 @@ fn of_chain(
 }
 
 fn of_workload(
-    kitchen: &Kitchen<'_>,
+    kitchen: &WorkloadPlanner<'_>,
     name: &str,
     predictions: &Predictions,
 ) -> Result<u64, String> {

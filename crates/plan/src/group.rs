@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_facts::HostFacts;
 use assay_knob::{DiskQueue, Translation, Untranslatable, translate};
-use assay_record::KnobRecord;
+use assay_run_folder::KnobRecord;
 use assay_study::{After, Bindings, Group, Study, footprint_part};
 
 use crate::disk::piece;
@@ -12,7 +12,7 @@ use crate::footprint::{self, Predictions};
 use crate::null_blk::null_blk_speed;
 use crate::refusal::Refusal;
 use crate::trial::{AfterPlan, DiskPlan, GroupPlan, KnobPlan, Part, ToolPlan, WorkloadPlan};
-use crate::workload::{Kitchen, Recipe};
+use crate::workload::{WorkloadPlanner, WorkloadTemplate};
 
 pub(crate) fn plan_groups(
     study: &Study,
@@ -22,7 +22,7 @@ pub(crate) fn plan_groups(
     predictions: &Predictions,
     refusals: &mut Vec<Refusal>,
 ) -> Vec<GroupPlan> {
-    let kitchen = Kitchen { study, facts, factors };
+    let kitchen = WorkloadPlanner { study, facts, factors };
     let mut recipes = BTreeMap::new();
     for name in study.workloads.keys() {
         for prepares in [false, true] {
@@ -43,11 +43,11 @@ pub(crate) fn plan_groups(
 }
 
 struct Planner<'p> {
-    kitchen: Kitchen<'p>,
+    kitchen: WorkloadPlanner<'p>,
     predictions: &'p Predictions,
     disks: &'p [DiskPlan],
     /// By name, and whether it is for a preparation.
-    recipes: BTreeMap<(&'p str, bool), Recipe>,
+    recipes: BTreeMap<(&'p str, bool), WorkloadTemplate>,
     refusals: &'p mut Vec<Refusal>,
     groups: Vec<GroupPlan>,
 }

@@ -8,31 +8,31 @@ mod comparison;
 mod disk;
 mod footprint;
 mod group;
+mod interleave;
 mod null_blk;
 mod order;
 mod place;
+mod privileges;
 mod program;
 mod refusal;
-mod rights;
 mod setting;
-mod slice;
+mod shard;
 mod step;
 mod trial;
-mod turns;
 mod workload;
 
 pub use candidates::{Scope, Setting, candidates};
 pub use footprint::{Predictions, to_predict};
+pub use interleave::{CHANGED, take_turns};
 pub use null_blk::{NullBlkSpeed, null_blk_attributes, null_blk_speed};
 pub use order::{Slot, order};
 pub use place::PlacementPlan;
 pub use program::{Wanted, programs};
 pub use refusal::Refusal;
 pub use setting::SettingPlan;
-pub use slice::Slice;
+pub use shard::Shard;
 pub use step::{Step, steps};
 pub use trial::{
     AfterPlan, DiskPlan, GroupPlan, KnobPlan, Part, PlacePlan, Plan, ToolPlan, Trial, WorkloadPlan,
     plan, plan_with,
 };
-pub use turns::{CHANGED, take_turns};

@@ -24,7 +24,7 @@ pub fn order(trials: usize, repeats: u32, order: Order, seed: u64) -> Vec<Slot> 
         match order {
             Order::Random => shuffle(&mut round, &mut state),
             Order::Interleaved if repeat % 2 == 1 => round.reverse(),
-            Order::Interleaved | Order::Given => {}
+            Order::Interleaved | Order::Placeholders => {}
         }
         slots.extend(round.into_iter().map(|trial| Slot { trial, repeat }));
     }
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn every_repeat_of_every_trial_runs_once_in_rounds() {
-        for kind in [Order::Random, Order::Given, Order::Interleaved] {
+        for kind in [Order::Random, Order::Placeholders, Order::Interleaved] {
             let slots = order(6, 3, kind, 7);
             for (round, chunk) in slots.chunks(6).enumerate() {
                 let mut trials: Vec<usize> = chunk.iter().map(|slot| slot.trial).collect();
@@ -70,7 +70,8 @@ mod tests {
     fn the_seed_decides_the_order() {
         assert_eq!(order(6, 2, Order::Random, 7), order(6, 2, Order::Random, 7));
         assert_ne!(order(6, 2, Order::Random, 7), order(6, 2, Order::Random, 8));
-        let given: Vec<usize> = order(3, 1, Order::Given, 7).iter().map(|s| s.trial).collect();
+        let given: Vec<usize> =
+            order(3, 1, Order::Placeholders, 7).iter().map(|s| s.trial).collect();
         assert_eq!(given, [0, 1, 2]);
     }
 

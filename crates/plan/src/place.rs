@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_facts::HostFacts;
 use assay_knob::KernelVersion;
-use assay_record::PlacementRecord;
+use assay_run_folder::PlacementRecord;
 use assay_study::{Bindings, Group, Place, Study, Templated};
 use assay_units::{CpuChoice, CpuSet, MemoryPolicy, NodeSet};
 

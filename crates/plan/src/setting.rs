@@ -2,7 +2,7 @@
 
 use assay_facts::{Available, HostFacts};
 use assay_knob::{HostSetting, host_setting};
-use assay_record::SettingRecord;
+use assay_run_folder::SettingRecord;
 use assay_study::{Bindings, DropCaches, Study};
 
 use crate::refusal::Refusal;

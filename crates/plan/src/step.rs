@@ -4,7 +4,7 @@
 
 use assay_facts::Home;
 use assay_knob::SideEffect;
-use assay_record::SettingRecord;
+use assay_run_folder::SettingRecord;
 use assay_study::{DiskSource, Format};
 use assay_units::format_duration;
 

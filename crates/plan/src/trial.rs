@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use assay_facts::{Home, HostFacts};
 use assay_knob::Translation;
-use assay_record::{
+use assay_run_folder::{
     ComparisonRecord, EveryRecord, IoClass, KnobRecord, PromiseRecord, ReferenceRecord,
     RelationRecord, StopRecord, WarmUpRecord,
 };
@@ -14,7 +14,7 @@ use assay_study::{
     Templated, WarmUp, combinations, rate,
 };
 use assay_units::Bytes;
-use assay_workload::Call;
+use assay_workload::Invocation;
 use assay_workload::fio::Job;
 
 use crate::comparison::{comparisons, references};
@@ -23,9 +23,9 @@ use crate::footprint::Predictions;
 use crate::group::plan_groups;
 use crate::order::{Slot, order};
 use crate::place::{PlacementPlan, plan_places};
+use crate::privileges::refuse_without_rights;
 use crate::program::refuse_without_tools;
 use crate::refusal::Refusal;
-use crate::rights::refuse_without_rights;
 use crate::setting::{SettingPlan, plan_drop, plan_settings};
 
 /// What is to be done, in full.
@@ -155,7 +155,7 @@ pub enum ToolPlan {
     /// fio with this job.
     Fio(Job),
     /// A command line.
-    Call(Call),
+    Invocation(Invocation),
 }
 
 /// When a workload starts that does not start with all others.
@@ -173,7 +173,7 @@ impl WorkloadPlan {
     pub fn job(&self) -> Option<&Job> {
         match &self.tool {
             ToolPlan::Fio(job) => Some(job),
-            ToolPlan::Call(_) => None,
+            ToolPlan::Invocation(_) => None,
         }
     }
 
@@ -182,7 +182,7 @@ impl WorkloadPlan {
     pub fn tool_name(&self) -> &str {
         match &self.tool {
             ToolPlan::Fio(_) => assay_workload::FIO,
-            ToolPlan::Call(call) => &call.tool,
+            ToolPlan::Invocation(call) => &call.tool,
         }
     }
 
@@ -190,7 +190,7 @@ impl WorkloadPlan {
     pub(crate) fn uses_a_disk(&self) -> bool {
         let own = match &self.tool {
             ToolPlan::Fio(_) => true,
-            ToolPlan::Call(call) => call.names("directory") || call.names("device"),
+            ToolPlan::Invocation(call) => call.names("directory") || call.names("device"),
         };
         own || self.prepare.iter().any(Self::uses_a_disk)
     }

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use assay_facts::HostFacts;
-use assay_record::IoClass;
+use assay_run_folder::IoClass;
 use assay_study::{Bindings, Scalar, Study, Templated, Tool, fill};
 use assay_workload::fio::{Job, Section, io_class, sections, threads};
-use assay_workload::{Argument, COMMAND, Call, GIVEN, Gate, Given, Kind, Program, Value, kind};
+use assay_workload::{
+    Argument, COMMAND, GIVEN, Gate, Invocation, Kind, Placeholders, Program, Value, kind,
+};
 
 use crate::program::{ASSAY_LOAD, path_of};
 use crate::refusal::Refusal;
@@ -14,19 +16,19 @@ use crate::trial::{ToolPlan, WorkloadPlan};
 
 /// A workload as the members of a group start it.
 #[derive(Clone)]
-pub(crate) enum Recipe {
+pub(crate) enum WorkloadTemplate {
     /// The same job for every member, and whether it was told to outlast the window.
     Args(Job, bool),
     /// The sections of a job file, handed out to members.
     Sections(Vec<Section>),
     /// The same command line for every member.
-    Call(Box<Load>),
+    Invocation(Box<Load>),
 }
 
 /// A command line with what kind of load it is.
 #[derive(Clone)]
 pub(crate) struct Load {
-    call: Call,
+    call: Invocation,
     io: IoClass,
     threads: Option<u32>,
     until_stopped: bool,
@@ -36,15 +38,15 @@ pub(crate) struct Load {
 const SPARE: Duration = Duration::from_secs(3600);
 
 /// What a recipe is made from.
-pub(crate) struct Kitchen<'k> {
+pub(crate) struct WorkloadPlanner<'k> {
     pub(crate) study: &'k Study,
     pub(crate) facts: &'k HostFacts,
     pub(crate) factors: &'k Bindings,
 }
 
-impl Kitchen<'_> {
+impl WorkloadPlanner<'_> {
     /// The recipe of a workload. A preparation has an end: it is not told to outlast the window.
-    pub(crate) fn recipe(&self, name: &str, prepares: bool) -> Result<Recipe, Refusal> {
+    pub(crate) fn recipe(&self, name: &str, prepares: bool) -> Result<WorkloadTemplate, Refusal> {
         let found = self.study.workloads.get(name);
         let workload = found.ok_or_else(|| {
             Refusal::new(format!("no workload is called `{name}`"), "correct the study file")
@@ -53,7 +55,7 @@ impl Kitchen<'_> {
         match &workload.tool {
             Tool::Fio { args } => self.fio(name, args, run),
             Tool::FioJobFile { path, text } => {
-                sections(text).map(Recipe::Sections).map_err(|error| {
+                sections(text).map(WorkloadTemplate::Sections).map_err(|error| {
                     Refusal::new(
                         format!("`{path}`: {error}"),
                         "mend the job file; `fio --parse-only` checks it",
@@ -71,7 +73,7 @@ impl Kitchen<'_> {
                 let bindings = self.bindings()?;
                 let mut filled = words.iter().map(|word| fill(word, &bindings));
                 let program = filled.next().unwrap_or_default();
-                let call = Call {
+                let call = Invocation {
                     tool: COMMAND.to_owned(),
                     program: path_of(self.facts, &program),
                     words: filled.collect(),
@@ -80,7 +82,12 @@ impl Kitchen<'_> {
                     ends_with_figures: true,
                 };
                 let io = IoClass::default();
-                Ok(Recipe::Call(Box::new(Load { call, io, threads: None, until_stopped: false })))
+                Ok(WorkloadTemplate::Invocation(Box::new(Load {
+                    call,
+                    io,
+                    threads: None,
+                    until_stopped: false,
+                })))
             }
         }
     }
@@ -90,7 +97,7 @@ impl Kitchen<'_> {
         name: &str,
         args: &[(String, Templated<Scalar>)],
         run: Option<Duration>,
-    ) -> Result<Recipe, Refusal> {
+    ) -> Result<WorkloadTemplate, Refusal> {
         let mut job = Job { name: name.to_owned(), options: Vec::new() };
         for (option, value) in args {
             let value = value.resolve(self.factors).map_err(unresolved)?;
@@ -101,7 +108,7 @@ impl Kitchen<'_> {
             job.set("time_based", "1");
             job.set("runtime", format!("{}s", run.as_secs()));
         }
-        Ok(Recipe::Args(job, outlasts.is_some()))
+        Ok(WorkloadTemplate::Args(job, outlasts.is_some()))
     }
 
     fn of_kind(
@@ -109,7 +116,7 @@ impl Kitchen<'_> {
         kind: &Kind,
         args: &[(String, Vec<Templated<Scalar>>)],
         run: Option<Duration>,
-    ) -> Result<Recipe, Refusal> {
+    ) -> Result<WorkloadTemplate, Refusal> {
         let bindings = self.bindings()?;
         let mut arguments = Vec::new();
         for (name, values) in args {
@@ -127,7 +134,7 @@ impl Kitchen<'_> {
             Program::Host { name, .. } => (path_of(self.facts, name), Vec::new()),
         };
         words.extend(kind.words(&arguments, run.map(|run| run.as_secs())));
-        let call = Call {
+        let call = Invocation {
             tool: kind.name.to_owned(),
             program,
             words,
@@ -136,7 +143,7 @@ impl Kitchen<'_> {
             ends_with_figures: kind.ends_with_figures,
         };
         let io = IoClass { reads: kind.does_io, writes: kind.does_io, ..IoClass::default() };
-        Ok(Recipe::Call(Box::new(Load {
+        Ok(WorkloadTemplate::Invocation(Box::new(Load {
             call,
             io,
             threads: kind.threads(&arguments),
@@ -184,17 +191,17 @@ fn has_end(job: &Job) -> bool {
     ["runtime", "loops", "io_size", "number_ios"].iter().any(|option| job.option(option).is_some())
 }
 
-impl Recipe {
+impl WorkloadTemplate {
     /// The command that asks a generator for its footprint, program first: it answers with JSON and
     /// makes nothing. `None` for what predicts none.
     pub(crate) fn question(&self) -> Option<Vec<String>> {
-        let Self::Call(load) = self else { return None };
+        let Self::Invocation(load) = self else { return None };
         let known = kind(&load.call.tool)?;
         if known.program != Program::Load {
             return None;
         }
         // Where its files will be is not known yet, and does not change how large they are.
-        let given = Given { directory: Some(".".to_owned()), ..Given::default() };
+        let given = Placeholders { directory: Some(".".to_owned()), ..Placeholders::default() };
         let words = load.call.words.iter().map(|word| given.fill(word));
         let program = std::iter::once(load.call.program.clone());
         Some(program.chain(words).chain(["--predict".to_owned()]).collect())
@@ -230,9 +237,9 @@ impl Recipe {
                     ..of(ToolPlan::Fio(job.clone()), io_class(job), threads(job))
                 }
             }
-            Self::Call(load) => WorkloadPlan {
+            Self::Invocation(load) => WorkloadPlan {
                 until_stopped: load.until_stopped,
-                ..of(ToolPlan::Call(load.call.clone()), load.io.clone(), load.threads)
+                ..of(ToolPlan::Invocation(load.call.clone()), load.io.clone(), load.threads)
             },
         }
     }

@@ -8,12 +8,12 @@ use assay_facts::{Available, Cpus, Disk, Hierarchy, Holder, HostFacts, Node};
 use assay_plan::{
     Part, Plan, Predictions, Scope, Setting, Step, candidates, plan, plan_with, steps, to_predict,
 };
-use assay_record::{AcrossRecord, RelationRecord};
+use assay_run_folder::{AcrossRecord, RelationRecord};
 use assay_study::{
     DiskSource, NullBlk, Scalar, Study, Templated, combinations, parse, set_factor, shipped,
     shipped_file,
 };
-use assay_testbed::hosts::{host, tool};
+use assay_test_support::hosts::{host, tool};
 use assay_units::Bytes;
 
 fn study(name: &str) -> Study {

@@ -3,7 +3,7 @@
 use assay_judge::{
     ComparisonJudgement, ExpectedGain, LevelJudgement, PairJudgement, ReferenceJudgement,
 };
-use assay_record::Levels;
+use assay_run_folder::Levels;
 
 use crate::number::{self, NONE, Unit};
 use crate::wording;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::Table;
+use assay_run_folder::Table;
 
 /// A cumulative counter over time, in the order of time.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -79,7 +79,7 @@ pub(crate) fn curves(table: &Table, columns: &[&str]) -> BTreeMap<String, Curve>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_record::Column;
+    use assay_run_folder::Column;
 
     fn table() -> Table {
         Table {

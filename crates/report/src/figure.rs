@@ -23,7 +23,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::Error;
-use crate::quantity;
+use crate::measure_style;
 use crate::trial::Trial;
 
 pub(crate) use classes::classes;
@@ -85,7 +85,7 @@ impl Figure {
 
 /// The figures that show what each group got.
 pub(crate) fn outcome(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
-    let shown = quantity::shown(trial);
+    let shown = measure_style::shown(trial);
     let mut drawings: Vec<Drawing> =
         shown.iter().map(|quantity| bars::bars(trial, quantity)).collect();
     drawings.extend(shown.iter().map(|quantity| over_time::over_time(trial, quantity)));

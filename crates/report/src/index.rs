@@ -2,7 +2,7 @@
 //! only look at what is new.
 
 use assay_escape::json_in_html;
-use assay_record::{Glance, Stamp, State};
+use assay_run_folder::{RunSummary, Stamp, State};
 use minijinja::Value as Markup;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub struct IndexEntry {
     /// The state of its files when it was looked at.
     pub stamp: Stamp,
     /// What was seen.
-    pub glance: Glance,
+    pub summary: RunSummary,
 }
 
 /// What a page of ours knows; `None` where it is somebody else's page.
@@ -81,12 +81,12 @@ const WORDS: [&str; 8] =
 /// The whole page, the newest run first.
 pub(crate) fn render(entries: &[IndexEntry]) -> Result<String, Error> {
     let mut sorted: Vec<&IndexEntry> = entries.iter().collect();
-    sorted.sort_by(|a, b| (&b.glance.started_at, &b.name).cmp(&(&a.glance.started_at, &a.name)));
+    sorted.sort_by(|a, b| (&b.summary.started_at, &b.name).cmp(&(&a.summary.started_at, &a.name)));
     let rows: Vec<Row> = sorted.iter().map(|entry| row(entry)).collect();
     let count = |word: &&'static str| rows.iter().filter(|row| row.word == *word).count();
     let filters = WORDS.iter().map(|word| Filter { word, count: count(word) });
     let filters = filters.filter(|filter| filter.count > 0).collect();
-    let mut hosts: Vec<&str> = sorted.iter().map(|one| one.glance.host.as_str()).collect();
+    let mut hosts: Vec<&str> = sorted.iter().map(|one| one.summary.host.as_str()).collect();
     hosts.sort_unstable();
     hosts.dedup();
     let page = Page {
@@ -111,9 +111,9 @@ fn data(entries: &[IndexEntry]) -> Result<Markup, Error> {
 }
 
 fn row(entry: &IndexEntry) -> Row {
-    let glance = &entry.glance;
-    let (word, mark, colour) = verdict(glance);
-    let note = match &glance.state {
+    let summary = &entry.summary;
+    let (word, mark, colour) = verdict(summary);
+    let note = match &summary.state {
         State::Whole => None,
         State::EndedEarly(why) => Some(format!("ended early: {why}")),
         State::Unfinished => {
@@ -121,21 +121,21 @@ fn row(entry: &IndexEntry) -> Row {
         }
         State::Unreadable(why) => Some(why.clone()),
     };
-    let page = if glance.report { "report.html" } else { "" };
+    let page = if summary.report { "report.html" } else { "" };
     let or_none = |text: &str| if text.is_empty() { NONE.to_owned() } else { text.to_owned() };
     Row {
         name: entry.name.clone(),
         href: Some(format!("./{}/{page}", entry.link)),
-        title: glance.title.clone(),
-        study: or_none(&glance.study),
-        started_at: or_none(&glance.started_at.replace('T', " ").replace('Z', "")),
-        host: or_none(&glance.host),
-        kernel: match glance.guest {
-            true => format!("{} (guest)", glance.kernel),
-            false => or_none(&glance.kernel),
+        title: summary.title.clone(),
+        study: or_none(&summary.study),
+        started_at: or_none(&summary.started_at.replace('T', " ").replace('Z', "")),
+        host: or_none(&summary.host),
+        kernel: match summary.guest {
+            true => format!("{} (guest)", summary.kernel),
+            false => or_none(&summary.kernel),
         },
-        seconds: glance.seconds.map_or_else(|| NONE.to_owned(), number::seconds),
-        size: format!("{} / {}", glance.trials, glance.repeats),
+        seconds: summary.seconds.map_or_else(|| NONE.to_owned(), number::seconds),
+        size: format!("{} / {}", summary.trials, summary.repeats),
         word,
         mark,
         colour,
@@ -144,8 +144,8 @@ fn row(entry: &IndexEntry) -> Row {
 }
 
 /// A verdict, or what stands in its place.
-fn verdict(glance: &Glance) -> (&'static str, &'static str, &'static str) {
-    match (&glance.state, glance.verdict.as_deref()) {
+fn verdict(summary: &RunSummary) -> (&'static str, &'static str, &'static str) {
+    match (&summary.state, summary.verdict.as_deref()) {
         (State::Unreadable(_), _) => ("unreadable", "!", "void"),
         (_, Some("kept")) => ("kept", "\u{2713}", "kept"),
         (_, Some("broken")) => ("broken", "\u{2717}", "broken"),
@@ -153,7 +153,7 @@ fn verdict(glance: &Glance) -> (&'static str, &'static str, &'static str) {
         (_, Some("void")) => ("void", "\u{2205}", "void"),
         (State::Unfinished, _) => ("unfinished", "\u{2026}", "undecided"),
         (_, Some(_)) => ("not judged", "\u{2013}", "void"),
-        (_, None) if glance.report => ("recording", "\u{2013}", "void"),
+        (_, None) if summary.report => ("recording", "\u{2013}", "void"),
         (_, None) => ("not judged", "\u{2013}", "void"),
     }
 }
@@ -166,8 +166,8 @@ mod tests {
         IndexEntry {
             name: name.to_owned(),
             link: name.to_owned(),
-            stamp: assay_record::stamp(std::path::Path::new("no such folder")),
-            glance: Glance {
+            stamp: assay_run_folder::stamp(std::path::Path::new("no such folder")),
+            summary: RunSummary {
                 state,
                 study: "io-weight".to_owned(),
                 title: "</script><b>evil".to_owned(),

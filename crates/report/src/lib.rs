@@ -6,29 +6,29 @@
 //! (`vendor/`), so that a report opens from a memory stick in ten years.
 
 mod across;
-mod against;
 mod ascii;
 mod bar;
+mod compare_runs;
 mod counters;
 mod error;
 mod figure;
 mod fleet;
 mod index;
 mod live;
+mod measure_style;
 mod number;
 mod page;
-mod quantity;
 mod recording;
-mod said;
 mod subjects;
 mod text;
 mod timeline;
 mod trial;
 mod vendor;
 mod wording;
+mod workload_metrics;
 
 use assay_judge::Judgement;
-use assay_record::{Manifest, Table};
+use assay_run_folder::{Manifest, Table};
 
 pub use ascii::ascii;
 pub use error::Error;
@@ -105,7 +105,7 @@ pub fn comparison_text(
     width: usize,
     color: bool,
 ) -> String {
-    text::against::render(comparison, width, color)
+    text::compare_runs::render(comparison, width, color)
 }
 
 /// The page that lists runs, `runs/index.html`.

@@ -1,9 +1,9 @@
 //! The HTML page: everything that templates need as plain data, and the rendering itself.
 
 mod across;
-mod against;
 mod changes;
 mod code;
+mod compare_runs;
 mod cost;
 mod headline;
 mod host;
@@ -20,7 +20,7 @@ mod workloads;
 
 use assay_intervention::Tuning;
 use assay_judge::Judgement;
-use assay_record::Manifest;
+use assay_run_folder::Manifest;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde::Serialize;
 
@@ -28,8 +28,8 @@ use crate::error::Error;
 use crate::figure::{self, Figure};
 use crate::{Samples, trial as trials_of_run};
 
-pub(crate) use against::render as comparison;
 pub(crate) use code::Code;
+pub(crate) use compare_runs::render as comparison;
 pub(crate) use cost::Cost;
 pub(crate) use host::Host;
 pub(crate) use origin::origin;

@@ -9,7 +9,7 @@ mod section;
 mod text;
 mod threads;
 
-use assay_record::{Manifest, RepeatRecord};
+use assay_run_folder::{Manifest, RepeatRecord};
 use serde_json::{Map, Value, json};
 
 use crate::Samples;

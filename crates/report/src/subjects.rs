@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_judge::{GroupJudgement, PromiseJudgement, TrialJudgement};
-use assay_record::TrialRecord;
+use assay_run_folder::TrialRecord;
 
 use crate::{number, wording};
 

@@ -1,7 +1,7 @@
 //! The judgement for a terminal.
 
 mod across;
-pub(crate) mod against;
+pub(crate) mod compare_runs;
 pub(crate) mod explanation;
 pub(crate) mod fleet;
 mod groups;
@@ -9,12 +9,12 @@ mod layout;
 pub(crate) mod paint;
 mod picture;
 pub(crate) mod prediction;
-mod said;
 mod trial;
 pub(crate) mod tuning;
+mod workload_metrics;
 
 use assay_judge::Judgement;
-use assay_record::Manifest;
+use assay_run_folder::Manifest;
 
 use crate::number;
 use crate::trial as trials_of_run;

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::RepeatRecord;
+use assay_run_folder::RepeatRecord;
 
 use crate::counters::{Curve, curves};
-use crate::quantity::Quantity;
+use crate::measure_style::Quantity;
 use crate::trial::Trial;
 
 /// Points of one curve at the most: about one for every three pixels of a wide page.

@@ -3,20 +3,20 @@
 //! The sampler runs on a thread of its own and never makes a trial wait: a round that comes too
 //! late is counted and left out. What each source costs is part of the result.
 
-pub mod about;
-mod doing;
+mod activity;
 mod first_io;
-mod members;
-mod place;
+mod nodes;
+mod process_tracker;
+pub mod registry;
 mod sampler;
-mod seat;
+mod sampler_affinity;
 mod source;
 mod target;
 
-pub use about::Choice;
 pub use first_io::{FirstIo, IoCounter};
+pub use registry::Choice;
 pub use sampler::{Outcome, Sampler};
-pub use seat::Seat;
+pub use sampler_affinity::SamplerAffinity;
 pub use source::{
     Depth, PERF_COLUMNS, Prepared, Rows, Source, UNCORE_COLUMNS, prepare, prepare_chosen,
 };

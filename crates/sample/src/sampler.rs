@@ -9,10 +9,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use assay_kernel::clock::{monotonic_ns, thread_cpu_ns};
-use assay_record::{Error, SampleStream, SamplerCost, SourceCost};
+use assay_run_folder::{Error, SampleStream, SamplerCost, SourceCost};
 
-use crate::doing::{Doing, Step, Waited};
-use crate::seat::{Seat, Taken};
+use crate::activity::{Activity, Step, Waited};
+use crate::sampler_affinity::{SamplerAffinity, Taken};
 use crate::source::{Depth, Prepared, Rows, Source};
 
 /// A sampler at work. Dropping it without [`Sampler::stop`] leaves its thread to end by itself
@@ -21,7 +21,7 @@ pub struct Sampler {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<()>,
     outcome: Receiver<Outcome>,
-    doing: Arc<Doing>,
+    doing: Arc<Activity>,
     folder: PathBuf,
 }
 
@@ -37,7 +37,7 @@ pub struct Outcome {
 }
 
 /// One source with the rows that wait and the stream they go to.
-struct Lane {
+struct SourceWriter {
     source: Box<dyn Source>,
     rows: Rows,
     stream: SampleStream,
@@ -69,14 +69,14 @@ impl Sampler {
         prepared: Prepared,
         folder: &Path,
         interval: Duration,
-        seat: Seat,
+        seat: SamplerAffinity,
     ) -> Result<Self, Error> {
         let mut lanes = Vec::new();
         for source in prepared.sources {
             let stream = SampleStream::create(folder, source.name(), source.columns())?;
             let rows = Rows::new(source.as_ref(), monotonic_ns);
             let period_ns = u64::try_from(source.period().as_nanos()).unwrap_or(u64::MAX);
-            lanes.push(Lane {
+            lanes.push(SourceWriter {
                 source,
                 rows,
                 stream,
@@ -88,7 +88,7 @@ impl Sampler {
             });
         }
         let stop = Arc::new(AtomicBool::new(false));
-        let doing = Arc::new(Doing::beginning());
+        let doing = Arc::new(Activity::beginning());
         let (first_round, taken) = channel();
         let (last_word, outcome) = channel();
         let (seen, at) = (Arc::clone(&stop), Arc::clone(&doing));
@@ -158,8 +158,8 @@ impl Outcome {
 
 /// The state of the sampling thread.
 struct Work {
-    lanes: Vec<Lane>,
-    doing: Arc<Doing>,
+    lanes: Vec<SourceWriter>,
+    doing: Arc<Activity>,
     /// Every so-many-th round reads everything.
     whole_every: u64,
     interval_ns: u64,
@@ -172,12 +172,17 @@ struct Work {
 }
 
 impl Work {
-    fn new(lanes: Vec<Lane>, interval: Duration, taken: Taken, doing: Arc<Doing>) -> Self {
+    fn new(
+        lanes: Vec<SourceWriter>,
+        interval: Duration,
+        taken: Taken,
+        doing: Arc<Activity>,
+    ) -> Self {
         let now = monotonic_ns();
         let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX).max(1);
         // A source with a pace of its own is not in every round.
         let rounds =
-            |lane: &Lane| usize::try_from(lane.period_ns / interval_ns).unwrap_or(1).max(1);
+            |lane: &SourceWriter| usize::try_from(lane.period_ns / interval_ns).unwrap_or(1).max(1);
         let files: usize = lanes.iter().map(|lane| lane.source.files() / rounds(lane)).sum();
         Self {
             lanes,

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use assay_kernel::allocations::{Counting, made};
 use assay_kernel::{Root, clock};
-use assay_record::SampleStream;
+use assay_run_folder::SampleStream;
 use assay_sample::{Choice, Depth, ProcessTarget, Processes, Rows, Targets, prepare_chosen};
-use assay_testbed::put;
+use assay_test_support::put;
 use whole_host::targets;
 
 #[global_allocator]

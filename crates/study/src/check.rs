@@ -22,8 +22,8 @@ use assay_diagnostic::Diagnostic;
 
 use crate::code;
 use crate::combination::{self, MOST_TRIALS};
-use crate::model::{Bindings, Disk, Group, Scalar, Study};
 use crate::reader::Places;
+use crate::syntax::{Bindings, Disk, Group, Scalar, Study};
 use crate::template::{FromScalar, Templated, factor_names, substitute};
 
 /// All findings about this study.

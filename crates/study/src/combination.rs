@@ -5,9 +5,9 @@ use assay_diagnostic::{Diagnostic, Severity, closest};
 use crate::check;
 use crate::code;
 use crate::level::is_same;
-use crate::model::{Bindings, Factor, LeftOut, Scalar, Study};
 use crate::read::mistake_in_levels;
 use crate::reader::Places;
+use crate::syntax::{Bindings, Factor, LeftOut, Scalar, Study};
 
 /// More trials than this are a slip: at one minute each they would take a week.
 pub(crate) const MOST_TRIALS: usize = 10_000;

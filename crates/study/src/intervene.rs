@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use assay_units::Bytes;
 
-use crate::model::{Bindings, DiskSource, Group, Scalar, Study, Tool};
+use crate::syntax::{Bindings, DiskSource, Group, Scalar, Study, Tool};
 use crate::template::Templated;
 
 /// What may be changed. Names are those of `assay explain`.

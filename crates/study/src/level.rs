@@ -1,6 +1,6 @@
 //! Levels of factors as promises and references name them.
 
-use crate::model::{Factor, Scalar};
+use crate::syntax::{Factor, Scalar};
 
 /// The level of a factor that is meant: numbers by their value, so that `2` names the level `2.0`,
 /// and everything else as it is written.

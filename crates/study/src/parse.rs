@@ -6,9 +6,9 @@ use toml::de::{DeTable, DeValue};
 use crate::check;
 use crate::code;
 use crate::combination;
-use crate::model::Study;
 use crate::read::{self, Mentions};
 use crate::reader::{Load, Places, Reader};
+use crate::syntax::Study;
 use crate::template::{factor_names, substitute};
 
 /// Reads a study file. All mistakes are found in one pass, in the order of the file; there is a

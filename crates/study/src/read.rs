@@ -26,9 +26,9 @@ use toml::de::DeValue;
 
 use crate::code;
 use crate::key::{self, Key};
-use crate::model::Study;
 use crate::reader::{At, Reader};
 use crate::section::{Section, texts};
+use crate::syntax::Study;
 use crate::value::kind;
 
 /// Which names of workloads, disks and factors the file mentions where they could be used, even

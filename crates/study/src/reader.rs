@@ -8,7 +8,7 @@ use assay_diagnostic::{Diagnostic, closest};
 use toml::de::DeValue;
 
 use crate::code;
-use crate::model::Scalar;
+use crate::syntax::Scalar;
 use crate::template::{FromScalar, Templated, factor_names};
 use crate::value::{kind, scalar};
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
-use crate::model::{Bindings, Disk, Group, Scalar, Study, Tool};
+use crate::syntax::{Bindings, Disk, Group, Scalar, Study, Tool};
 use crate::template::{Templated, factor_names};
 
 /// What to write into a study to make `to` of `from`, as lines to paste.

@@ -8,8 +8,8 @@ use toml::de::DeValue;
 
 use crate::code;
 use crate::key::{Key, Shape};
-use crate::model::Scalar;
 use crate::reader::{At, Reader, quoted, word_hint};
+use crate::syntax::Scalar;
 use crate::template::{FromScalar, Templated};
 use crate::value::{kind, scalar};
 

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use assay_units::Bytes;
 
-use crate::model::{Bindings, Format, Scalar};
+use crate::syntax::{Bindings, Format, Scalar};
 
 /// A value, or a text such as `"{groups}"` that becomes one when a trial's factors are known.
 #[derive(Debug, Clone, PartialEq)]

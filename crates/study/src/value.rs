@@ -3,7 +3,7 @@
 use toml::de::DeValue;
 
 use crate::key::Shape;
-use crate::model::Scalar;
+use crate::syntax::Scalar;
 
 /// The scalar that a value is, if it is one that a study can hold.
 pub(crate) fn scalar(value: &DeValue<'_>) -> Option<Scalar> {

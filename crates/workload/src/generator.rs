@@ -1,13 +1,13 @@
 //! What the generators of `assay-load` have in common: their options, their gate, and the one JSON
 //! document of docs/load/README.md.
 
-use assay_record::{Curve, Phase};
+use assay_run_folder::{Curve, Phase};
 use serde_json::Value;
 
 use crate::kind::{Gate, Kind, Program, Threads};
 use crate::metric::{document, numbers};
 use crate::options::ASSAY_LOAD;
-use crate::said::{Output, Said};
+use crate::output::{CapturedOutput, Output};
 
 /// What the run itself tells a generator.
 const OWNED: &[(&str, &str)] = &[
@@ -41,7 +41,7 @@ pub(crate) const fn generator(name: &'static str, about: &'static str, page: &'s
 }
 
 /// The document: `metrics` as it is, the footprint beside it, and phases where it has them.
-pub(crate) fn read(said: &Said<'_>) -> Result<Output, String> {
+pub(crate) fn read(said: &CapturedOutput<'_>) -> Result<Output, String> {
     let document = document(said.stdout).ok_or_else(|| {
         let last = said.stderr.trim().lines().last().unwrap_or("nothing");
         format!("it printed no result; it said: {last}")
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn metrics_footprint_and_phases_are_read() {
-        let said = Said {
+        let said = CapturedOutput {
             stdout: "{\"metrics\": {\"steps_per_s\": 5, \"knee_ns\": {\"not_available\": \"one \
                      cache\"}}, \"footprint\": {\"predicted_bytes\": 100, \
                      \"measured_peak_bytes\": 90}, \"phases\": [{\"name\": \"create\", \
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn curves_are_read_with_their_marks_and_what_is_none_is_left_out() {
-        let said = Said {
+        let said = CapturedOutput {
             stdout: "{\"figures\": [{\"name\": \"random\", \"x\": \"bytes\", \"y\": \"ns\", \
                      \"logarithmic\": true, \"points\": [[4096, 1.2], [8192, 4.5]], \"marks\": \
                      [{\"x\": 4096, \"label\": \"L1\"}]}, {\"name\": \"broken\"}]}",
@@ -132,7 +132,8 @@ mod tests {
 
     #[test]
     fn a_generator_that_said_no_result_is_quoted() {
-        let said = Said { stdout: "", stderr: "footprint: 1 MiB\nerror: it does not fit\n" };
+        let said =
+            CapturedOutput { stdout: "", stderr: "footprint: 1 MiB\nerror: it does not fit\n" };
         assert!(read(&said).unwrap_err().contains("error: it does not fit"));
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::arguments::Argument;
 use crate::options::{OptionLine, option};
-use crate::said::{Output, Said};
+use crate::output::{CapturedOutput, Output};
 
 /// One entry of the registry. All of it is data, so that whoever checks a study file, plans it or
 /// starts it asks the same entry.
@@ -48,7 +48,7 @@ pub struct Kind {
     /// The numbers that matter most, in order, for tables with little room; all where it is empty.
     pub headline: &'static [&'static str],
     /// What it says, as numbers.
-    pub read: fn(&Said<'_>) -> Result<Output, String>,
+    pub read: fn(&CapturedOutput<'_>) -> Result<Output, String>,
 }
 
 /// What is started.

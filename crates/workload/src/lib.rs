@@ -6,21 +6,21 @@
 
 pub mod amounts;
 mod arguments;
-mod call;
 pub mod fio;
 mod generator;
-mod given;
+mod invocation;
 mod kind;
 mod kinds;
 mod metric;
 mod options;
+mod output;
+mod placeholders;
 mod registry;
-mod said;
 
 pub use arguments::{Argument, Value};
-pub use call::Call;
-pub use given::{GIVEN, Given, names_given};
+pub use invocation::Invocation;
 pub use kind::{Becomes, Gate, Key, Kind, Meaning, Program, Threads};
 pub use metric::{Metric, Source};
+pub use output::{CapturedOutput, Output};
+pub use placeholders::{GIVEN, Placeholders, names_given};
 pub use registry::{COMMAND, FIO, KINDS, NAMES, kind};
-pub use said::{Output, Said};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use regex_lite::Regex;
 use serde_json::Value;
 
-use crate::said::{Output, Said};
+use crate::output::{CapturedOutput, Output};
 
 /// A number to be looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Source {
 }
 
 /// Looks for every metric in what a program said.
-pub(crate) fn find(metrics: &[Metric], said: &Said<'_>) -> Output {
+pub(crate) fn find(metrics: &[Metric], said: &CapturedOutput<'_>) -> Output {
     let mut output = Output::default();
     let documents = metrics
         .iter()
@@ -68,7 +68,7 @@ pub(crate) fn find(metrics: &[Metric], said: &Said<'_>) -> Output {
     output
 }
 
-fn by_pattern(pattern: &str, said: &Said<'_>) -> Result<f64, String> {
+fn by_pattern(pattern: &str, said: &CapturedOutput<'_>) -> Result<f64, String> {
     let regex = Regex::new(pattern).map_err(|error| error.to_string())?;
     let last = |text| regex.captures_iter(text).last();
     let captures = last(said.stdout)
@@ -115,8 +115,8 @@ pub(crate) fn numbers(object: Option<&Value>) -> BTreeMap<String, f64> {
 mod tests {
     use super::*;
 
-    fn said(stdout: &'static str) -> Said<'static> {
-        Said { stdout, stderr: "warmed up at 3 ops/s\n" }
+    fn said(stdout: &'static str) -> CapturedOutput<'static> {
+        CapturedOutput { stdout, stderr: "warmed up at 3 ops/s\n" }
     }
 
     fn metric(from: Source) -> Vec<Metric> {

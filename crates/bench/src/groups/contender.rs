@@ -11,7 +11,7 @@ use assay_kernel::Root;
 
 use super::{Field, Place, Steps, script};
 use crate::assay::write;
-use crate::trouble::Trouble;
+use crate::failure::Failure;
 
 /// Someone else who makes groups.
 pub(super) struct Contender {
@@ -25,12 +25,12 @@ pub(super) struct Contender {
 
 /// All others, ready to run. libcgroup's tools are part of the measurement: without them there
 /// is none.
-pub(super) fn contenders(field: &Field) -> Result<Vec<Contender>, Trouble> {
+pub(super) fn contenders(field: &Field) -> Result<Vec<Contender>, Failure> {
     for tool in ["cgcreate", "cgset", "cgget", "cgdelete"] {
         let mut asked = Command::new(tool);
         asked.arg("-h").stdout(Stdio::null()).stderr(Stdio::null());
         if asked.status().is_err() {
-            return Err(Trouble::Failed(format!("no `{tool}`: apt-get install cgroup-tools")));
+            return Err(Failure::Failed(format!("no `{tool}`: apt-get install cgroup-tools")));
         }
     }
     Ok(vec![
@@ -64,34 +64,34 @@ pub(super) fn contenders(field: &Field) -> Result<Vec<Contender>, Trouble> {
 impl Contender {
     /// Runs the script and checks that it has done all of the work: what it read back is what was
     /// to be set, and no group is left.
-    pub(super) fn run(&self, field: &Field) -> Result<Duration, Trouble> {
+    pub(super) fn run(&self, field: &Field) -> Result<Duration, Failure> {
         let file = field.folder.join("groups.sh");
         write(&file, &self.script)?;
         let output = field.folder.join("groups.out");
-        let wrong = |cause: std::io::Error| Trouble::Failed(format!("{}: {cause}", self.name));
+        let wrong = |cause: std::io::Error| Failure::Failed(format!("{}: {cause}", self.name));
         let mut command = Command::new("sh");
         command.arg(&file).stdin(Stdio::null()).stdout(File::create(&output).map_err(wrong)?);
         let begun = Instant::now();
         let status = command.status().map_err(wrong)?;
         let elapsed = begun.elapsed();
         if !status.success() {
-            return Err(Trouble::Failed(format!("{} ended with {status}", self.name)));
+            return Err(Failure::Failed(format!("{} ended with {status}", self.name)));
         }
         let text = std::fs::read_to_string(&output).map_err(wrong)?;
         self.check(field, &text)?;
         Ok(elapsed)
     }
 
-    fn check(&self, field: &Field, text: &str) -> Result<(), Trouble> {
+    fn check(&self, field: &Field, text: &str) -> Result<(), Failure> {
         for (_, value) in field.homes.iter().flat_map(|place| &place.files) {
             let read = text.lines().filter(|line| line.trim() == *value).count();
             if read != field.count {
                 let name = self.name;
-                return Err(Trouble::Failed(format!("{name} read {value} back {read} times")));
+                return Err(Failure::Failed(format!("{name} read {value} back {read} times")));
             }
         }
         left(field).map_or(Ok(()), |group| {
-            Err(Trouble::Failed(format!("{} left {group} behind", self.name)))
+            Err(Failure::Failed(format!("{} left {group} behind", self.name)))
         })
     }
 }
@@ -105,7 +105,7 @@ fn left(field: &Field) -> Option<String> {
 }
 
 /// Ours: with the ledger on the disk, every value read back and compared, everything taken back.
-pub(super) fn ours(field: &Field, root: &Root) -> Result<(Duration, Steps), Trouble> {
+pub(super) fn ours(field: &Field, root: &Root) -> Result<(Duration, Steps), Failure> {
     let homes: Vec<Home> =
         field.homes.iter().map(|place| Home { base: place.top(), ..place.home.clone() }).collect();
     let names: Vec<String> = (1..=field.count).map(|number| format!("g{number}")).collect();
@@ -127,7 +127,7 @@ pub(super) fn ours(field: &Field, root: &Root) -> Result<(Duration, Steps), Trou
         for (controller, file, value) in &files {
             let found = tree.read(name, controller, file)?;
             if found != *value {
-                return Err(Trouble::Failed(format!("{file} of {name} reads {found}")));
+                return Err(Failure::Failed(format!("{file} of {name} reads {found}")));
             }
         }
     }
@@ -138,7 +138,7 @@ pub(super) fn ours(field: &Field, root: &Root) -> Result<(Duration, Steps), Trou
     ledger.finish()?;
     let all = begun.elapsed();
     match left(field) {
-        Some(group) => Err(Trouble::Failed(format!("Assay left {group} behind"))),
+        Some(group) => Err(Failure::Failed(format!("Assay left {group} behind"))),
         None => {
             Ok((all, Steps { make: made, set: set - made, read: read - set, remove: all - read }))
         }

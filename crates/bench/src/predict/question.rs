@@ -6,13 +6,13 @@ use assay_facts::HostFacts;
 use assay_host::gather;
 use assay_judge::Verdict;
 use assay_kernel::Root;
-use assay_model::{Basis, Costs, Prediction, TrialPrediction, predict};
 use assay_plan::plan;
+use assay_predict::{Basis, Costs, Prediction, TrialPrediction, predict};
 use assay_study::{Study, parse};
 
 use super::Campaign;
 use super::draw::{Family, Range, families};
-use crate::trouble::Trouble;
+use crate::failure::Failure;
 
 /// The model on this host.
 pub(super) struct Oracle {
@@ -23,15 +23,15 @@ pub(super) struct Oracle {
 }
 
 impl Oracle {
-    pub(super) fn new(costs: Costs, seconds: u64) -> Result<Self, Trouble> {
+    pub(super) fn new(costs: Costs, seconds: u64) -> Result<Self, Failure> {
         Ok(Self { facts: gather(&Root::real())?, costs, seconds })
     }
 
-    fn predict(&self, family: &Family) -> Result<(Prediction, f64), Trouble> {
+    fn predict(&self, family: &Family) -> Result<(Prediction, f64), Failure> {
         let text = family.study(self.seconds);
         let found: Option<Study> = parse("family", &text, &|_| Err(String::new())).0;
         let study =
-            found.ok_or_else(|| Trouble::Failed("a drawn study has a mistake".to_owned()))?;
+            found.ok_or_else(|| Failure::Failed("a drawn study has a mistake".to_owned()))?;
         let plan = plan(&study, &self.facts, 1);
         let began = Instant::now();
         let basis = Basis::Measured(String::new());
@@ -40,7 +40,7 @@ impl Oracle {
     }
 
     /// How many times faster than running them all of them are predicted.
-    pub(super) fn faster(&self, drawn: &[Family]) -> Result<f64, Trouble> {
+    pub(super) fn faster(&self, drawn: &[Family]) -> Result<f64, Failure> {
         let (mut run, mut took) = (0.0, 0.0);
         for family in drawn {
             let (prediction, seconds) = self.predict(family)?;
@@ -51,7 +51,7 @@ impl Oracle {
     }
 
     /// The families of a campaign.
-    pub(super) fn drawn(&self, campaign: Campaign) -> Result<Vec<Family>, Trouble> {
+    pub(super) fn drawn(&self, campaign: Campaign) -> Result<Vec<Family>, Failure> {
         let mut wanted = campaign.configurations;
         let mut drawn = Vec::new();
         // A host on which the model stands behind nothing must not be asked for ever.
@@ -73,14 +73,14 @@ impl Oracle {
         match drawn.is_empty() {
             // Nothing of nothing would count as all of it.
             true => {
-                Err(Trouble::Failed(format!("the model stands behind none of {most} families")))
+                Err(Failure::Failed(format!("the model stands behind none of {most} families")))
             }
             false => Ok(drawn),
         }
     }
 
     /// Numbers of groups for which the model stands behind the shares that it predicts.
-    fn inside(&self, family: &Family) -> Result<Vec<usize>, Trouble> {
+    fn inside(&self, family: &Family) -> Result<Vec<usize>, Failure> {
         let (prediction, _) = self.predict(family)?;
         let each = family.counts().iter().zip(&prediction.trials);
         Ok(each.filter(|(_, trial)| is_inside(trial)).map(|(count, _)| *count).collect())
@@ -102,9 +102,9 @@ impl Campaign {
     }
 
     /// A study of the disk that all of them use.
-    pub(super) fn first(self) -> Result<String, Trouble> {
+    pub(super) fn first(self) -> Result<String, Failure> {
         let first = families(self.range(), self.seed).next();
-        let first = first.ok_or_else(|| Trouble::Failed("nothing to predict".to_owned()))?;
+        let first = first.ok_or_else(|| Failure::Failed("nothing to predict".to_owned()))?;
         Ok(first.study(self.seconds))
     }
 }

@@ -9,7 +9,7 @@ use assay_host::{Ledger, gather};
 use assay_kernel::Root;
 use assay_kernel::device_program::{DeviceRule, Verb, attach};
 use assay_kernel::process::Membership;
-use assay_testbed::{Picture, busy_turn, skip};
+use assay_test_support::{HostSnapshot, busy_host_lock, skip};
 
 /// Whether a process of the group can use the device, and what it says otherwise.
 fn reads(root: &Root, group: &Path, device: &str) -> (bool, String) {
@@ -24,12 +24,12 @@ fn reads(root: &Root, group: &Path, device: &str) -> (bool, String) {
 #[test]
 fn a_denied_device_ends_in_eperm_and_its_neighbour_does_not() {
     const TEST: &str = "a device program";
-    let Some(_turn) = busy_turn(TEST, &[]) else { return };
+    let Some(_lock) = busy_host_lock(TEST, &[]) else { return };
     let root = Root::real();
     let Some(mount) = gather(&root).unwrap().cgroup.v2_mount else {
         return skip(TEST, "no cgroup2 is mounted");
     };
-    let before = Picture::take();
+    let before = HostSnapshot::take();
     let state = tempfile::tempdir().unwrap();
     let mut ledger = Ledger::begin(state.path(), "test").unwrap();
     let group: PathBuf = mount.join(format!("assay-test-devices-{}", std::process::id()));
@@ -42,7 +42,7 @@ fn a_denied_device_ends_in_eperm_and_its_neighbour_does_not() {
     let random = reads(&root, &group, "/dev/urandom");
     assert_eq!(ledger.restore(&root), []);
     assert!(ledger.finish().unwrap());
-    Picture::assert_same(&before, "after the group is gone");
+    HostSnapshot::assert_same(&before, "after the group is gone");
     if let Err(error) = attached {
         return skip(TEST, &error.to_string().replace('\n', " "));
     }

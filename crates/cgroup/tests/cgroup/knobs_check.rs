@@ -6,19 +6,20 @@ use assay_cgroup::{KnobsCheck, check_knobs};
 use assay_host::{Ledger, gather, kernel, knobs};
 use assay_kernel::Root;
 use assay_knob::{KnobFact, Known};
-use assay_testbed::{Picture, busy_turn};
+use assay_test_support::{HostSnapshot, busy_host_lock};
 
 #[test]
 fn the_table_is_that_of_every_hierarchy_mounted_here() {
-    let Some(_turn) = busy_turn("the_table_is_that_of_every_hierarchy_mounted_here", &[]) else {
+    let Some(_lock) = busy_host_lock("the_table_is_that_of_every_hierarchy_mounted_here", &[])
+    else {
         return;
     };
-    let before = Picture::take();
+    let before = HostSnapshot::take();
     let found = check();
     let lines: Vec<String> = found.differences.iter().map(ToString::to_string).collect();
     assert!(lines.is_empty(), "{} differ:\n{}", lines.len(), lines.join("\n"));
     assert!(found.compared > 20, "{found:?}");
-    Picture::assert_same(&before, "after a comparison of the table");
+    HostSnapshot::assert_same(&before, "after a comparison of the table");
 }
 
 fn check() -> KnobsCheck {
@@ -35,12 +36,12 @@ fn check() -> KnobsCheck {
 
 #[test]
 fn looking_at_the_knobs_of_this_host_finds_what_a_group_shows_and_changes_nothing() {
-    let Some(_turn) = busy_turn("looking_at_the_knobs_of_this_host", &[]) else { return };
-    let before = Picture::take();
+    let Some(_lock) = busy_host_lock("looking_at_the_knobs_of_this_host", &[]) else { return };
+    let before = HostSnapshot::take();
     let root = Root::real();
     let facts = gather(&root).unwrap();
     let found: Vec<KnobFact> = knobs(&root, &facts);
-    Picture::assert_same(&before, "after a look at the knobs");
+    HostSnapshot::assert_same(&before, "after a look at the knobs");
     let seen = found.iter().filter(|fact| fact.state.value() == Some(&Known::Seen)).count();
     let absent = found.iter().filter(|fact| fact.state.value().is_none()).count();
     assert!(seen > 10 && absent > 0, "{seen} seen, {absent} absent");

@@ -10,7 +10,7 @@ use assay_cgroup::Tree;
 use assay_facts::{Home, HostFacts};
 use assay_host::Ledger;
 use assay_kernel::Root;
-use assay_testbed::{Picture, Turn, busy_turn, skip};
+use assay_test_support::{HostLock, HostSnapshot, busy_host_lock, skip};
 
 const GROUPS: usize = 256;
 
@@ -22,14 +22,14 @@ struct Bench {
     root: Root,
     ledger: Ledger,
     homes: Vec<Home>,
-    before: Picture,
+    before: HostSnapshot,
     _work: tempfile::TempDir,
-    _turn: Turn,
+    _lock: HostLock,
 }
 
 impl Bench {
     fn new(test: &str) -> Option<Self> {
-        let turn = busy_turn(test, &[])?;
+        let lock = busy_host_lock(test, &[])?;
         let root = Root::real();
         let homes = homes(&assay_host::gather(&root).unwrap());
         if homes.is_empty() {
@@ -38,8 +38,8 @@ impl Bench {
         }
         let work = tempfile::Builder::new().prefix("assay-test-").tempdir().unwrap();
         let ledger = Ledger::begin(&work.path().join("state"), "test").unwrap();
-        let before = Picture::take();
-        Some(Self { root, ledger, homes, before, _work: work, _turn: turn })
+        let before = HostSnapshot::take();
+        Some(Self { root, ledger, homes, before, _work: work, _lock: lock })
     }
 
     fn tree(&mut self) -> Tree {
@@ -50,7 +50,7 @@ impl Bench {
     fn restore(mut self) {
         assert_eq!(self.ledger.restore(&self.root), []);
         assert!(self.ledger.finish().unwrap());
-        Picture::assert_same(&self.before, "restored");
+        HostSnapshot::assert_same(&self.before, "restored");
     }
 }
 

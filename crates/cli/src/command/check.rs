@@ -2,7 +2,7 @@
 
 use assay_judge::wording::count;
 use assay_plan::{Plan, Trial, steps};
-use assay_record::{
+use assay_run_folder::{
     AcrossRecord, ComparisonRecord, Levels, PairsRecord, PromiseRecord, ReferenceRecord,
     RelationRecord,
 };
@@ -13,7 +13,7 @@ use crate::args::{CheckArguments, StudyArguments};
 use crate::command::run::{facts_for, plan_for};
 use crate::exit::Code;
 use crate::load::{Loaded, load};
-use crate::talk;
+use crate::output;
 
 /// Groups of one trial that are printed before the rest is only counted.
 const SHOWN: usize = 8;
@@ -31,15 +31,15 @@ pub(crate) fn check(arguments: &StudyArguments, as_json: bool) -> Code {
     let facts = match facts_for(&loaded.study) {
         Ok(facts) => facts,
         Err(error) => {
-            talk::error(&error);
+            output::error(&error);
             return Code::Host;
         }
     };
     let plan = plan_for(&loaded.study, &facts, arguments.seed);
     if as_json {
-        talk::data(&format!("{:#}", to_json(&loaded, &plan)));
+        output::data(&format!("{:#}", to_json(&loaded, &plan)));
     } else {
-        talk::data(&to_text(&loaded, &plan));
+        output::data(&to_text(&loaded, &plan));
     }
     if plan.refusals.is_empty() { Code::Kept } else { Code::Host }
 }

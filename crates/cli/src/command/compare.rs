@@ -5,14 +5,14 @@ mod newest;
 
 use std::path::{Path, PathBuf};
 
-use assay_judge::{Likeness, RunComparison, Side, Terms, compare_levels, compare_runs};
-use assay_record::{Run, RunFolder};
+use assay_judge::{Equivalence, RunComparison, Side, Terms, compare_levels, compare_runs};
+use assay_run_folder::{Run, RunFolder};
 use assay_units::Percent;
 use clap::Args;
 
 use crate::exit::Code;
-use crate::judged::{open_run, read_run};
-use crate::talk;
+use crate::finish_run::{open_run, read_run};
+use crate::output;
 
 /// What `assay compare` takes.
 #[derive(Debug, Args)]
@@ -118,8 +118,8 @@ pub(crate) fn after_run(baseline: &Path, run: &RunFolder, code_of_run: Code) -> 
         Ok(compared) => compared,
         Err(code) => return code,
     };
-    let width = talk::width();
-    talk::say_painted(|color| assay_report::comparison_text(&compared, width, color));
+    let width = output::width();
+    output::say_painted(|color| assay_report::comparison_text(&compared, width, color));
     match (code(compared.verdict), code_of_run) {
         (Code::Kept, of_run) => of_run,
         (of_comparison, _) => of_comparison,
@@ -156,13 +156,13 @@ fn side<'r>(name: &'r str, run: &'r Run) -> Side<'r> {
 pub(crate) fn show(comparison: &RunComparison, how: &How) -> Result<Code, Code> {
     if how.json {
         let text = serde_json::to_string_pretty(comparison).map_err(|cause| {
-            talk::error(&cause);
+            output::error(&cause);
             Code::Host
         })?;
-        talk::data(&text);
+        output::data(&text);
     } else {
-        let width = talk::width();
-        talk::data_painted(|color| assay_report::comparison_text(comparison, width, color));
+        let width = output::width();
+        output::data_painted(|color| assay_report::comparison_text(comparison, width, color));
     }
     if let Some(place) = &how.html {
         write_page(comparison, place)?;
@@ -172,31 +172,31 @@ pub(crate) fn show(comparison: &RunComparison, how: &How) -> Result<Code, Code> 
 
 fn write_page(comparison: &RunComparison, place: &Path) -> Result<(), Code> {
     let page = assay_report::comparison_html(comparison).map_err(|error| {
-        talk::error(&error);
+        output::error(&error);
         Code::Host
     })?;
     let file = if place.is_dir() { place.join("compare.html") } else { place.to_owned() };
     assay_files::replace(&file, page.as_bytes()).map_err(|error| {
-        talk::error(&error);
+        output::error(&error);
         Code::Host
     })?;
-    talk::say(&format!("page: {}", file.display()));
+    output::say(&format!("page: {}", file.display()));
     Ok(())
 }
 
 /// How the program ends; docs/cli.md.
-fn code(likeness: Likeness) -> Code {
+fn code(likeness: Equivalence) -> Code {
     match likeness {
-        Likeness::Equal | Likeness::Better => Code::Kept,
-        Likeness::Worse | Likeness::Different => Code::Broken,
-        Likeness::Undecided => Code::Undecided,
-        Likeness::NotComparable => Code::Usage,
+        Equivalence::Equal | Equivalence::Better => Code::Kept,
+        Equivalence::Worse | Equivalence::Different => Code::Broken,
+        Equivalence::Undecided => Code::Undecided,
+        Equivalence::NotComparable => Code::Usage,
     }
 }
 
 /// Wrong usage.
 pub(crate) fn usage(why: &str) -> Code {
-    talk::error(&format!("{why}\n  hint: `assay compare --help` shows the ways to call it"));
+    output::error(&format!("{why}\n  hint: `assay compare --help` shows the ways to call it"));
     Code::Usage
 }
 

@@ -5,7 +5,7 @@ use clap_complete::aot::{Bash, Fish, Zsh, generate};
 
 use crate::args::Arguments;
 use crate::exit::Code;
-use crate::talk;
+use crate::output;
 
 /// What `assay completions` takes.
 #[derive(Debug, Args)]
@@ -31,6 +31,6 @@ pub(crate) fn run(arguments: &CompletionsArguments) -> Code {
         Shell::Zsh => generate(Zsh, &mut command, "assay", &mut script),
         Shell::Fish => generate(Fish, &mut command, "assay", &mut script),
     }
-    talk::data(&String::from_utf8_lossy(&script));
+    output::data(&String::from_utf8_lossy(&script));
     Code::Kept
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_conform::{Case, CaseRecord, Document, Finished, Request, Verdict};
+use assay_conformance::{Case, CaseRecord, Document, Finished, Request, Verdict};
 use assay_facts::HostFacts;
 use assay_files::input_text;
 use assay_host::{gather, state_dir};
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use crate::exit::Code;
 use crate::load::MOST_TEXT;
-use crate::talk;
+use crate::output;
 
 /// What `assay conform` takes.
 #[derive(Debug, Args)]
@@ -46,26 +46,26 @@ pub(crate) fn run(arguments: &ConformArguments) -> Code {
     if !arguments.merge.is_empty() {
         return merge(&arguments.merge);
     }
-    let cases = match assay_conform::select(&arguments.cases) {
+    let cases = match assay_conformance::select(&arguments.cases) {
         Ok(cases) => cases,
         Err(message) => {
-            talk::error(&message);
+            output::error(&message);
             return Code::Usage;
         }
     };
     if arguments.list {
-        talk::data(&assay_conform::list(&cases, talk::width()));
+        output::data(&assay_conformance::list(&cases, output::width()));
         return Code::Kept;
     }
     let prepared = request(arguments, cases);
     let finished = prepared.and_then(|request| {
         signal::note_interruptions();
-        assay_conform::run(&request, &mut tell).map_err(|error| error.to_string())
+        assay_conformance::run(&request, &mut tell).map_err(|error| error.to_string())
     });
     match finished {
         Ok(finished) => conclude(&finished, arguments.json),
         Err(message) => {
-            talk::error(&message);
+            output::error(&message);
             Code::Host
         }
     }
@@ -80,11 +80,11 @@ fn merge(paths: &[PathBuf]) -> Code {
     let documents: Result<Vec<Document>, String> = paths.iter().map(|path| open(path)).collect();
     match documents {
         Ok(documents) => {
-            talk::data(&assay_conform::merge(&documents));
+            output::data(&assay_conformance::merge(&documents));
             Code::Kept
         }
         Err(message) => {
-            talk::error(&message);
+            output::error(&message);
             Code::Usage
         }
     }
@@ -125,7 +125,7 @@ fn command_line() -> String {
 
 fn tell(case: &Case, record: Option<&CaseRecord>) {
     if let Some(record) = record {
-        talk::say(&format!(
+        output::say(&format!(
             "{:<13} {}/{} ({:.1} s)",
             record.verdict.to_string(),
             case.controller,
@@ -137,21 +137,21 @@ fn tell(case: &Case, record: Option<&CaseRecord>) {
 
 fn conclude(finished: &Finished, json: bool) -> Code {
     for error in &finished.not_restored {
-        talk::error(&format!("not restored: {error}"));
+        output::error(&format!("not restored: {error}"));
     }
     if json {
         match serde_json::to_string_pretty(&finished.document) {
-            Ok(text) => talk::data(&text),
-            Err(cause) => talk::error(&cause),
+            Ok(text) => output::data(&text),
+            Err(cause) => output::error(&cause),
         }
     } else {
-        talk::data(&assay_conform::table(&finished.document, talk::width()));
+        output::data(&assay_conformance::table(&finished.document, output::width()));
     }
     if !finished.document.restored {
         return Code::RestoreIncomplete;
     }
     if let Some(name) = finished.interrupted {
-        talk::say(&format!("interrupted by {name}, and restored"));
+        output::say(&format!("interrupted by {name}, and restored"));
         return Code::Interrupted;
     }
     code(&finished.document)
@@ -176,10 +176,10 @@ pub(crate) fn probe_words() -> Option<Vec<String>> {
 
 /// Is a probe. Its parent is a case, which reads what it says.
 pub(crate) fn probe(words: &[String]) -> Code {
-    match assay_conform::probe::run(words, &mut std::io::stdout()) {
+    match assay_conformance::probe::run(words, &mut std::io::stdout()) {
         Ok(()) => Code::Kept,
         Err(message) => {
-            talk::error(&message);
+            output::error(&message);
             Code::Usage
         }
     }

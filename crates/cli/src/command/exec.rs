@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
 use crate::exit::Code;
-use crate::talk;
+use crate::output;
 
 /// What `assay exec` takes.
 #[derive(Debug, Args)]
@@ -61,12 +61,12 @@ pub(crate) fn run(arguments: &ExecArguments) -> ExitCode {
     let facts = match gather(&Root::real()) {
         Ok(facts) => facts,
         Err(error) => {
-            talk::error(&error);
+            output::error(&error);
             return Code::Host.into();
         }
     };
     let request = request(arguments);
-    match assay_exec::exec(&request, &facts, &mut |text| talk::say(&format!("assay: {text}"))) {
+    match assay_exec::exec(&request, &facts, &mut |text| output::say(&format!("assay: {text}"))) {
         Ok(outcome) => conclude(arguments, &outcome),
         Err(failure) => explain(&failure),
     }
@@ -93,7 +93,7 @@ fn request(arguments: &ExecArguments) -> Request {
 fn conclude(arguments: &ExecArguments, outcome: &Outcome) -> ExitCode {
     show(arguments, &outcome.report);
     for error in &outcome.not_restored {
-        talk::error(&format!("not restored: {error}"));
+        output::error(&format!("not restored: {error}"));
     }
     if !outcome.not_restored.is_empty() {
         return Code::RestoreIncomplete.into();
@@ -106,15 +106,15 @@ fn show(arguments: &ExecArguments, report: &Report) {
     match (&json, &arguments.out) {
         (Ok(json), Some(path)) => {
             if let Err(error) = assay_files::replace(path, format!("{json}\n").as_bytes()) {
-                talk::error(&error);
+                output::error(&error);
             }
         }
-        (Err(wrong), _) => talk::error(wrong),
+        (Err(wrong), _) => output::error(wrong),
         (Ok(_), None) => {}
     }
     match json {
-        Ok(json) if arguments.json => talk::data(&json),
-        _ => talk::say_painted(|color| assay_exec::text(report, color)),
+        Ok(json) if arguments.json => output::data(&json),
+        _ => output::say_painted(|color| assay_exec::text(report, color)),
     }
 }
 
@@ -122,25 +122,25 @@ fn explain(failure: &Failure) -> ExitCode {
     match failure {
         Failure::Refused(refused) => return refuse(refused),
         Failure::NotRunnable(wrong) => {
-            talk::error(wrong);
+            output::error(wrong);
             return ExitCode::from(wrong.exit_code);
         }
-        Failure::Host(error) => talk::error(error),
+        Failure::Host(error) => output::error(error),
         Failure::Interrupted(signal) => {
             let number = signal.as_raw();
-            talk::say(&format!("assay: signal {number} came before the command was started"));
+            output::say(&format!("assay: signal {number} came before the command was started"));
             return ExitCode::from(u8::try_from(128 + number).unwrap_or(u8::MAX));
         }
     }
-    talk::say("the command was not run");
+    output::say("the command was not run");
     Code::Host.into()
 }
 
 fn refuse(refused: &[Refused]) -> ExitCode {
     for one in refused {
-        talk::error(one);
+        output::error(one);
     }
-    talk::say("nothing was touched, and the command was not run");
+    output::say("nothing was touched, and the command was not run");
     let usage = refused.iter().any(|one| one.fault == WhoseFault::Usage);
     if usage { Code::Usage.into() } else { Code::Host.into() }
 }

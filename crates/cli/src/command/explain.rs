@@ -1,8 +1,8 @@
 //! `assay explain`
 
 mod arms;
-mod asked;
 mod foreign;
+mod question;
 mod rounds;
 mod target;
 
@@ -18,8 +18,8 @@ use crate::args::{TrustArguments, duration};
 use crate::command::run::{code, execute_course, facts_for, judge_finished, refuse, request};
 use crate::exit::Code;
 use crate::load::Loaded;
-use crate::talk;
-use asked::Asked;
+use crate::output;
+use question::ExplainRequest;
 use rounds::{Length, Rounds};
 use target::Target;
 
@@ -65,13 +65,13 @@ fn carry_out(arguments: &ExplainArguments) -> Result<Code, Code> {
     let judgement = assay_judge::judge(&recorded.manifest, &recorded.samples);
     let target = Target::of(&recorded.manifest, &judgement)?;
     if let Some(why) = too_few(arguments.rounds, target.judged.verdict) {
-        talk::error(&why);
+        output::error(&why);
         return Err(Code::Usage);
     }
     let facts = facts_for(&target.study).map_err(|error| refuse(&error))?;
     let arms::Chosen { arms, trials } = arms::choose(&target, &facts, arguments)?;
     let length = Length::of(arguments.rounds);
-    talk::say(&announcement(&target, &trials, length));
+    output::say(&announcement(&target, &trials, length));
     let plan = take_turns(trials, length.with_fresh());
     let name = format!("{}-explain", target.study.name);
     let loaded = Loaded {
@@ -85,7 +85,7 @@ fn carry_out(arguments: &ExplainArguments) -> Result<Code, Code> {
     let predictions = predict(&target.trial, &target.judged, &arms);
     let written = request.folder.write_json("predictions.json", &predictions);
     written.map_err(|error| refuse(&error))?;
-    let asked = Asked { target: &target, arms, predictions, looks: length.looks() };
+    let asked = ExplainRequest { target: &target, arms, predictions, looks: length.looks() };
     let mut rounds = Rounds::new(&request.plan, length, &request.folder, &asked);
     let finished = execute_course(&request, &mut rounds)?;
     let (refused, fresh) = rounds.into_parts();
@@ -140,13 +140,13 @@ fn announcement(target: &Target, trials: &[(String, Trial)], length: Length) -> 
 fn show(found: &Explanation, file: &Path, as_json: bool) {
     if as_json {
         match serde_json::to_string_pretty(found) {
-            Ok(text) => talk::data(&text),
-            Err(cause) => talk::error(&cause),
+            Ok(text) => output::data(&text),
+            Err(cause) => output::error(&cause),
         }
         return;
     }
-    talk::data(&assay_report::explanation_text(found, talk::width()));
-    talk::data(&format!("details: {}", file.display()));
+    output::data(&assay_report::explanation_text(found, output::width()));
+    output::data(&format!("details: {}", file.display()));
 }
 
 #[cfg(test)]

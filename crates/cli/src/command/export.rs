@@ -4,13 +4,13 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_record::{Run, RunFolder, runs};
-use assay_share::{Error, Follower, Format, Live, Outcome, export, json_lines};
+use assay_export::{Error, Follower, Format, Live, Outcome, export, json_lines};
+use assay_run_folder::{Run, RunFolder, runs};
 use clap::{Args, ValueEnum};
 
 use crate::destination::Destination;
 use crate::exit::Code;
-use crate::talk;
+use crate::output;
 
 /// How often a run that goes on is looked at. The sampler writes its batches once a second.
 const LOOK: Duration = Duration::from_millis(500);
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &ExportArguments) -> Code {
 fn failed(error: &Error) -> Code {
     match error {
         Error::NobodyReads => return Code::Kept,
-        other => talk::error(other),
+        other => output::error(other),
     }
     match error {
         Error::Run(_) | Error::DoesNotFit(_) => Code::Usage,
@@ -110,10 +110,10 @@ fn write(arguments: &ExportArguments) -> Result<Code, Error> {
 /// Says what was written, and what was left out.
 fn conclude(outcome: &Outcome) -> Code {
     for (path, why) in &outcome.left_out {
-        talk::error(&format!("{} is left out: {why}", path.display()));
+        output::error(&format!("{} is left out: {why}", path.display()));
     }
     for file in &outcome.files {
-        talk::data(&file.display().to_string());
+        output::data(&file.display().to_string());
     }
     if outcome.runs == 0 { Code::Usage } else { Code::Kept }
 }
@@ -146,12 +146,12 @@ fn document(form: Form, found: &[PathBuf], out: Option<&Path>) -> Result<Code, E
     let run = Run::load(path)?;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let text = match form {
-        Form::Fio => format!("{:#}\n", assay_share::fio(&run.manifest, &run.samples)?),
-        Form::Hyperfine => format!("{:#}\n", assay_share::hyperfine(&run.manifest)?),
+        Form::Fio => format!("{:#}\n", assay_export::fio(&run.manifest, &run.samples)?),
+        Form::Hyperfine => format!("{:#}\n", assay_export::hyperfine(&run.manifest)?),
         _ => {
             let promises = run.manifest.recording.is_none();
             let judged = promises.then(|| assay_judge::judge(&run.manifest, &run.samples));
-            assay_share::openmetrics(&name, &run.manifest, judged.as_ref())
+            assay_export::openmetrics(&name, &run.manifest, judged.as_ref())
         }
     };
     let mut out = open(out)?;
@@ -232,7 +232,7 @@ fn metrics(run: &Path, out: Option<&Path>) -> Result<Code, Error> {
         follower.samples(&mut |place, table| live.take(place, table))?;
         let text = live.text(follower.run());
         match out {
-            None => talk::data(&text),
+            None => output::data(&text),
             Some(path) => assay_files::replace(path, text.as_bytes())?,
         }
         if over {

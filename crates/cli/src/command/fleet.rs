@@ -18,7 +18,7 @@ use clap::{Args, Subcommand};
 use crate::args::{StudyArguments, TrustArguments};
 use crate::exit::Code;
 use crate::load::MOST_TEXT;
-use crate::talk;
+use crate::output;
 use show::Lines;
 
 /// What can be done with many hosts.
@@ -153,7 +153,7 @@ fn open(path: &Path, trust: Trust) -> Result<(FleetFolder, Fleet, Slurm), Code> 
 /// Opens a fleet to look at it.
 fn read(path: &Path) -> Result<(FleetFolder, Fleet), Code> {
     FleetFolder::open(path).and_then(with_document).map_err(|error| {
-        talk::error(&error);
+        output::error(&error);
         Code::Usage
     })
 }
@@ -164,7 +164,7 @@ fn with_document(folder: FleetFolder) -> Result<(FleetFolder, Fleet), assay_flee
 }
 
 fn refuse(error: &dyn std::fmt::Display) -> Code {
-    talk::error(error);
+    output::error(error);
     Code::Host
 }
 
@@ -176,10 +176,12 @@ fn status(arguments: &FleetArguments) -> Result<Code, Code> {
     if arguments.json {
         let text =
             serde_json::to_string_pretty(&judgement.hosts).map_err(|error| refuse(&error))?;
-        talk::data(&text);
+        output::data(&text);
     } else {
-        let width = talk::width();
-        talk::data_painted(|color| assay_report::fleet_hosts_text(&judgement.hosts, width, color));
+        let width = output::width();
+        output::data_painted(|color| {
+            assay_report::fleet_hosts_text(&judgement.hosts, width, color)
+        });
     }
     Ok(Code::Kept)
 }
@@ -195,14 +197,14 @@ fn end(arguments: &FleetCancelArguments) -> Result<Code, Code> {
     let (folder, fleet, slurm) = open(&arguments.fleet, arguments.trust.trust())?;
     signal::note_interruptions();
     cancel(&fleet, &slurm).map_err(|error| refuse(&error))?;
-    talk::say("the jobs are cancelled; waiting until every host is restored");
+    output::say("the jobs are cancelled; waiting until every host is restored");
     let mut lines = Lines::new();
     let interrupted = wait(&folder, &fleet, &slurm, &mut lines).map_err(|error| refuse(&error))?;
     lines.finish();
     if interrupted.is_some() {
         return Ok(Code::Interrupted);
     }
-    talk::data("every task has ended");
+    output::data("every task has ended");
     Ok(Code::Kept)
 }
 
@@ -212,7 +214,7 @@ fn task(arguments: &FleetTaskArguments) -> ExitCode {
     match ended {
         Ok(end) => {
             if let Some(why) = &end.why {
-                talk::error(why);
+                output::error(why);
             }
             let code = end.code.and_then(|code| u8::try_from(code).ok());
             code.map_or(Code::Host.into(), ExitCode::from)
@@ -249,15 +251,15 @@ fn conclude(
 ) -> Result<Code, Code> {
     let judgement = collect(folder, fleet, found, slurm);
     for (path, why) in write(folder, &judgement).map_err(|error| refuse(&error))? {
-        talk::say(&format!("samples left out: {}: {why}", path.display()));
+        output::say(&format!("samples left out: {}: {why}", path.display()));
     }
     if as_json {
         let text = folder.dir().text("fleet-verdict.json", MOST_TEXT);
-        talk::data(&text.map_err(|error| refuse(&error))?);
+        output::data(&text.map_err(|error| refuse(&error))?);
     } else {
-        let width = talk::width();
-        talk::data_painted(|color| assay_report::fleet_text(&judgement, width, color));
-        talk::data(&format!("report: {}", folder.file("report.html").display()));
+        let width = output::width();
+        output::data_painted(|color| assay_report::fleet_text(&judgement, width, color));
+        output::data(&format!("report: {}", folder.file("report.html").display()));
     }
     Ok(code(&judgement))
 }

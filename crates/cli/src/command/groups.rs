@@ -15,7 +15,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::exit::Code;
-use crate::talk;
+use crate::output;
 use order::Order;
 
 /// What `assay groups` takes.
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &GroupsArguments) -> Code {
     let layout = match gather(&root) {
         Ok(facts) => facts.cgroup,
         Err(error) => {
-            talk::error(&error);
+            output::error(&error);
             return Code::Host;
         }
     };
@@ -81,10 +81,10 @@ pub(crate) fn run(arguments: &GroupsArguments) -> Code {
     let second = read();
     let rates = rates(&first, &second);
     if arguments.json {
-        talk::data(&format!("{:#}", document(&second, &rates)));
+        output::data(&format!("{:#}", document(&second, &rates)));
     } else {
         let order = arguments.sort.unwrap_or(Order::Path);
-        talk::data(&table::whole(&second, &rates, order, terminal::width()));
+        output::data(&table::whole(&second, &rates, order, terminal::width()));
     }
     Code::Kept
 }
@@ -93,18 +93,20 @@ pub(crate) fn run(arguments: &GroupsArguments) -> Code {
 fn check(found: &Inventory, filter: &Filter, layout: &CgroupLayout) -> Result<(), Code> {
     if let (true, Some(name)) = (found.hierarchies.is_empty(), &filter.controller) {
         let names: Vec<&str> = layout.controllers.keys().map(String::as_str).collect();
-        talk::error(&format!(
+        output::error(&format!(
             "no mounted hierarchy serves the controller `{name}`\n  hint: this kernel lists {}",
             names.join(", ")
         ));
         return Err(if names.contains(&name.as_str()) { Code::Host } else { Code::Usage });
     }
     if found.hierarchies.is_empty() {
-        talk::error(&"no control groups are mounted\n  hint: mount -t cgroup2 none /sys/fs/cgroup");
+        output::error(
+            &"no control groups are mounted\n  hint: mount -t cgroup2 none /sys/fs/cgroup",
+        );
         return Err(Code::Host);
     }
     if let (true, Some(path)) = (found.groups.is_empty(), &filter.below) {
-        talk::error(&format!(
+        output::error(&format!(
             "no hierarchy has a group `{path}`\n  hint: `assay groups` lists all; paths begin \
              below the mount, as in /proc/PID/cgroup"
         ));

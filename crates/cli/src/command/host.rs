@@ -11,14 +11,14 @@ use serde_json::json;
 
 use crate::args::HostArguments;
 use crate::exit::Code;
-use crate::talk;
+use crate::output;
 
 /// Shows what the machine is and what can be studied on it.
 pub(crate) fn run(arguments: &HostArguments) -> Code {
     let facts = match gather(&Root::real()) {
         Ok(facts) => facts,
         Err(error) => {
-            talk::error(&error);
+            output::error(&error);
             return Code::Host;
         }
     };
@@ -30,9 +30,9 @@ pub(crate) fn run(arguments: &HostArguments) -> Code {
     if arguments.json {
         let document =
             json!({ "schema": 1, "facts": facts, "requirements": needs, "knobs": files });
-        talk::data(&format!("{document:#}"));
+        output::data(&format!("{document:#}"));
     } else {
-        talk::data(&text(&facts, &needs, &files));
+        output::data(&text(&facts, &needs, &files));
     }
     Code::Kept
 }

@@ -2,33 +2,33 @@
 
 use std::path::Path;
 
-use assay_record::RunFolder;
+use assay_run_folder::RunFolder;
 
 use crate::exit::Code;
-use crate::talk;
+use crate::output;
 
 /// Brings the list of runs up to date, where the run lies in a folder that has one. A list that
 /// cannot be written is no reason to fail a run that could.
 pub(crate) fn update_beside(folder: &RunFolder) {
     let Ok(around) = folder.dir().around() else { return };
-    if !assay_share::belongs(&around) {
+    if !assay_export::belongs(&around) {
         return;
     }
-    if let Err(error) = assay_share::update_index_in(around) {
-        talk::say(&format!("note: the list of runs: {error}"));
+    if let Err(error) = assay_export::update_index_in(around) {
+        output::say(&format!("note: the list of runs: {error}"));
     }
 }
 
 /// Writes the list of all runs in a folder.
 pub(crate) fn write(folder: &Path) -> Code {
-    match assay_share::update_index(folder) {
+    match assay_export::update_index(folder) {
         Ok(count) => {
-            talk::data(&folder.join("index.html").display().to_string());
-            talk::say(&format!("{count} runs"));
+            output::data(&folder.join("index.html").display().to_string());
+            output::say(&format!("{count} runs"));
             Code::Kept
         }
         Err(error) => {
-            talk::error(&error);
+            output::error(&error);
             Code::Usage
         }
     }

@@ -1,6 +1,6 @@
 //! `assay judge`
 
-mod outside;
+mod external_data;
 
 use std::path::PathBuf;
 
@@ -9,8 +9,8 @@ use clap::Args;
 use crate::command::index;
 use crate::command::sample::refuse_to_judge;
 use crate::exit::Code;
-use crate::judged::{judge_run, open_run, show};
-use crate::talk;
+use crate::finish_run::{judge_run, open_run, show};
+use crate::output;
 
 /// What `assay judge` takes.
 #[derive(Debug, Args)]
@@ -22,14 +22,14 @@ pub(crate) struct JudgeArguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    outside: outside::OutsideArguments,
+    outside: external_data::OutsideArguments,
 }
 
 /// Judges a recorded run again with this version, and writes its verdict and report anew; or
 /// judges numbers that somebody else measured.
 pub(crate) fn run(arguments: &JudgeArguments) -> Code {
     let Some(run) = &arguments.run else {
-        return outside::run(&arguments.outside, arguments.json);
+        return external_data::run(&arguments.outside, arguments.json);
     };
     let (folder, run) = match open_run(run) {
         Ok(opened) => opened,
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &JudgeArguments) -> Code {
             Code::of_judgement(&judgement)
         }
         Err(error) => {
-            talk::error(&error);
+            output::error(&error);
             Code::Host
         }
     }

@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 
 use crate::args::StudyArguments;
 use crate::exit::Code;
-use crate::talk;
+use crate::output;
 use options::GuestArguments;
 
 /// What can be done in a guest.
@@ -114,7 +114,7 @@ pub(crate) fn run(command: &LabCommand) -> ExitCode {
 
 fn shell(arguments: &LabShellArguments, cache: &Cache) -> ExitCode {
     if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
-        talk::error(&"a shell needs a terminal\n  hint: `assay lab exec -- COMMAND` needs none");
+        output::error(&"a shell needs a terminal\n  hint: `assay lab exec -- COMMAND` needs none");
         return Code::Usage.into();
     }
     let spec = arguments.guest.spec(&arguments.disks.disks);
@@ -143,9 +143,9 @@ fn conform(arguments: &LabConformArguments, cache: &Cache) -> ExitCode {
 
 fn kernels(arguments: &LabKernelsArguments, cache: &Cache) -> ExitCode {
     if let Some(choice) = &arguments.fetch {
-        return match Kernel::provide(choice, cache, true, &mut |text| talk::say(text)) {
+        return match Kernel::provide(choice, cache, true, &mut |text| output::say(text)) {
             Ok(kernel) => {
-                talk::data(&format!("{}  {}", kernel.release, kernel.image.display()));
+                output::data(&format!("{}  {}", kernel.release, kernel.image.display()));
                 Code::Kept.into()
             }
             Err(error) => refuse(&error),
@@ -163,7 +163,7 @@ fn kernels(arguments: &LabKernelsArguments, cache: &Cache) -> ExitCode {
         lines.push(format!("  {name:<12} {newest}"));
     }
     lines.push("or the path of a vmlinuz with its modules".to_owned());
-    talk::data(&lines.join("\n"));
+    output::data(&lines.join("\n"));
     Code::Kept.into()
 }
 
@@ -200,7 +200,7 @@ fn visit(spec: &GuestSpec, errand: &Errand, cache: &Cache) -> ExitCode {
 }
 
 fn code(ended: &Ended) -> ExitCode {
-    talk::say(&format!(
+    output::say(&format!(
         "guest {}: {:.1} s to boot, {:.1} s for the command",
         ended.guest.line(),
         ended.boot.as_secs_f64(),
@@ -213,7 +213,7 @@ fn code(ended: &Ended) -> ExitCode {
 }
 
 fn refuse(error: &dyn std::fmt::Display) -> ExitCode {
-    talk::error(error);
+    output::error(error);
     Code::Host.into()
 }
 
@@ -232,6 +232,6 @@ impl Watcher for Terminal {
     }
 
     fn remark(&mut self, text: &str) {
-        talk::say(&format!("lab: {text}"));
+        output::say(&format!("lab: {text}"));
     }
 }

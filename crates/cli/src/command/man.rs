@@ -9,7 +9,7 @@ use clap_mangen::Man;
 
 use crate::args::Arguments;
 use crate::exit::{self, Code};
-use crate::talk;
+use crate::output;
 
 /// What `assay man` takes.
 #[derive(Debug, Args)]
@@ -27,11 +27,11 @@ pub(crate) fn run(arguments: &ManArguments) -> Code {
     let written = written.and_then(|dir| write(&command, &dir));
     match written {
         Ok(count) => {
-            talk::data(&format!("{count} pages in {}", folder.display()));
+            output::data(&format!("{count} pages in {}", folder.display()));
             Code::Kept
         }
         Err(cause) => {
-            talk::error(&format!(
+            output::error(&format!(
                 "cannot write manual pages to {}: {cause}\n  hint: name a folder that you may \
                  write to",
                 folder.display()

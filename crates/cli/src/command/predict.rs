@@ -1,23 +1,23 @@
 //! `assay predict`
 
-mod beside;
 mod calibrate;
+mod prediction_file;
 mod store;
 
 use std::time::{Duration, Instant};
 
 use assay_facts::HostFacts;
-use assay_model::{Costs, Prediction, predict};
 use assay_plan::Plan;
+use assay_predict::{Costs, Prediction, predict};
 use clap::Args;
 
 use crate::args::{StudyArguments, duration};
 use crate::command::run::{facts_for, plan_for, refuse};
 use crate::exit::Code;
 use crate::load::load;
-use crate::talk;
+use crate::output;
 
-pub(crate) use beside::{note, score_beside, scored};
+pub(crate) use prediction_file::{note, score_beside, scored};
 
 /// What `assay predict` takes.
 #[derive(Debug, Args)]
@@ -54,14 +54,14 @@ fn carry_out(arguments: &PredictArguments) -> Result<Code, Code> {
         calibrate::measure(&plan, &facts, arguments.each, out)?;
     }
     for refusal in &plan.refusals {
-        talk::say(&format!("this host could not run it: {refusal}"));
+        output::say(&format!("this host could not run it: {refusal}"));
     }
     let (prediction, took) = predicted(&loaded.study.name, &plan, &facts, arguments.study.seed);
     if arguments.json {
         let text = serde_json::to_string_pretty(&prediction).map_err(|error| refuse(&error))?;
-        talk::data(&text);
+        output::data(&text);
     } else {
-        talk::data(&assay_report::prediction_text(&prediction, talk::width()));
+        output::data(&assay_report::prediction_text(&prediction, output::width()));
         if prediction.verdict.is_some() {
             tell_time(&prediction, took);
         }
@@ -71,7 +71,7 @@ fn carry_out(arguments: &PredictArguments) -> Result<Code, Code> {
 }
 
 fn tell_time(prediction: &Prediction, took: Duration) {
-    talk::say(&format!(
+    output::say(&format!(
         "predicted in {:.3} s, {:.0} times faster than running it ({:.0} s)",
         took.as_secs_f64(),
         prediction.run_s / took.as_secs_f64().max(1e-6),

@@ -6,8 +6,8 @@ use crate::args::ReportArguments;
 use crate::command::index;
 use crate::command::sample;
 use crate::exit::Code;
-use crate::judged::{REPORT, judge_run, open_run};
-use crate::talk;
+use crate::finish_run::{REPORT, judge_run, open_run};
+use crate::output;
 
 /// Writes the report of a recorded run again.
 pub(crate) fn run(arguments: &ReportArguments) -> Code {
@@ -29,11 +29,11 @@ pub(crate) fn run(arguments: &ReportArguments) -> Code {
         Ok(()) if !folder.has(REPORT) => Code::Usage,
         Ok(()) => {
             index::update_beside(&folder);
-            talk::data(&folder.file("report.html").display().to_string());
+            output::data(&folder.file("report.html").display().to_string());
             Code::Kept
         }
         Err(error) => {
-            talk::error(&error);
+            output::error(&error);
             Code::Host
         }
     }

@@ -6,7 +6,7 @@ use assay_kernel::Root;
 use clap::Args;
 
 use crate::exit::Code;
-use crate::talk;
+use crate::output;
 
 /// What `assay restore` takes.
 #[derive(Debug, Args)]
@@ -28,11 +28,11 @@ pub(crate) fn run(arguments: &RestoreArguments) -> Code {
 fn put_aside(run: &str) -> Code {
     match set_aside(&state_dir(), run) {
         Ok(path) => {
-            talk::data(&format!("nothing was touched; the ledger is now {}", path.display()));
+            output::data(&format!("nothing was touched; the ledger is now {}", path.display()));
             Code::Kept
         }
         Err(error) => {
-            talk::error(&error);
+            output::error(&error);
             Code::Host
         }
     }
@@ -42,25 +42,25 @@ fn restore() -> Code {
     let report = match restore_all(&state_dir(), &Root::real()) {
         Ok(report) => report,
         Err(error) => {
-            talk::error(&error);
+            output::error(&error);
             return Code::RestoreIncomplete;
         }
     };
     for live in &report.live {
-        talk::say(&format!("run {} is in progress; it was left alone", live.run_id));
+        output::say(&format!("run {} is in progress; it was left alone", live.run_id));
     }
     for ledger in &report.ledgers {
         tell(ledger);
     }
     for held in &report.held {
-        talk::error(held);
+        output::error(held);
     }
     match (report.ledgers.is_empty(), report.is_complete()) {
-        (true, true) => talk::data("nothing to restore"),
-        (false, true) => talk::data("the host is as it was found"),
+        (true, true) => output::data("nothing to restore"),
+        (false, true) => output::data("the host is as it was found"),
         (_, false) => {
             for ledger in report.ledgers.iter().filter(|ledger| !ledger.complete) {
-                talk::error(&way_out(ledger));
+                output::error(&way_out(ledger));
             }
             return Code::RestoreIncomplete;
         }
@@ -94,16 +94,16 @@ fn way_out(ledger: &LedgerRestore) -> String {
 }
 
 fn tell(ledger: &LedgerRestore) {
-    talk::say(&format!("run {}:", ledger.run_id));
+    output::say(&format!("run {}:", ledger.run_id));
     for change in ledger.changes.iter().rev() {
         match &change.restored {
-            Some(Ok(())) => talk::say(&format!("  took back: {}", change.what)),
-            Some(Err(error)) => talk::say(&format!("  NOT taken back: {}: {error}", change.what)),
-            None => talk::say(&format!("  NOT taken back: {}", change.what)),
+            Some(Ok(())) => output::say(&format!("  took back: {}", change.what)),
+            Some(Err(error)) => output::say(&format!("  NOT taken back: {}: {error}", change.what)),
+            None => output::say(&format!("  NOT taken back: {}", change.what)),
         }
     }
     for damaged in &ledger.damaged {
-        talk::say(&format!(
+        output::say(&format!(
             "  line {} of {}: {}: {}",
             damaged.line,
             ledger.path.display(),

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use assay_engine::{Course, Failure, Finished, Request};
 use assay_facts::HostFacts;
 use assay_files::Trust;
 use assay_host::{gather, look_for, state_dir, unfinished};
 use assay_judge::Judgement;
 use assay_kernel::{Root, signal};
 use assay_plan::{Plan, Predictions, plan_with, programs, to_predict};
-use assay_record::{Guest, Manifest, Run, RunFolder};
+use assay_run_folder::{Guest, Manifest, Run, RunFolder};
+use assay_runner::{Failure, Finished, Request, Schedule};
 use assay_study::Study;
 use jiff::Timestamp;
 
@@ -19,11 +19,11 @@ use crate::command::export::Beside;
 use crate::command::predict;
 use crate::command::{compare, index};
 use crate::exit::Code;
-use crate::judged::{judge_run, show};
+use crate::finish_run::{judge_run, show};
 use crate::load::{Loaded, load};
+use crate::output;
 use crate::progress::Progress;
 use crate::stop::Stop;
-use crate::talk;
 
 /// Runs a study from its file to its verdict.
 pub(crate) fn run(arguments: &RunArguments) -> Code {
@@ -54,7 +54,7 @@ pub(crate) fn prepare_study(
         Some(slice) => {
             for torn in plan.torn(slice) {
                 let (measure, over) = (&torn.measure, torn.is.over().join(", "));
-                talk::say(&format!(
+                output::say(&format!(
                     "`{measure}` over {over} is not judged: its trials are in several slices"
                 ));
             }
@@ -64,9 +64,9 @@ pub(crate) fn prepare_study(
     };
     if !plan.refusals.is_empty() {
         for refusal in &plan.refusals {
-            talk::error(refusal);
+            output::error(refusal);
         }
-        talk::say("nothing was touched");
+        output::say("nothing was touched");
         return Err(Code::Host);
     }
     let name = loaded.study.name.clone();
@@ -123,14 +123,14 @@ pub(crate) fn facts_for(study: &Study) -> Result<HostFacts, assay_kernel::Error>
 pub(crate) fn plan_for(study: &Study, facts: &HostFacts, seed: u64) -> Plan {
     let mut predictions = Predictions::default();
     for command in to_predict(study, facts) {
-        let found = assay_engine::footprint(&command);
+        let found = assay_runner::footprint(&command);
         predictions.add(command, found);
     }
     plan_with(study, facts, &predictions, seed)
 }
 
 pub(crate) fn refuse(error: &dyn std::fmt::Display) -> Code {
-    talk::error(error);
+    output::error(error);
     Code::Host
 }
 
@@ -139,13 +139,13 @@ fn refuse_over_unfinished() -> Result<(), Code> {
     let left = unfinished(&state_dir()).map_err(|error| refuse(&error))?;
     let Some(first) = left.first() else { return Ok(()) };
     if first.live {
-        talk::error(&format!(
+        output::error(&format!(
             "run {} is in progress{}\n  hint: wait until it is over",
             first.run_id,
             first.pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
         ));
     } else {
-        talk::error(&format!(
+        output::error(&format!(
             "run {} ended without putting the host back ({})\n  hint: run `assay restore` first",
             first.run_id,
             first.what_is_left()
@@ -183,19 +183,22 @@ fn carry_out(request: &Request, arguments: &RunArguments) -> Code {
 /// would end with.
 pub(crate) fn execute_study(request: &Request) -> Result<Code, Code> {
     let finished = execute(request)?;
-    let judged = judge_finished(request, &finished).map_err(|error| talk::error(&error)).ok();
+    let judged = judge_finished(request, &finished).map_err(|error| output::error(&error)).ok();
     index::update_beside(&request.folder);
     Ok(code(&finished, judged.as_ref().map(Code::of_judgement)))
 }
 
 /// Runs a request with progress on stderr, looking at the data where trials stop once decided.
 pub(crate) fn execute(request: &Request) -> Result<Finished, Code> {
-    watched(request, |progress, looks| assay_engine::run(request, progress, looks))
+    watched(request, |progress, looks| assay_runner::run(request, progress, looks))
 }
 
 /// The same where `course` says which repeat comes next, of those of the plan.
-pub(crate) fn execute_course(request: &Request, course: &mut dyn Course) -> Result<Finished, Code> {
-    watched(request, |progress, looks| assay_engine::run_course(request, progress, looks, course))
+pub(crate) fn execute_course(
+    request: &Request,
+    course: &mut dyn Schedule,
+) -> Result<Finished, Code> {
+    watched(request, |progress, looks| assay_runner::run_course(request, progress, looks, course))
 }
 
 fn watched(
@@ -219,7 +222,7 @@ fn conclude(request: &Request, finished: &Finished, as_json: bool) -> Option<Cod
             Some(Code::of_judgement(&judgement))
         }
         Err(error) => {
-            talk::error(&error);
+            output::error(&error);
             None
         }
     }
@@ -229,12 +232,12 @@ fn conclude(request: &Request, finished: &Finished, as_json: bool) -> Option<Cod
 pub(crate) fn judge_finished(
     request: &Request,
     finished: &Finished,
-) -> Result<Judgement, assay_record::Error> {
+) -> Result<Judgement, assay_run_folder::Error> {
     for error in &finished.not_restored {
-        talk::error(&format!("not restored: {error}"));
+        output::error(&format!("not restored: {error}"));
     }
     if let (None, Some(failure)) = (finished.interrupted, &finished.failure) {
-        talk::error(failure);
+        output::error(failure);
     }
     tell_faults(&finished.manifest);
     Run::of(&request.folder).and_then(|run| {
@@ -247,7 +250,7 @@ pub(crate) fn judge_finished(
 fn tell_faults(manifest: &Manifest) {
     for repeat in manifest.trials.iter().flat_map(|trial| &trial.repeats) {
         if let Some(fault) = &repeat.fault {
-            talk::error(&fault.message);
+            output::error(&fault.message);
         }
     }
 }

@@ -4,16 +4,16 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_engine::{SampleRequest, Sampled, Whom, sample};
 use assay_host::gather;
 use assay_kernel::{Root, signal};
-use assay_record::{Manifest, Run, RunFolder};
+use assay_run_folder::{Manifest, Run, RunFolder};
+use assay_runner::{FollowTarget, SampleRequest, Sampled, sample};
 use clap::Args;
 use jiff::Timestamp;
 
 use crate::exit::Code;
-use crate::judged::REPORT;
-use crate::talk;
+use crate::finish_run::REPORT;
+use crate::output;
 
 /// What `assay sample` takes.
 #[derive(Debug, Args)]
@@ -50,7 +50,8 @@ pub(crate) struct SampleArguments {
 }
 
 fn source(text: &str) -> Result<String, String> {
-    let names: Vec<&str> = assay_sample::about::SOURCES.iter().map(|source| source.name).collect();
+    let names: Vec<&str> =
+        assay_sample::registry::SOURCES.iter().map(|source| source.name).collect();
     if names.contains(&text) {
         return Ok(text.to_owned());
     }
@@ -75,39 +76,39 @@ fn interval(text: &str) -> Result<Duration, String> {
 /// Follows, and shows what was seen.
 pub(crate) fn run(arguments: &SampleArguments) -> Code {
     let Some(whom) = whom(arguments) else {
-        talk::error(&"nobody to follow\n  hint: name one of --group PATH, --pid PID, -- COMMAND");
+        output::error(&"nobody to follow\n  hint: name one of --group PATH, --pid PID, -- COMMAND");
         return Code::Usage;
     };
     let request = match request(arguments, whom) {
         Ok(request) => request,
         Err(error) => {
-            talk::error(&error);
+            output::error(&error);
             return Code::Host;
         }
     };
     signal::note_interruptions();
-    talk::say(&format!("recording into {}", request.folder.path().display()));
+    output::say(&format!("recording into {}", request.folder.path().display()));
     match sample(&request, |_| ()) {
         Ok(sampled) => conclude(&request, &sampled, arguments.json),
         Err(error) => {
-            talk::error(&error);
+            output::error(&error);
             Code::Host
         }
     }
 }
 
-fn whom(arguments: &SampleArguments) -> Option<Whom> {
+fn whom(arguments: &SampleArguments) -> Option<FollowTarget> {
     match (&arguments.group, arguments.pid) {
-        (Some(path), _) => Some(Whom::Group(path.clone())),
-        (None, Some(pid)) => Some(Whom::Process(pid)),
+        (Some(path), _) => Some(FollowTarget::Group(path.clone())),
+        (None, Some(pid)) => Some(FollowTarget::Process(pid)),
         (None, None) if arguments.command.is_empty() => None,
-        (None, None) => Some(Whom::Command(arguments.command.clone())),
+        (None, None) => Some(FollowTarget::Command(arguments.command.clone())),
     }
 }
 
 fn request(
     arguments: &SampleArguments,
-    whom: Whom,
+    whom: FollowTarget,
 ) -> Result<SampleRequest, Box<dyn std::error::Error>> {
     let facts = gather(&Root::real())?;
     let now = Timestamp::now();
@@ -115,7 +116,7 @@ fn request(
     let usual = || PathBuf::from("runs").join(format!("{stamp}-sample"));
     let folder =
         RunFolder::create(&arguments.out.clone().unwrap_or_else(usual), arguments.trust.trust())?;
-    let endless = matches!(whom, Whom::Group(_));
+    let endless = matches!(whom, FollowTarget::Group(_));
     Ok(SampleRequest {
         whom,
         length: arguments.length.or(endless.then_some(USUAL)),
@@ -130,7 +131,7 @@ fn request(
 
 fn conclude(request: &SampleRequest, sampled: &Sampled, as_json: bool) -> Code {
     if let Some(failure) = &sampled.failure {
-        talk::error(failure);
+        output::error(failure);
     }
     let shown = Run::of(&request.folder).and_then(|run| {
         // What was recorded last counts, also when the disk was too full to write it down.
@@ -140,14 +141,14 @@ fn conclude(request: &SampleRequest, sampled: &Sampled, as_json: bool) -> Code {
         Ok(())
     });
     if let Err(error) = &shown {
-        talk::error(error);
+        output::error(error);
     }
     crate::command::index::update_beside(&request.folder);
     match sampled.exit_code {
         _ if sampled.interrupted.is_some() => Code::Interrupted,
         _ if sampled.failure.is_some() || shown.is_err() => Code::Host,
         Some(code) if code != 0 => {
-            talk::say(&format!(
+            output::say(&format!(
                 "the command ended with exit code {code}; its output is in {}",
                 request.folder.file("logs/command").display()
             ));
@@ -158,14 +159,14 @@ fn conclude(request: &SampleRequest, sampled: &Sampled, as_json: bool) -> Code {
 }
 
 /// Writes the page and the summary of a recording.
-pub(crate) fn write(folder: &RunFolder, run: &Run) -> Result<(), assay_record::Error> {
+pub(crate) fn write(folder: &RunFolder, run: &Run) -> Result<(), assay_run_folder::Error> {
     let document = assay_report::recording_document(&run.manifest, &run.samples);
     folder.write_json("summary.json", &document)?;
     match assay_report::recording_html(&run.manifest, &run.samples) {
         Ok(html) => folder.write_text(REPORT, &html)?,
         Err(error) => {
             folder.dir().remove_file(REPORT)?;
-            talk::error(&format!("the report could not be written: {error}"));
+            output::error(&format!("the report could not be written: {error}"));
         }
     }
     Ok(())
@@ -174,20 +175,20 @@ pub(crate) fn write(folder: &RunFolder, run: &Run) -> Result<(), assay_record::E
 fn show(folder: &RunFolder, run: &Run, as_json: bool) {
     if as_json {
         let document = assay_report::recording_document(&run.manifest, &run.samples);
-        talk::data(&format!("{document:#}"));
+        output::data(&format!("{document:#}"));
         return;
     }
-    let width = talk::width();
-    talk::data_painted(|color| {
+    let width = output::width();
+    output::data_painted(|color| {
         assay_report::recording_text(&run.manifest, &run.samples, width, color)
     });
-    talk::data(&format!("report: {}", folder.file("report.html").display()));
+    output::data(&format!("report: {}", folder.file("report.html").display()));
 }
 
 /// Whether this is a recording; then it is said why it cannot be judged.
 pub(crate) fn refuse_to_judge(manifest: &Manifest) -> bool {
     if manifest.recording.is_some() {
-        talk::error(
+        output::error(
             &"this is a recording without a study: it promises nothing that could be judged\n  \
               hint: `assay report` writes its page again",
         );

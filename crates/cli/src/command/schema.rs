@@ -1,10 +1,10 @@
 //! `assay schema`
 
 use crate::exit::Code;
-use crate::talk;
+use crate::output;
 
 /// Prints the JSON schema of study files.
 pub(crate) fn run() -> Code {
-    talk::data(&format!("{:#}", assay_study::schema()));
+    output::data(&format!("{:#}", assay_study::schema()));
     Code::Kept
 }

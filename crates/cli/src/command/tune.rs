@@ -1,8 +1,8 @@
 //! `assay tune`
 
-mod ground;
 mod progress;
-mod tour;
+mod search_schedule;
+mod trial_factory;
 mod write;
 
 use std::path::PathBuf;
@@ -12,20 +12,20 @@ use assay_escape::shell_word;
 use assay_intervention::{Budget, Outcome, Tuned, Tuning, tuning};
 use assay_kernel::signal;
 use assay_plan::{Scope, Setting, take_turns};
-use assay_record::Run;
+use assay_run_folder::Run;
 use assay_study::{Bindings, Study, combinations};
 use clap::Args;
 
 use crate::args::{StudyArguments, TrustArguments, duration};
 use crate::command::run::{code, facts_for, judge_finished, refuse, request};
 use crate::exit::Code;
-use crate::judged::write_report;
+use crate::finish_run::write_report;
 use crate::load::load;
+use crate::output;
 use crate::stop::Stop;
-use crate::talk;
-use ground::{Ground, Stage};
 use progress::Progress;
-use tour::Tour;
+use search_schedule::SearchSchedule;
+use trial_factory::{Stage, TrialFactory};
 
 /// What `assay tune` takes.
 #[derive(Debug, Args)]
@@ -76,10 +76,11 @@ fn carry_out(arguments: &TuneArguments) -> Result<Code, Code> {
     let longest = loaded.study.design.at_most.as_secs_f64();
     let budget = Budget::of(arguments.length.as_secs_f64(), longest, AROUND_S);
     let scope = Scope { keep: arguments.keep.clone(), also: arguments.also.clone() };
-    let ground = Ground { study: loaded.study.clone(), factors, facts: facts.clone(), budget };
+    let ground =
+        TrialFactory { study: loaded.study.clone(), factors, facts: facts.clone(), budget };
     let unchanged = ground.trial(&Setting::unchanged(), Stage::Search).map_err(|why| {
-        talk::error(&format!("the study cannot be run on this host: {why}"));
-        talk::say("nothing was touched");
+        output::error(&format!("the study cannot be run on this host: {why}"));
+        output::say("nothing was touched");
         Code::Host
     })?;
     let plan = take_turns(vec![(Setting::unchanged().name, unchanged.clone())], 0);
@@ -89,10 +90,10 @@ fn carry_out(arguments: &TuneArguments) -> Result<Code, Code> {
     signal::note_interruptions();
     let first = request.plan.trials[0].clone();
     let most = arguments.settings.map_or(usize::MAX, |most| most as usize);
-    let mut tour = Tour::begin(ground, first, scope, most, request.folder.clone());
+    let mut tour = SearchSchedule::begin(ground, first, scope, most, request.folder.clone());
     let mut progress = Progress::new(tour.shown(), arguments.length);
     let finished =
-        assay_engine::run_course(&request, &mut progress, &mut Stop::showing(None), &mut tour)
+        assay_runner::run_course(&request, &mut progress, &mut Stop::showing(None), &mut tour)
             .map_err(|failure| refuse(&failure))?;
     progress.finish();
     let judgement = judge_finished(&request, &finished).map_err(|error| refuse(&error))?;
@@ -108,7 +109,7 @@ fn carry_out(arguments: &TuneArguments) -> Result<Code, Code> {
     };
     let Some(found) = tuning(&tuned) else {
         if finished.interrupted.is_none() {
-            talk::error(&"not even the study as it is could be run");
+            output::error(&"not even the study as it is could be run");
         }
         return Ok(code(&finished, None));
     };
@@ -121,7 +122,7 @@ fn carry_out(arguments: &TuneArguments) -> Result<Code, Code> {
             write::study(file, &arguments.study, &request.study, &text, setting, tour.factors())?;
         }
         (Some(file), None) => {
-            talk::say(&format!("{} is not written: no setting was found", file.display()));
+            output::say(&format!("{} is not written: no setting was found", file.display()));
         }
         (None, _) => {}
     }
@@ -142,7 +143,7 @@ fn end(found: &Tuning, ended: Code) -> Code {
 /// A setting is searched for one question.
 fn only_trial(study: &Study) -> Result<Bindings, Code> {
     if study.promises.iter().all(|promise| promise.is.is_across()) {
-        talk::error(&"the study promises nothing of a single trial, so no setting can keep it");
+        output::error(&"the study promises nothing of a single trial, so no setting can keep it");
         return Err(Code::Usage);
     }
     let mut all = combinations(study);
@@ -155,7 +156,7 @@ fn only_trial(study: &Study) -> Result<Bindings, Code> {
             format!("--set {}", shell_word(&format!("{}={}", factor.name, factor.values[0])))
         })
         .collect();
-    talk::error(&format!(
+    output::error(&format!(
         "the study has {} trials, and a setting is searched for one\n  hint: choose one, as `{}`",
         all.len(),
         choose.join(" ")
@@ -166,11 +167,11 @@ fn only_trial(study: &Study) -> Result<Bindings, Code> {
 fn show(found: &Tuning, report: &std::path::Path, as_json: bool) {
     if as_json {
         match serde_json::to_string_pretty(found) {
-            Ok(text) => talk::data(&text),
-            Err(cause) => talk::error(&cause),
+            Ok(text) => output::data(&text),
+            Err(cause) => output::error(&cause),
         }
         return;
     }
-    talk::data(&assay_report::tuning_text(found, talk::width()));
-    talk::data(&format!("report: {}", report.display()));
+    output::data(&assay_report::tuning_text(found, output::width()));
+    output::data(&format!("report: {}", report.display()));
 }

@@ -1,7 +1,7 @@
 //! One line that moves at the end of the terminal, for commands whose progress needs no picture.
 
 use super::screen::Screen;
-use crate::talk;
+use crate::output;
 
 /// The line, and those that stay above it. Where stderr is no terminal that a line can be drawn
 /// on, only those that stay are written.
@@ -11,7 +11,7 @@ pub(crate) struct Line {
 
 impl Line {
     pub(crate) fn new() -> Self {
-        Self { screen: talk::can_draw().then(Screen::default) }
+        Self { screen: output::can_draw().then(Screen::default) }
     }
 
     /// Whether anybody sees it move.
@@ -22,7 +22,7 @@ impl Line {
     /// Draws it anew. What does not fit is cut off, so that the most important stands first.
     pub(crate) fn draw(&mut self, text: &str) {
         if let Some(screen) = &mut self.screen {
-            let columns = talk::size().columns;
+            let columns = output::size().columns;
             let text = assay_escape::line(text);
             let line = text.chars().take(columns.saturating_sub(1)).collect();
             screen.draw(vec![line], columns);
@@ -32,15 +32,15 @@ impl Line {
     /// Writes a line that stays.
     pub(crate) fn say(&mut self, text: &str) {
         match &mut self.screen {
-            Some(screen) => screen.above(&talk::shown(text), talk::size().columns),
-            None => talk::say(text),
+            Some(screen) => screen.above(&output::shown(text), output::size().columns),
+            None => output::say(text),
         }
     }
 
     /// Takes the moving line away.
     pub(crate) fn finish(&mut self) {
         if let Some(screen) = &mut self.screen {
-            screen.clear(talk::size().columns);
+            screen.clear(output::size().columns);
         }
     }
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
-use assay_testbed::{Picture, entries, skip};
+use assay_test_support::{HostSnapshot, entries, skip};
 use rustix::process::Signal;
 
 use crate::bench::Bench;
@@ -62,7 +62,7 @@ fn fill(place: &Path) {
 fn a_full_disk_for_the_ledger_ends_a_run_before_or_after_its_first_change_and_leaves_nothing() {
     let Some(bench) = Bench::on_busy_host("a full disk for the ledger") else { return };
     let state = Mounted::tmpfs(bench.path("small"), 1);
-    let before = Picture::take();
+    let before = HostSnapshot::take();
     let study = Weights { at_most: "1 s", ..Weights::small() };
     let study = bench.write("study.toml", &study.text());
     let start = |name: &str| {
@@ -82,7 +82,7 @@ fn a_full_disk_for_the_ledger_ends_a_run_before_or_after_its_first_change_and_le
     let ended = start("full").end(Duration::from_secs(60));
     ended.assert_code(4);
     ended.assert_says(&["No space left on device", "ASSAY_STATE"]);
-    Picture::assert_same(&before, "full from the start");
+    HostSnapshot::assert_same(&before, "full from the start");
 
     fs::remove_file(state.at.join("filler")).unwrap();
     let mut run = start("fills");
@@ -91,7 +91,7 @@ fn a_full_disk_for_the_ledger_ends_a_run_before_or_after_its_first_change_and_le
     let ended = run.end(Duration::from_secs(60));
     ended.assert_code(4);
     ended.assert_says(&["append to the ledger", "No space left on device"]);
-    Picture::assert_same(&before, "full after the first changes");
+    HostSnapshot::assert_same(&before, "full after the first changes");
     assert!(entries(&state.at.join("ledger")).is_empty());
 }
 
@@ -171,7 +171,7 @@ fn a_process_that_does_not_die_is_named_and_a_later_restore_ends_the_work() {
         skip("a process that does not die", "no freezer on cgroup v1");
         return;
     };
-    let before = Picture::take();
+    let before = HostSnapshot::take();
     let run = run_until(&bench, Moment::Run);
     let victim = processes_in(&bench.out()).pop().unwrap();
     freezer.put(victim);
@@ -187,7 +187,7 @@ fn a_process_that_does_not_die_is_named_and_a_later_restore_ends_the_work() {
     freezer.thaw();
     sleep(Duration::from_millis(200));
     bench.assay(["restore"]).assert_code(0);
-    Picture::assert_same(&before, "thawed and restored");
+    HostSnapshot::assert_same(&before, "thawed and restored");
 }
 
 /// What sits in a group that Assay made is ended with it, as systemd ends what sits in a unit.
@@ -218,7 +218,7 @@ fn a_foreign_process_in_a_group_of_assay_is_ended_with_the_group() {
 fn two_runs_with_state_directories_of_their_own_both_put_back_what_is_theirs() {
     let Some(bench) = Bench::on_busy_host("two state directories") else { return };
     let devices = ["one", "two"].map(|name| OwnDevice::attach(&bench.path(name), 64));
-    let before = Picture::take();
+    let before = HostSnapshot::take();
     let runs = devices.each_ref().map(|device| {
         let name = device.node.file_name().unwrap().to_str().unwrap().to_owned();
         let study = Weights { disk: device.as_disk(), at_most: "1 s", ..Weights::small() };
@@ -234,5 +234,5 @@ fn two_runs_with_state_directories_of_their_own_both_put_back_what_is_theirs() {
     for run in runs {
         run.end(Duration::from_secs(120)).assert_verdict();
     }
-    Picture::assert_same(&before, "after two runs at once");
+    HostSnapshot::assert_same(&before, "after two runs at once");
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::bench::Bench;
 use crate::running::json;
 use crate::study::Weights;
-use assay_testbed::Picture;
+use assay_test_support::HostSnapshot;
 
 /// What its verdict is does not matter.
 fn brief(bench: &Bench) -> PathBuf {
@@ -36,7 +36,7 @@ fn judging_a_run_again_changes_no_byte_of_its_verdict() {
     reported.assert_code(0);
     assert_eq!(reported.stdout.trim(), run.join("report.html").display().to_string());
     assert_eq!(fs::read_to_string(run.join("report.html")).unwrap(), report);
-    Picture::assert_same(bench.before(), "after judging again");
+    HostSnapshot::assert_same(bench.before(), "after judging again");
 }
 
 #[test]

@@ -10,8 +10,8 @@ use tempfile::TempDir;
 
 use crate::halt::image_of;
 use crate::running::{Ended, Running, end_processes_in, processes_in};
-use assay_testbed::Picture;
-use assay_testbed::{Need, Turn, busy_turn, turn};
+use assay_test_support::HostSnapshot;
+use assay_test_support::{HostLock, Need, busy_host_lock, host_lock};
 
 /// What studies of I/O weights need of the host.
 const NEEDS: [Need; 5] =
@@ -21,8 +21,8 @@ const NEEDS: [Need; 5] =
 pub(crate) struct Bench {
     work: TempDir,
     /// The host as it was when the test began, which means something only while it has the host.
-    before: Option<Picture>,
-    _turn: Option<Turn>,
+    before: Option<HostSnapshot>,
+    _lock: Option<HostLock>,
 }
 
 impl Bench {
@@ -34,7 +34,7 @@ impl Bench {
 
     /// The same for a test that needs something else of the host than a disk with weights.
     pub(crate) fn with(test: &str, needs: &[Need]) -> Option<Self> {
-        Some(Self::make(Some(turn(test, needs)?)))
+        Some(Self::make(Some(host_lock(test, needs)?)))
     }
 
     /// For a test that changes the host, or compares it with what it was, and judges nothing that a
@@ -45,7 +45,7 @@ impl Bench {
 
     /// The same for a test that needs something else of the host than a disk with weights.
     pub(crate) fn busy_with(test: &str, needs: &[Need]) -> Option<Self> {
-        Some(Self::make(Some(busy_turn(test, needs)?)))
+        Some(Self::make(Some(busy_host_lock(test, needs)?)))
     }
 
     /// For a test that changes nothing.
@@ -53,15 +53,15 @@ impl Bench {
         Self::make(None)
     }
 
-    fn make(turn: Option<Turn>) -> Self {
+    fn make(lock: Option<HostLock>) -> Self {
         let work = tempfile::Builder::new().prefix("assay-test-").tempdir().unwrap();
         // Tests of other users look in here too.
         fs::set_permissions(work.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        let before = turn.as_ref().map(|_| Picture::take());
-        Self { work, before, _turn: turn }
+        let before = lock.as_ref().map(|_| HostSnapshot::take());
+        Self { work, before, _lock: lock }
     }
 
-    pub(crate) fn before(&self) -> &Picture {
+    pub(crate) fn before(&self) -> &HostSnapshot {
         self.before.as_ref().expect("only who has the host can compare it with what it was")
     }
 
@@ -137,7 +137,7 @@ impl Bench {
     /// no process of the test is left.
     #[track_caller]
     pub(crate) fn assert_host_is_as_before(&self, when: &str) {
-        Picture::assert_same(self.before(), when);
+        HostSnapshot::assert_same(self.before(), when);
         self.assert_nothing_is_left(when);
     }
 

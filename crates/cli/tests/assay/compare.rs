@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::bench::Bench;
 use crate::running::Ended;
 use crate::study::Weights;
-use assay_testbed::skip;
+use assay_test_support::skip;
 
 fn compare(bench: &Bench, words: &[&str]) -> (Ended, Value) {
     let ended = bench.assay(["compare"].iter().chain(words).chain(&["--json"]));

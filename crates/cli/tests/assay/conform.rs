@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::bench::Bench;
 use crate::running::Running;
-use assay_testbed::entries;
+use assay_test_support::entries;
 
 fn document(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))

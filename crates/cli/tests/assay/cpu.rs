@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::bench::Bench;
 use crate::notebook::assert_recomputed;
 use crate::running::json;
-use assay_testbed::{Need, skip};
+use assay_test_support::{Need, skip};
 
 const NEEDS: [Need; 3] = [Need::Tool("fio"), Need::Controller("cpu"), Need::Controller("cpuset")];
 

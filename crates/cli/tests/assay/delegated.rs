@@ -7,7 +7,7 @@ use std::process::Command;
 
 use assay_facts::Hierarchy;
 use assay_kernel::Root;
-use assay_testbed::{Picture, entries, skip};
+use assay_test_support::{HostSnapshot, entries, skip};
 
 use crate::bench::Bench;
 use crate::running::{Running, json};
@@ -106,12 +106,12 @@ fn a_user_runs_what_was_delegated_and_learns_what_needs_root() {
     for line in ["this is user 65534", "needs root, because no group of"] {
         assert!(said.stdout.contains(line), "no `{line}` in {}", said.stdout);
     }
-    let before = Picture::take_with(&[&bench.path("home/data")]);
+    let before = HostSnapshot::take_with(&[&bench.path("home/data")]);
     let mut run = as_nobody(&bench);
     let out = bench.path("home/run");
     run.arg("run").arg(study(&bench, KNOBS)).arg("--out").arg(&out);
     bench.finish(run).assert_verdict();
-    Picture::assert_same(&before, "after a user's run");
+    HostSnapshot::assert_same(&before, "after a user's run");
     let manifest = json(&out.join("manifest.json"));
     assert_eq!(manifest["restored"], true);
     let knobs = manifest["trials"][0]["repeats"][0]["knobs"].as_array().unwrap();
@@ -125,7 +125,7 @@ fn a_users_run_that_is_killed_is_restored_by_the_user() {
     let wanted = ["cpu", "cpuacct", "memory", "pids"];
     let Some((bench, _groups)) = delegated("a user's run is killed", &wanted) else { return };
     let mut run = as_nobody(&bench);
-    let before = Picture::take_with(&[&bench.path("home/data")]);
+    let before = HostSnapshot::take_with(&[&bench.path("home/data")]);
     let out = bench.path("home/run");
     run.arg("run").arg(study(&bench, KNOBS)).arg("--out").arg(&out);
     let mut run = Running::start(run, bench.folder(), out);
@@ -136,7 +136,7 @@ fn a_users_run_that_is_killed_is_restored_by_the_user() {
     let restored = bench.finish(restore);
     restored.assert_code(0);
     assert_eq!(restored.stdout, "the host is as it was found\n");
-    Picture::assert_same(&before, "after a user's restore");
+    HostSnapshot::assert_same(&before, "after a user's restore");
 }
 
 /// Nothing has to be given up, and nothing can be, by who names himself.
@@ -189,7 +189,7 @@ fn what_a_user_runs_outside_is_in_a_group_that_was_delegated_or_refused_with_the
 fn root_and_a_user_run_at_the_same_time() {
     let wanted = ["cpu", "cpuacct"];
     let Some((bench, _groups)) = delegated("two users at once", &wanted) else { return };
-    let before = Picture::take_with(&[&bench.path("home/data")]);
+    let before = HostSnapshot::take_with(&[&bench.path("home/data")]);
     let out = bench.path("home/run");
     let mut of_user = as_nobody(&bench);
     of_user.arg("run").arg(study(&bench, "\"cpu.weight\" = [100, 300]")).arg("--out").arg(&out);
@@ -202,7 +202,7 @@ fn root_and_a_user_run_at_the_same_time() {
     for run in [of_user, of_root] {
         run.end(std::time::Duration::from_secs(60)).assert_verdict();
     }
-    Picture::assert_same(&before, "after two users at once");
+    HostSnapshot::assert_same(&before, "after two users at once");
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn what_was_not_delegated_is_refused_by_name_and_nothing_is_touched() {
     let wanted = ["cpu", "cpuacct"];
     let Some((bench, _groups)) = delegated("a user without memory groups", &wanted) else { return };
     let mut run = as_nobody(&bench);
-    let before = Picture::take_with(&[&bench.path("home")]);
+    let before = HostSnapshot::take_with(&[&bench.path("home")]);
     run.arg("run").arg(study(&bench, KNOBS)).arg("--out").arg("run");
     let ended = bench.finish(run);
     ended.assert_code(4);
@@ -220,7 +220,7 @@ fn what_was_not_delegated_is_refused_by_name_and_nothing_is_touched() {
         "nothing was touched",
     ]);
     assert!(!ended.stderr.contains("cpu.weight"), "{}", ended.stderr);
-    Picture::assert_same(&before, "after the refusal");
+    HostSnapshot::assert_same(&before, "after the refusal");
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn a_user_runs_commands_under_limits_and_learns_what_they_lack() {
     let wanted = ["cpu", "cpuacct", "memory", "pids"];
     let Some((bench, _groups)) = delegated("a user's exec", &wanted) else { return };
     let mut exec = as_nobody(&bench);
-    let before = Picture::take_with(&[&bench.path("home")]);
+    let before = HostSnapshot::take_with(&[&bench.path("home")]);
     exec.args(["exec", "--set", "memory.max=32M", "--set", "pids.max=20", "--json", "--", "true"]);
     let ended = bench.finish(exec);
     ended.assert_code(0);
@@ -248,7 +248,7 @@ fn a_user_runs_commands_under_limits_and_learns_what_they_lack() {
     let name = format!("assay-test-{}-user", std::process::id());
     assert!(groups.stdout.contains(&name), "{}", groups.stdout);
     fs::remove_dir_all(bench.path("home/state")).unwrap();
-    Picture::assert_same(&before, "after a user's exec");
+    HostSnapshot::assert_same(&before, "after a user's exec");
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn a_user_learns_of_conformance_what_was_delegated_and_of_the_rest_why_not() {
     let wanted = ["pids"];
     let Some((bench, _groups)) = delegated("a user's conform", &wanted) else { return };
     let mut conform = as_nobody(&bench);
-    let before = Picture::take_with(&[&bench.path("home/data")]);
+    let before = HostSnapshot::take_with(&[&bench.path("home/data")]);
     conform.args(["conform", "core", "pids", "devices", "hugetlb", "--json"]);
     let ended = bench.finish(conform);
     let document: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -271,5 +271,5 @@ fn a_user_learns_of_conformance_what_was_delegated_and_of_the_rest_why_not() {
     assert!(kept >= 7, "all cases of pids can be judged: {document:#}");
     assert!(document.to_string().contains("needs root, because"), "{document:#}");
     ended.assert_code(0);
-    Picture::assert_same(&before, "after a user's conform");
+    HostSnapshot::assert_same(&before, "after a user's conform");
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::bench::Bench;
 use crate::running::json;
-use assay_testbed::Need;
+use assay_test_support::Need;
 
 const NEEDS: [Need; 3] = [Need::Tool("fio"), Need::Controller("cpu"), Need::Controller("cpuset")];
 

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use assay_testbed::{entries, skip};
+use assay_test_support::{entries, skip};
 use rustix::process::Signal;
 
 use crate::bench::Bench;

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use assay_kernel::Root;
-use assay_testbed::{Picture, entries, skip};
+use assay_test_support::{HostSnapshot, entries, skip};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -285,7 +285,7 @@ fn a_user_runs_a_command_in_groups_that_were_delegated() {
     let wanted = ["cpu", "cpuacct", "memory", "pids"];
     let Some((bench, _groups)) = delegated("exec: delegated groups", &wanted) else { return };
     let mut command = as_nobody(&bench);
-    let before = Picture::take();
+    let before = HostSnapshot::take();
     let limits = ["--set", "pids.max=3", "--set", "memory.max=64M", "--json"];
     let forks = "for i in 1 2 3 4 5 6; do sleep 0.3 & done; wait";
     command.arg("exec").args(limits).args(["--", "sh", "-c", forks]);
@@ -297,7 +297,7 @@ fn a_user_runs_a_command_in_groups_that_were_delegated() {
     // No group of cgroup2 was delegated, and only there is pressure counted.
     let why = found["used"]["cpu_pressure"]["not_available"].as_str().unwrap_or_default();
     assert!(why.contains("needs root, because") || why.contains("not mounted"), "{found:#}");
-    Picture::assert_same(&before, "a user's exec");
+    HostSnapshot::assert_same(&before, "a user's exec");
 
     let mut command = as_nobody(&bench);
     command.args(["exec", "--set", "cpuset.cpus=0", "--", "echo", "ran"]);
@@ -305,7 +305,7 @@ fn a_user_runs_a_command_in_groups_that_were_delegated() {
     ended.assert_code(4);
     ended.assert_says(&["cpuset.cpus=0", "needs root, because no group of", "was not run"]);
     assert_eq!(ended.stdout, "");
-    Picture::assert_same(&before, "a user's exec that was refused");
+    HostSnapshot::assert_same(&before, "a user's exec that was refused");
 }
 
 /// A group on cgroup2 that belongs to nobody.
@@ -335,7 +335,7 @@ fn a_user_in_a_delegated_group_of_cgroup2_steps_aside_for_the_command() {
     const TEST: &str = "exec: delegated on cgroup2";
     let Some(bench) = Bench::on_busy_host(TEST) else { return };
     let Some(group) = OnV2::make() else { return skip(TEST, "no cgroup2 is mounted") };
-    let before = Picture::take();
+    let before = HostSnapshot::take();
     let user = as_nobody(&bench);
     let mut command = Command::new("sh");
     let script = "echo $$ > \"$1/cgroup.procs\" && shift && exec \"$@\"";
@@ -357,7 +357,7 @@ fn a_user_in_a_delegated_group_of_cgroup2_steps_aside_for_the_command() {
     let found: Value = serde_json::from_str(report).unwrap();
     assert!(found["used"]["cpu_s"]["value"].is_number(), "{found:#}");
     assert_eq!(found["restored"], true);
-    Picture::assert_same(&before, "an exec below a delegated group");
+    HostSnapshot::assert_same(&before, "an exec below a delegated group");
 }
 
 /// The first whole disk that can be read.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use assay_testbed::{Fault, Named, Outcome, skip};
+use assay_test_support::{Fault, Named, Outcome, skip};
 use serde_json::Value;
 
 use crate::bench::Bench;

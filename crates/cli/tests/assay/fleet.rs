@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use assay_testbed::skip;
+use assay_test_support::skip;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ fn host(verdict: &Value, task: usize) -> &Value {
 
 /// The folder of a task's latest job.
 fn place(fleet: &Path, task: usize) -> PathBuf {
-    let jobs = assay_testbed::entries(&fleet.join(format!("tasks/{task:02}")));
+    let jobs = assay_test_support::entries(&fleet.join(format!("tasks/{task:02}")));
     jobs.last().cloned().unwrap_or_default()
 }
 

@@ -10,13 +10,13 @@ use crate::halt::image_of;
 use crate::own_device::{Mounted, OwnDevice};
 use crate::running::Running;
 use crate::study::{Weights, loop_disk};
-use assay_testbed::Picture;
+use assay_test_support::HostSnapshot;
 
 #[test]
 fn an_image_that_does_not_fit_is_refused_with_path_free_and_needed() {
     let Some(bench) = Bench::on_busy_host("an image without room") else { return };
     let memory = Mounted::tmpfs(bench.path("memory"), 16);
-    let before = Picture::take();
+    let before = HostSnapshot::take();
     let study = bench.write("study.toml", &Weights::small().text());
     let out = memory.at.join("run");
     let mut command = bench.program();
@@ -29,7 +29,7 @@ fn an_image_that_does_not_fit_is_refused_with_path_free_and_needed() {
         "make the disk's `size` smaller",
     ]);
     assert_eq!(image_of(&out), None);
-    Picture::assert_same(&before, "after the refusal");
+    HostSnapshot::assert_same(&before, "after the refusal");
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_run_folder_that_fills_up_during_the_run_ends_it_and_the_host_is_put_back() 
     // The disk lies elsewhere, so that only what is recorded fills the folder.
     let device = OwnDevice::attach(&bench.path("disk"), 64);
     let memory = Mounted::tmpfs(bench.path("memory"), 16);
-    let before = Picture::take();
+    let before = HostSnapshot::take();
     // The window is waited for.
     let study = Weights { disk: device.as_disk(), at_most: "3 s", ..Weights::small() };
     let study = bench.write("study.toml", &study.text());
@@ -71,7 +71,7 @@ fn a_run_folder_that_fills_up_during_the_run_ends_it_and_the_host_is_put_back() 
     let ended = run.end(Duration::from_secs(60));
     ended.assert_code(4);
     ended.assert_says(&["No space left on device", "--out"]);
-    Picture::assert_same(&before, "after the disk was full");
+    HostSnapshot::assert_same(&before, "after the disk was full");
     let nothing = bench.assay(["restore"]);
     assert_eq!(nothing.stdout, "nothing to restore\n");
     assert_eq!(crate::running::processes_in(bench.folder()), Vec::<u32>::new());

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::bench::Bench;
 use crate::running::Running;
 use crate::study::{Weights, loop_disk, loop_disk_with_ext4};
-use assay_testbed::entries;
+use assay_test_support::entries;
 
 /// A moment, by what the run has done so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay_testbed::skip;
+use assay_test_support::skip;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::bench::Bench;
@@ -16,7 +16,7 @@ use crate::running::json;
 
 /// A run that was recorded on another machine.
 pub(crate) fn foreign_run(bench: &Bench, name: &str) -> PathBuf {
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testbed/faults/low-latency-on");
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../test-support/faults/low-latency-on");
     let to = bench.path(name);
     copy(&from, &to);
     to

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::bench::Bench;
-use assay_testbed::{Fault, Named, keep, skip};
+use assay_test_support::{Fault, Named, keep, skip};
 
 /// Of ten.
 const WANTED: usize = 9;
@@ -36,7 +36,7 @@ fn ten_injected_faults_are_named_first() {
             Named::No => {}
         }
         if std::env::var_os("ASSAY_RECORD_FAULTS").is_some() && named == Named::First {
-            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testbed/faults");
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../test-support/faults");
             keep(&run, &folder.join(fault.name)).unwrap();
         }
         std::fs::remove_dir_all(&run).unwrap();

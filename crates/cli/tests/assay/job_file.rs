@@ -33,7 +33,7 @@ cgroup_weight=800
 /// The job files that fio was given hold no group options and name no place of the user's.
 fn assert_derived(run: &Path, count: usize) {
     let mut seen = 0;
-    for folder in assay_testbed::entries(&run.join("logs/trial-00-repeat-00")) {
+    for folder in assay_test_support::entries(&run.join("logs/trial-00-repeat-00")) {
         let Ok(text) = fs::read_to_string(folder.join("job.fio")) else { continue };
         assert!(!text.contains("cgroup"), "{text}");
         assert!(!text.contains("=/mnt/"), "{text}");

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-use assay_testbed::Picture;
+use assay_test_support::HostSnapshot;
 use rustix::process::Signal;
 
 use crate::bench::Bench;
@@ -94,13 +94,13 @@ fn kill(works: &[(Work, usize)]) {
         .collect();
     let ledgers: Vec<PathBuf> = all.iter().map(|kills| kills.bench.path("state/ledger")).collect();
     let folders = all.iter().map(|kills| &kills.data).chain(&ledgers);
-    let before = Picture::take_with(&folders.map(PathBuf::as_path).collect::<Vec<_>>());
+    let before = HostSnapshot::take_with(&folders.map(PathBuf::as_path).collect::<Vec<_>>());
     at_once(&mut all, Kills::watch);
-    Picture::assert_same(&before, "after works that nobody killed");
+    HostSnapshot::assert_same(&before, "after works that nobody killed");
     while all.iter().any(Kills::goes_on) {
         at_once(&mut all, Kills::round);
         let when: Vec<&str> = all.iter().map(|kills| kills.when.as_str()).collect();
-        Picture::assert_same(&before, &when.join("; "));
+        HostSnapshot::assert_same(&before, &when.join("; "));
         all.iter_mut().for_each(Kills::assert_nothing_is_left);
     }
     all.iter_mut().for_each(Kills::assert_enough);

@@ -84,7 +84,7 @@ impl Host {
         let ended = self.lab(arguments);
         ended.assert_code(4);
         ended.assert_says(says);
-        let guests = assay_testbed::entries(&self.cache().join("guests"));
+        let guests = assay_test_support::entries(&self.cache().join("guests"));
         assert!(guests.is_empty(), "{guests:?}");
     }
 }
@@ -120,7 +120,7 @@ fn a_kernel_that_cannot_be_downloaded_is_refused_and_no_draft_stays() {
     host.program("apt-cache", &format!("echo linux-image-{RELEASE} - Linux for 64-bit PCs"));
     host.program("apt-get", "echo 'E: Temporary failure in name resolution' >&2; exit 100");
     host.refuses(&TRUE, &["Temporary failure in name resolution", "is there a network"]);
-    let kernels = assay_testbed::entries(&host.cache().join("kernels"));
+    let kernels = assay_test_support::entries(&host.cache().join("kernels"));
     assert!(kernels.iter().all(|path| path.ends_with("lock")), "{kernels:?}");
 }
 

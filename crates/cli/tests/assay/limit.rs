@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::bench::Bench;
 use crate::running::json;
-use assay_testbed::Need;
+use assay_test_support::Need;
 
 /// A file of 48 MiB that is read over and over, under a limit below and one far above it.
 const STUDY: &str = r#"

@@ -5,7 +5,7 @@ use std::fs;
 use crate::bench::Bench;
 use crate::own_device::{Mounted, OwnDevice};
 use crate::study::Weights;
-use assay_testbed::Picture;
+use assay_test_support::HostSnapshot;
 
 fn study_on(disk: String) -> String {
     Weights { disk, ..Weights::small() }.text()
@@ -18,14 +18,14 @@ fn refuses_a_mounted_disk_and_says_where_it_is_mounted() {
     device.make_ext4();
     let mounted = Mounted::device(&device, bench.path("data"));
     fs::write(mounted.at.join("precious"), "data").unwrap();
-    let before = Picture::take();
+    let before = HostSnapshot::take();
 
     let erasing = format!("{}\nerase = \"64 MiB\"", device.as_disk());
     for disk in [device.as_disk(), erasing] {
         let ended = bench.run(&bench.write("study.toml", &study_on(disk)), &[]);
         ended.assert_code(4);
         ended.assert_says(&["mounted at", &mounted.at.display().to_string()]);
-        Picture::assert_same(&before, "after the refusal");
+        HostSnapshot::assert_same(&before, "after the refusal");
         fs::remove_dir_all(bench.out()).unwrap_or_default();
     }
     assert_eq!(fs::read_to_string(mounted.at.join("precious")).unwrap(), "data");
@@ -37,13 +37,13 @@ fn a_disk_with_a_file_system_is_used_only_when_its_size_is_written_down() {
     let image = bench.path("disk");
     let device = OwnDevice::attach(&image, 64);
     device.make_ext4();
-    let before = Picture::take();
+    let before = HostSnapshot::take();
     let content = fs::read(&image).unwrap();
 
     let ended = bench.run(&bench.write("study.toml", &study_on(device.as_disk())), &[]);
     ended.assert_code(4);
     ended.assert_says(&["it holds ext4", "erase = \"64 MiB\""]);
-    Picture::assert_same(&before, "after the refusal");
+    HostSnapshot::assert_same(&before, "after the refusal");
     assert!(fs::read(&image).unwrap() == content, "a refused disk keeps every byte");
     fs::remove_dir_all(bench.out()).unwrap_or_default();
 
@@ -58,7 +58,7 @@ fn a_disk_with_a_file_system_is_used_only_when_its_size_is_written_down() {
     let ended = bench.run(&bench.write("study.toml", &study_on(right)), &[]);
     ended.assert_verdict();
     assert!(device.is_attached_to(&image), "the user's own device stays");
-    Picture::assert_same(&before, "after the run");
+    HostSnapshot::assert_same(&before, "after the run");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use crate::bench::Bench;
 use crate::study::Weights;
-use assay_testbed::skip;
+use assay_test_support::skip;
 
 /// The program as user 65534, from a place where that user may read it.
 fn as_nobody(bench: &Bench) -> Command {

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::bench::Bench;
 use crate::study::Weights;
-use assay_testbed::skip;
+use assay_test_support::skip;
 
 pub(crate) use by_hand::assert_recomputed;
 

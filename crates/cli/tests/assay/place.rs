@@ -1,6 +1,6 @@
 //! Workloads with a place: where the kernel says they were, and what this host cannot do.
 
-use assay_testbed::Need;
+use assay_test_support::Need;
 use serde_json::Value;
 
 use crate::bench::Bench;

@@ -5,7 +5,7 @@ use std::fs;
 use crate::bench::Bench;
 use crate::running::json;
 use crate::study::Weights;
-use assay_testbed::Picture;
+use assay_test_support::HostSnapshot;
 
 #[test]
 fn a_prediction_touches_nothing_and_says_what_it_rests_on() {
@@ -16,7 +16,7 @@ fn a_prediction_touches_nothing_and_says_what_it_rests_on() {
     assert!(ended.stdout.contains("rests on assumptions"), "{}", ended.stdout);
     assert!(ended.stdout.contains("outside of what was compared with runs"), "{}", ended.stdout);
     assert!(ended.stderr.contains("times faster than running it"), "{}", ended.stderr);
-    Picture::assert_same(bench.before(), "after a prediction");
+    HostSnapshot::assert_same(bench.before(), "after a prediction");
 
     let document = bench.assay(["predict", "io-weight", "--json"]);
     let document: serde_json::Value = serde_json::from_str(&document.stdout).unwrap();
@@ -70,7 +70,7 @@ fn a_run_has_its_prediction_from_before_and_its_score_from_after() {
     let again = bench.assay(["judge".as_ref(), run.as_os_str()]);
     again.assert_says(&["the prediction is not scored", "events.jsonl"]);
     assert!(!run.join("score.json").exists());
-    Picture::assert_same(bench.before(), "after a predicted run");
+    HostSnapshot::assert_same(bench.before(), "after a predicted run");
 }
 
 #[test]
@@ -86,5 +86,5 @@ fn measuring_the_disk_leaves_a_calibration_and_the_host_as_it_was() {
     let calibration = json(&out.join("calibration.json"));
     assert_eq!(calibration["taken"].as_array().unwrap().len(), 12);
     assert_eq!(calibration, json(&bench.path("state/calibration/loop-bfq.json")));
-    Picture::assert_same(bench.before(), "after a calibration");
+    HostSnapshot::assert_same(bench.before(), "after a calibration");
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::bench::Bench;
 use crate::notebook::assert_recomputed;
-use assay_testbed::{Need, skip};
+use assay_test_support::{Need, skip};
 
 fn host(bench: &Bench) -> Value {
     serde_json::from_str(&bench.assay(["host", "--json"]).stdout).unwrap()

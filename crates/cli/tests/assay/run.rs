@@ -10,7 +10,7 @@ use crate::bench::Bench;
 use crate::notebook::assert_recomputed;
 use crate::running::{Ended, json};
 use crate::study::Weights;
-use assay_testbed::entries;
+use assay_test_support::entries;
 
 /// The exit code that docs/cli.md gives a verdict.
 fn code_of(verdict: &Value) -> i32 {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
-use assay_testbed::Need;
+use assay_test_support::Need;
 use serde_json::Value;
 
 use crate::bench::Bench;

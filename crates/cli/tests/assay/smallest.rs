@@ -9,7 +9,7 @@ use crate::bench::Bench;
 use crate::notebook::assert_recomputed;
 use crate::running::{Ended, json};
 use crate::study::shipped_with;
-use assay_testbed::{Need, entries, skip};
+use assay_test_support::{Need, entries, skip};
 
 /// A study with its smallest sizes.
 struct Smallest {

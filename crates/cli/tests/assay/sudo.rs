@@ -161,7 +161,7 @@ fn an_image_is_made_in_the_run_folder_whatever_has_its_name() {
     fs::create_dir(&run).unwrap();
     let mut seen = Vec::new();
     while !running.has_ended() {
-        seen.extend(assay_testbed::entries(&run));
+        seen.extend(assay_test_support::entries(&run));
         std::thread::sleep(Duration::from_millis(1));
     }
     let ended = running.end(Duration::from_secs(90));
@@ -176,7 +176,7 @@ fn an_image_is_made_in_the_run_folder_whatever_has_its_name() {
 #[test]
 fn a_folder_of_the_caller_s_with_something_in_it_stays_his() {
     if !rustix::process::geteuid().is_root() {
-        assay_testbed::skip("a folder of the caller's", "it takes root to give a folder away");
+        assay_test_support::skip("a folder of the caller's", "it takes root to give a folder away");
         return;
     }
     let bench = Bench::aside();

@@ -8,7 +8,7 @@ fn refused(arguments: &[&str], says: &[&str]) {
     ended.assert_code(2);
     ended.assert_says(says);
     assert_eq!(ended.stdout, "", "{arguments:?}");
-    assert!(assay_testbed::entries(bench.folder()).iter().all(|path| path.is_file()));
+    assert!(assay_test_support::entries(bench.folder()).iter().all(|path| path.is_file()));
 }
 
 #[test]

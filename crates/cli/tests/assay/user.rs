@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use assay_testbed::entries;
+use assay_test_support::entries;
 
 use crate::bench::Bench;
 

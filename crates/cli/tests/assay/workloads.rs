@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::bench::Bench;
 use crate::running::{Ended, json};
-use assay_testbed::{Need, skip};
+use assay_test_support::{Need, skip};
 
 /// A study of these groups and workloads; `design` and `disks` are lines of their tables.
 fn study(design: &str, disk: &str, rest: &str) -> String {

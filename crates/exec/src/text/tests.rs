@@ -3,8 +3,8 @@
 use assay_facts::{Available, Layout};
 
 use super::text;
-use crate::bound::tests::at_rest;
-use crate::bound::{Binding, Judged};
+use crate::limits_hit::tests::at_rest;
+use crate::limits_hit::{Binding, LimitHit};
 use crate::report::{Ended, Left, LimitReport, Report, SCHEMA};
 
 fn limit(knob: &str, asked: &str, written: &str, binding: Binding, figures: &str) -> LimitReport {
@@ -17,7 +17,7 @@ fn limit(knob: &str, asked: &str, written: &str, binding: Binding, figures: &str
         differs: false,
         changed_to: None,
         note: None,
-        judged: Judged { binding, figures: figures.to_owned() },
+        judged: LimitHit { binding, figures: figures.to_owned() },
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use assay_judge::{Judgement, judge};
-use assay_record::{Run, Table, parse_events, parse_manifest};
+use assay_run_folder::{Run, Table, parse_events, parse_manifest};
 use assay_workload::fio::sections;
 
 use super::{Reader, answer};
@@ -48,7 +48,7 @@ pub(super) fn manifest() -> Reader {
 
 /// A manifest with the samples of a real run: judged, and shown as text and as a page.
 pub(super) fn judged() -> Reader {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testbed/faults/one-cpu");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../test-support/faults/one-cpu");
     let samples: Vec<Vec<Vec<Table>>> = Run::load(&folder).expect("a recorded run").samples;
     Box::new(move |bytes| {
         let text = String::from_utf8_lossy(bytes);

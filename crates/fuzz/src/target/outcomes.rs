@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use assay_conform::{Document, merge};
+use assay_conformance::{Document, merge};
 use assay_fleet::{Fleet, TaskRecord};
 use assay_intervention::Tuning;
 use assay_judge::judge;
 use assay_judge::prediction::{Prediction, Score, score};
-use assay_model::Calibration;
-use assay_record::Run;
+use assay_predict::Calibration;
+use assay_run_folder::Run;
 use serde::de::DeserializeOwned;
 
 use super::{Reader, answer};
@@ -25,7 +25,7 @@ fn document<T: DeserializeOwned>(show: impl Fn(&T) -> String + 'static) -> Reade
 
 /// A run that was recorded once.
 fn recorded() -> Run {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testbed/faults/one-cpu");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../test-support/faults/one-cpu");
     Run::load(&folder).expect("a recorded run")
 }
 
@@ -83,7 +83,7 @@ pub(super) fn calibration() -> Reader {
 
 pub(super) fn conformance() -> Reader {
     document(|found: &Document| {
-        let table = assay_conform::table(found, COLUMNS);
+        let table = assay_conformance::table(found, COLUMNS);
         format!("{} {}", merge(&[found.clone(), found.clone()]).len() > table.len(), table)
     })
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use assay_files::Dir;
-use assay_record::{Budget, Tail, read_tables, sample_files};
+use assay_run_folder::{Budget, Tail, read_tables, sample_files};
 
 use super::{Reader, answer};
 

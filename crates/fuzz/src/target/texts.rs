@@ -1,6 +1,6 @@
 //! What other programs and the kernel print, and what people type.
 
-use assay_judge::{Amounts, Outside, OutsideFacts, OutsideGroup, judge_outside};
+use assay_judge::{Amounts, ExternalData, OutsideFacts, OutsideGroup, judge_outside};
 use assay_kernel::parse::{buddy, cgroups, choice, cpuinfo, keyed, maps, mountinfo, numa_maps};
 use assay_kernel::{counters, keyed_lines, task};
 use assay_units::{Bytes, CpuChoice, IdSet, MemoryPolicy, Percent, parse_duration};
@@ -40,7 +40,7 @@ fn judged(groups: Vec<(String, Vec<(u64, f64)>)>) -> u64 {
         amounts: Amounts::Series(series),
         facts: OutsideFacts::default(),
     };
-    let judgement = judge_outside(&Outside {
+    let judgement = judge_outside(&ExternalData {
         title: "fuzz".to_owned(),
         measure: "amount".to_owned(),
         groups: groups.into_iter().map(group).collect(),

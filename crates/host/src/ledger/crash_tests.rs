@@ -9,9 +9,9 @@ use std::rc::Rc;
 
 use assay_kernel::Error;
 
-use super::fuse;
-use super::model::{Host, Image, NEXT_BOOT, THIS_BOOT};
-use super::unfinished::restore_in_boot;
+use super::crash_injector;
+use super::fake_run::{Host, Image, NEXT_BOOT, THIS_BOOT};
+use super::recovery::restore_in_boot;
 use super::{RestoreReport, set_aside, unfinished};
 
 thread_local! {
@@ -33,7 +33,7 @@ fn deaths(host: &Host, work: impl FnOnce()) -> Vec<usize> {
         }
         instant += 1;
     };
-    fuse::look_at_all(work, Box::new(each));
+    crash_injector::look_at_all(work, Box::new(each));
     found.take()
 }
 
@@ -61,11 +61,11 @@ fn dead_after(instants: usize, tear: usize) -> Option<(Host, Image)> {
         let before = host.image();
         (host, before)
     });
-    fuse::set_with_tear(instants, tear);
+    crash_injector::set_with_tear(instants, tear);
     let ended = host.run();
     let survived = ended.is_ok();
     if survived {
-        fuse::set(None);
+        crash_injector::set(None);
         assert_eq!(host.image(), before, "a run that ends by itself restores");
         return None;
     }
@@ -105,12 +105,12 @@ fn whenever_a_run_dies_restore_brings_back_the_tree() {
     let mut instants = 0;
     let mut tears = 0;
     while let Some((host, before)) = dead_after(instants, 0) {
-        fuse::set(None);
+        crash_injector::set(None);
         assert_restored((host, before), &THIS_BOOT, &format!("died after {instants}"));
         for tear in 1.. {
             let Some((host, before)) = dead_after(instants, tear) else { break };
-            let torn = fuse::torn();
-            fuse::set(None);
+            let torn = crash_injector::torn();
+            crash_injector::set(None);
             if torn < tear {
                 break;
             }
@@ -140,10 +140,10 @@ fn whenever_a_restore_dies_too_the_next_one_goes_on() {
 
 /// A restore that cannot even read dies with an error; both count as death.
 fn die_in_restore(host: &Host, instants: usize) -> Result<RestoreReport, Error> {
-    fuse::set(Some(instants));
+    crash_injector::set(Some(instants));
     let report = restore_in_boot(host.state(), &host.root(), &THIS_BOOT);
-    assert!(fuse::burn().is_err(), "it survived {instants} instants");
-    fuse::set(None);
+    assert!(crash_injector::burn().is_err(), "it survived {instants} instants");
+    crash_injector::set(None);
     report
 }
 
@@ -157,8 +157,8 @@ fn whenever_the_power_fails_restore_takes_back_what_stands_on_disks() {
     'all: loop {
         for nth in 0.. {
             let Some((host, before)) = dead_after(instants, 0) else { break 'all };
-            let on_disk = fuse::length_on_disk();
-            fuse::set(None);
+            let on_disk = crash_injector::length_on_disk();
+            crash_injector::set(None);
             let bytes = fs::read(host.ledger()).unwrap_or_default();
             let Some(length) = lengths(&bytes, on_disk).nth(nth) else { break };
             if !bytes.is_empty() {
@@ -201,7 +201,7 @@ fn the_model_makes_every_kind_of_change() {
     let host = Host::new();
     assert!(host.run().is_ok());
     let seen = fs::read_to_string(host.kinds()).unwrap();
-    for kind in super::model::KINDS {
+    for kind in super::fake_run::KINDS {
         assert!(seen.contains(&format!("\"{kind}\":")), "{kind} is not in the model:\n{seen}");
     }
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use assay_kernel::Error;
 
-use super::model::{Host, Image, THIS_BOOT};
-use super::unfinished::restore_in_boot;
+use super::fake_run::{Host, Image, THIS_BOOT};
+use super::recovery::restore_in_boot;
 use super::{Ledger, LedgerRestore, set_aside, unfinished};
 
 /// The ledger of a run that died after three changes, each of which shows by itself.

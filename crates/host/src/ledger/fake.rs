@@ -8,7 +8,7 @@ use assay_kernel::{Error, Root};
 use rustix::io::Errno;
 
 use super::change::Change;
-use super::instant::instant;
+use super::crash_point::crash_point;
 
 fn block(number: u32) -> PathBuf {
     PathBuf::from(format!("/sys/block/loop{number}"))
@@ -64,7 +64,7 @@ pub(super) fn format(root: &Root, device: &Path) {
 }
 
 pub(super) fn undo(root: &Root, change: &Change) -> Result<(), Error> {
-    instant()?;
+    crash_point()?;
     match change {
         Change::AddLoop { number, .. } => remove_loop(root, *number),
         Change::AttachLoop { image, .. } => detach(root, image),
@@ -76,7 +76,7 @@ pub(super) fn undo(root: &Root, change: &Change) -> Result<(), Error> {
             // One area first and then the other, as the real one does.
             for zeros in [&b"\0\0\0IG\0\0\0"[..], b"\0\0\0\0\0\0\0\0"] {
                 fs::write(root.resolve(device), zeros).unwrap();
-                instant()?;
+                crash_point()?;
             }
             Ok(())
         }
@@ -88,7 +88,7 @@ fn remove_if_there(path: &Path) -> Result<(), Error> {
     if path.exists() {
         fs::remove_file(path).unwrap();
     }
-    instant()
+    crash_point()
 }
 
 fn remove_loop(root: &Root, number: u32) -> Result<(), Error> {
@@ -99,7 +99,7 @@ fn remove_loop(root: &Root, number: u32) -> Result<(), Error> {
     if root.exists(&place) {
         fs::remove_dir_all(root.resolve(&place)).unwrap();
     }
-    instant()
+    crash_point()
 }
 
 fn detach(root: &Root, image: &Path) -> Result<(), Error> {
@@ -123,5 +123,5 @@ fn remove_partition(root: &Root, device: &Path, number: u32) -> Result<(), Error
     if root.exists(&place) {
         fs::remove_dir(root.resolve(&place)).unwrap();
     }
-    instant()
+    crash_point()
 }

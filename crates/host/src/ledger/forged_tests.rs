@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use assay_kernel::{Root, loop_device};
-use assay_testbed::Need;
+use assay_test_support::Need;
 use tempfile::TempDir;
 
 use super::change::Change;
@@ -44,7 +44,7 @@ fn an_entry_that_does_not_say_which_one_it_means_is_refused() {
 fn a_run_folder_is_given_to_nobody_but_the_user_in_whose_folder_it_lies() {
     const USER: u32 = 65534;
     if !rustix::process::geteuid().is_root() {
-        return assay_testbed::skip(
+        return assay_test_support::skip(
             "a run folder of root's",
             "it takes root to give a folder away",
         );
@@ -120,7 +120,8 @@ fn a_forged_hierarchy_unmounts_nothing_else_that_is_mounted_in_its_place() {
 
 #[test]
 fn a_forged_entry_detaches_no_image_of_somebody_else() {
-    let Some(_turn) = assay_testbed::busy_turn("a forged loop device", &[Need::Loop]) else {
+    let Some(_lock) = assay_test_support::busy_host_lock("a forged loop device", &[Need::Loop])
+    else {
         return;
     };
     let root = Root::real();

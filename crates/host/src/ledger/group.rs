@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use assay_kernel::{Error, Root, blocked, process};
 use rustix::process::Signal;
 
+use super::crash_point::crash_point;
 use super::freezer::{Frozen, frozen};
-use super::instant::instant;
 use super::queue::is_gone;
 use super::undo::while_busy_for;
-use crate::wait::{END_OF_KILLED, wait_for_end, wait_no_more};
+use crate::poll_until::{END_OF_KILLED, wait_for_end, wait_no_more};
 
 const PROCS: &str = "cgroup.procs";
 
@@ -33,14 +33,14 @@ pub(super) fn remove(root: &Root, group: &Path) -> Result<(), Error> {
 /// refuses to remove a group with processes or groups inside (EBUSY), so that trying first costs
 /// one call a group, where a look at processes and groups inside costs seven.
 fn sweep(root: &Root, group: &Path) -> Result<bool, Error> {
-    instant()?;
+    crash_point()?;
     if is_removed(&root.remove_dir(group)) {
         return Ok(true);
     }
     for child in children(root, group)? {
         sweep(root, &group.join(child))?;
     }
-    instant()?;
+    crash_point()?;
     Ok(is_removed(&root.remove_dir(group)))
 }
 
@@ -68,7 +68,7 @@ fn remove_tree(root: &Root, group: &Path) -> Result<(), Error> {
     for child in children(root, group)? {
         remove_tree(root, &group.join(child))?;
     }
-    instant()?;
+    crash_point()?;
     if !root.is_real() {
         remove_fake_files(root, group)?;
     }

@@ -13,7 +13,7 @@ use assay_files::{Dir, Identity};
 use assay_kernel::{Error, file_lock};
 
 use super::change::Change;
-use super::instant::{self, instant};
+use super::crash_point::{self, crash_point};
 use super::line::{Contents, Header, Line, parse};
 
 /// What the file of a run that has not begun yet ends with.
@@ -37,7 +37,7 @@ impl Journal {
         if path.exists() {
             return Err(Error::unexpected("create", path, "there is a ledger of that name"));
         }
-        instant()?;
+        crash_point()?;
         let unborn = path.with_extension(UNBORN);
         let (dir, name, draft) = (directory(path)?, name_of(path), name_of(&unborn));
         drop(dir.create(draft)?);
@@ -45,18 +45,18 @@ impl Journal {
         let boot = header.boot.clone();
         let mut journal = Self { path: unborn.clone(), file, boot, torn_at: None };
         let named = journal.first_line(header).and_then(|()| {
-            instant()?;
+            crash_point()?;
             Ok(dir.rename(draft, name)?)
         });
         if let Err(error) = named {
             // Nothing was changed yet; an empty file would only be in the way of the next run.
-            if instant().is_ok() {
+            if crash_point().is_ok() {
                 let _ = dir.remove_file(draft);
             }
             return Err(error);
         }
         path.clone_into(&mut journal.path);
-        instant()?;
+        crash_point()?;
         path.parent().map_or(Ok(()), sync_directory)?;
         Ok(journal)
     }
@@ -142,19 +142,19 @@ impl Journal {
             self.torn_at = None;
         }
         let length = self.file.metadata().map_err(|cause| wrong(&cause))?.len();
-        if let Err(cause) = instant::write_all(&mut self.file, text.as_bytes()) {
+        if let Err(cause) = crash_point::write_all(&mut self.file, text.as_bytes()) {
             // A part of a line would spoil the next one. A dead process cuts nothing.
-            if instant().is_ok() {
+            if crash_point().is_ok() {
                 self.torn_at = self.file.set_len(length).err().map(|_| length);
             }
             return Err(wrong(&cause));
         }
-        instant()?;
+        crash_point()?;
         if durable {
             self.file.sync_data().map_err(|cause| wrong(&cause))?;
-            instant::synced(&self.path);
+            crash_point::synced(&self.path);
         }
-        instant()
+        crash_point()
     }
 
     /// Reads the whole file.
@@ -172,16 +172,16 @@ impl Journal {
         if !contents.lacks_end {
             return Ok(());
         }
-        instant()?;
-        instant::write_all(&mut self.file, b"\n")
+        crash_point()?;
+        crash_point::write_all(&mut self.file, b"\n")
             .map_err(|cause| Error::new("append to the ledger", &self.path, &cause))
     }
 
     /// Removes the file; the ledger is at its end.
     pub(super) fn remove(self) -> Result<(), Error> {
-        instant()?;
+        crash_point()?;
         directory(&self.path)?.remove_file(name_of(&self.path))?;
-        instant()?;
+        crash_point()?;
         self.path.parent().map_or(Ok(()), sync_directory)
     }
 }

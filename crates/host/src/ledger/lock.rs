@@ -14,14 +14,14 @@ use super::line::{Contents, Header};
 
 /// Held while the set of ledgers is looked at or changed, so that of two runs that begin at the
 /// same time one sees the other.
-pub(super) struct Gate {
+pub(super) struct LockGuard {
     _file: File,
 }
 
 /// How long a lock is waited for: others hold it for as long as it takes to look at some files.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-impl Gate {
+impl LockGuard {
     /// The lock is a file beside the directory of ledgers, which only its owner can open: who can
     /// hold it could do anything else to the ledgers, too.
     pub(super) fn close(directory: &Path) -> Result<Self, Error> {

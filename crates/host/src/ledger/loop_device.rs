@@ -20,7 +20,7 @@ use super::Ledger;
 use super::change::Change;
 use super::queue::is_gone;
 use super::undo::while_busy;
-use crate::wait::{wait_for_end, wait_until};
+use crate::poll_until::{wait_for_end, wait_until};
 
 const BLOCK: &str = "/sys/block";
 const BLOCK_SIZE: u32 = 512;
@@ -226,7 +226,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::fs;
 
-    use assay_testbed::Need;
+    use assay_test_support::Need;
 
     use super::*;
 
@@ -238,14 +238,16 @@ mod tests {
 
     #[test]
     fn a_borrowed_device_keeps_two_attributes_that_nobody_can_write() {
-        let Some(_turn) = assay_testbed::busy_turn("a borrowed loop device", &[Need::Loop]) else {
+        let Some(_lock) =
+            assay_test_support::busy_host_lock("a borrowed loop device", &[Need::Loop])
+        else {
             return;
         };
         let root = Root::real();
         let number = numbers(&root).unwrap_or_default().last().map_or(0, |last| last + 1);
         // A device that was never attached shows most.
         if let Err(error) = loop_device::add(number) {
-            return assay_testbed::skip("a borrowed loop device", &error.to_string());
+            return assay_test_support::skip("a borrowed loop device", &error.to_string());
         }
         let name = format!("loop{number}");
         let before = queue(&name);

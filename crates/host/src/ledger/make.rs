@@ -8,8 +8,8 @@ use assay_kernel::parse::choice;
 use assay_kernel::{Error, Root, block, mount, partition};
 
 use super::change::{Area, Change};
+use super::crash_point::crash_point;
 use super::disk::{self, DiskIdentity, whole_disk};
-use super::instant::instant;
 use super::{Ledger, queue};
 
 /// The value of an attribute: of a list of choices the one in brackets, else the whole text.
@@ -109,7 +109,7 @@ impl Ledger {
                 }
                 return Err(error);
             }
-            instant()?;
+            crash_point()?;
         }
         Ok(())
     }
@@ -163,10 +163,10 @@ impl Ledger {
         self.record(Change::NullBlk { path: path.to_owned() }, || {
             root.make_dir(path)?;
             for (name, value) in attributes {
-                instant()?;
+                crash_point()?;
                 root.write(path.join(name), value)?;
             }
-            instant()?;
+            crash_point()?;
             root.write(path.join("power"), "1")
         })
     }

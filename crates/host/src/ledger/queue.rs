@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use assay_kernel::{Error, Root};
 
-use super::instant::instant;
+use super::crash_point::crash_point;
 use super::make::value_of;
 
 const SCHEDULER: &str = "scheduler";
@@ -69,7 +69,7 @@ pub(super) fn write_back_one(root: &Root, path: &Path, before: &str) -> Result<(
         _ => {}
     }
     root.write(path, before)?;
-    instant()?;
+    crash_point()?;
     let now = value_of(&root.read(path)?);
     if now == before {
         return Ok(());

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::Ledger;
 use super::change::Change;
-use super::instant::instant;
+use super::crash_point::crash_point;
 use super::make::value_of;
 use super::queue::{is_gone, write_back_one};
 
@@ -58,7 +58,7 @@ pub(super) fn write_back_pair(
 ) -> Result<(), Error> {
     let (counted, zero) = if one.1 == "0" { (two, one) } else { (one, two) };
     write_back_one(root, counted.0, counted.1)?;
-    instant()?;
+    crash_point()?;
     match write_back_one(root, zero.0, zero.1) {
         // Both were 0. The kernel zeroes an amount only when it sees the ratio change.
         Err(error) if error.is(Errno::INVAL) => through_another_value(root, zero, counted),
@@ -75,9 +75,9 @@ fn through_another_value(
         Err(error) if is_gone(&error) => return Ok(()),
         other => other?,
     }
-    instant()?;
+    crash_point()?;
     write_back_one(root, ratio.0, ratio.1)?;
-    instant()?;
+    crash_point()?;
     write_back_one(root, amount.0, amount.1)
 }
 

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::change::Area;
 use super::make::value_of;
-use super::unfinished::restore_in_boot;
+use super::recovery::restore_in_boot;
 use super::{Ledger, restore_all, set_aside, unfinished};
 
 fn tree() -> (TempDir, Root) {

@@ -12,11 +12,11 @@ use assay_kernel::{Error, Root, block, mount, partition};
 use rustix::io::Errno;
 
 use super::change::{Area, Change};
+use super::crash_point::crash_point;
 use super::disk::{self, DiskIdentity, Found};
-use super::instant::instant;
 use super::make::above;
 use super::{controllers, group, loop_device, queue, setting, v1_mount};
-use crate::wait::wait_for_end;
+use crate::poll_until::wait_for_end;
 
 /// What every run folder has from its beginning, so that no other directory is given away.
 const EVENTS: &str = "events.jsonl";
@@ -173,7 +173,7 @@ fn remove_tree(root: &Root, path: &Path, made: Option<Identity>) -> Result<(), E
         Err(error) if queue::is_gone(&error) => Ok(()),
         Err(error) => Err(error),
         Ok((dir, name)) => {
-            let mut between = || instant().map_err(|error| io::Error::other(error.to_string()));
+            let mut between = || crash_point().map_err(|error| io::Error::other(error.to_string()));
             Ok(dir.remove_own_tree(name, made, &mut between)?)
         }
     }
@@ -282,7 +282,7 @@ fn hand_over(root: &Root, path: &Path, made: Option<Identity>, to: Caller) -> Re
     let Ok(folder) = above(root, path).and_then(|(dir, name)| Ok(dir.dir(name)?)) else {
         return Ok(());
     };
-    instant()?;
+    crash_point()?;
     match folder.identity()? == made && folder.has_file(EVENTS) {
         true => Ok(folder.hand_over_tree(to)?),
         false => Ok(()),
@@ -293,7 +293,7 @@ fn remove_null_block(root: &Root, path: &Path) -> Result<(), Error> {
     let power = path.join("power");
     if root.exists(&power) {
         root.write(&power, "0")?;
-        instant()?;
+        crash_point()?;
     }
     if !root.is_real() {
         group::remove_fake_files(root, path)?;

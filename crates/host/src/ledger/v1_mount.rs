@@ -8,7 +8,7 @@ use assay_kernel::{Error, Root, mount};
 
 use super::Ledger;
 use super::change::Change;
-use crate::wait::{wait_for_end, wait_until};
+use crate::poll_until::{wait_for_end, wait_until};
 
 /// How long groups that were removed may take to go, and the hierarchy after them.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -9,7 +9,7 @@ use assay_units::Bytes;
 use super::Base;
 use crate::Ledger;
 use crate::facts::NULLB;
-use crate::wait::wait_until;
+use crate::poll_until::wait_until;
 
 /// Makes a null block device of `size` with these attributes.
 pub(super) fn make(

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use super::{ScratchDisk, ScratchSpec};
 use crate::ledger::Area;
-use crate::wait::wait_until;
+use crate::poll_until::wait_until;
 use crate::{Ledger, command};
 
 const MIB: u64 = 1 << 20;

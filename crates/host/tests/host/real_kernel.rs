@@ -19,8 +19,8 @@ use assay_kernel::{Error, Root, process};
 use assay_units::Bytes;
 use tempfile::TempDir;
 
-use assay_testbed::{Picture, entries, skip};
-use place::{group_for_tests, turn};
+use assay_test_support::{HostSnapshot, entries, skip};
+use place::{group_for_tests, host_lock};
 
 const MIB: u64 = 1 << 20;
 
@@ -53,10 +53,10 @@ impl Bench {
         set_up(&self.root, &mut self.ledger, spec, &|| false, &mut |_| {})
     }
 
-    fn restore(mut self, before: &Picture) {
+    fn restore(mut self, before: &HostSnapshot) {
         assert_eq!(self.ledger.restore(&self.root), []);
         assert!(self.ledger.finish().unwrap());
-        Picture::assert_same(before, "restored");
+        HostSnapshot::assert_same(before, "restored");
         let left: Vec<PathBuf> = entries(self.work.path());
         assert_eq!(left, [self.work.path().join("state")]);
     }
@@ -71,8 +71,8 @@ fn sized(mut spec: ScratchSpec, mebi: u64) -> ScratchSpec {
 
 #[test]
 fn a_bare_loop_disk_is_full_direct_and_set_as_asked() {
-    let Some(_turn) = turn("a bare loop disk") else { return };
-    let before = Picture::take();
+    let Some(_lock) = host_lock("a bare loop disk") else { return };
+    let before = HostSnapshot::take();
     let mut bench = Bench::new();
     let mut spec = sized(bench.spec(Format::None, 0), 64);
     spec.scheduler = Some("bfq".to_owned());
@@ -102,8 +102,8 @@ fn a_bare_loop_disk_is_full_direct_and_set_as_asked() {
 /// Linux does not take its own default of `discard_max_bytes` back, but removes the device.
 #[test]
 fn an_attribute_that_cannot_be_written_back_goes_with_its_loop_device() {
-    let Some(_turn) = turn("an attribute of no return") else { return };
-    let before = Picture::take();
+    let Some(_lock) = host_lock("an attribute of no return") else { return };
+    let before = HostSnapshot::take();
     let mut bench = Bench::new();
     let mut spec = sized(bench.spec(Format::None, 0), 8);
     spec.queue = vec![("discard_max_bytes".to_owned(), "65536".to_owned())];
@@ -113,8 +113,8 @@ fn an_attribute_that_cannot_be_written_back_goes_with_its_loop_device() {
 
 #[test]
 fn partitions_are_formatted_and_mounted_one_by_one() {
-    let Some(_turn) = turn("partitions with ext4") else { return };
-    let before = Picture::take();
+    let Some(_lock) = host_lock("partitions with ext4") else { return };
+    let before = HostSnapshot::take();
     let mut bench = Bench::new();
     let spec = sized(bench.spec(Format::Ext4, 5), 82);
     let disk = bench.set_up(&spec).unwrap();
@@ -135,8 +135,8 @@ fn partitions_are_formatted_and_mounted_one_by_one() {
 
 #[test]
 fn a_whole_disk_can_be_xfs() {
-    let Some(_turn) = turn("a disk with xfs") else { return };
-    let before = Picture::take();
+    let Some(_lock) = host_lock("a disk with xfs") else { return };
+    let before = HostSnapshot::take();
     let mut bench = Bench::new();
     let spec = sized(bench.spec(Format::Xfs, 0), 320);
     let disk = bench.set_up(&spec).unwrap();
@@ -147,12 +147,12 @@ fn a_whole_disk_can_be_xfs() {
 
 #[test]
 fn an_image_on_tmpfs_is_attached_whether_or_not_it_can_be_direct() {
-    let Some(_turn) = turn("an image on tmpfs") else { return };
+    let Some(_lock) = host_lock("an image on tmpfs") else { return };
     let Ok(memory) = tempfile::Builder::new().prefix("assay-test-").tempdir_in("/dev/shm") else {
         skip("an image on tmpfs", "no /dev/shm");
         return;
     };
-    let before = Picture::take();
+    let before = HostSnapshot::take();
     let mut bench = Bench::new();
     let mut spec = bench.spec(Format::None, 0);
     spec.source = Source::Loop { image_dir: memory.path().into(), size: Bytes::mebi(8) };
@@ -164,8 +164,8 @@ fn an_image_on_tmpfs_is_attached_whether_or_not_it_can_be_direct() {
 
 #[test]
 fn an_unknown_scheduler_is_refused_with_what_the_queue_offers() {
-    let Some(_turn) = turn("an unknown scheduler") else { return };
-    let before = Picture::take();
+    let Some(_lock) = host_lock("an unknown scheduler") else { return };
+    let before = HostSnapshot::take();
     let mut bench = Bench::new();
     let mut spec = sized(bench.spec(Format::None, 0), 8);
     spec.scheduler = Some("cfq".to_owned());
@@ -184,8 +184,8 @@ fn attached_blank(bench: &mut Bench, mebi: u64) -> PathBuf {
 
 #[test]
 fn a_blank_disk_is_used_and_blank_again_afterwards() {
-    let Some(_turn) = turn("a blank disk") else { return };
-    let before = Picture::take();
+    let Some(_lock) = host_lock("a blank disk") else { return };
+    let before = HostSnapshot::take();
     let mut bench = Bench::new();
     let device = attached_blank(&mut bench, 64);
     let mut spec = bench.spec(Format::Ext4, 2);
@@ -203,8 +203,8 @@ fn a_blank_disk_is_used_and_blank_again_afterwards() {
 
 #[test]
 fn a_disk_with_a_file_system_is_kept_until_its_size_is_written_down() {
-    let Some(_turn) = turn("a disk with content") else { return };
-    let before = Picture::take();
+    let Some(_lock) = host_lock("a disk with content") else { return };
+    let before = HostSnapshot::take();
     let mut bench = Bench::new();
     let device = attached_blank(&mut bench, 32);
     assert!(Command::new("mkfs.ext4").arg("-q").arg(&device).status().unwrap().success());
@@ -219,8 +219,8 @@ fn a_disk_with_a_file_system_is_kept_until_its_size_is_written_down() {
 
 #[test]
 fn a_directory_keeps_what_is_in_it_and_its_disk_is_named() {
-    let Some(_turn) = turn("a directory") else { return };
-    let before = Picture::take();
+    let Some(_lock) = host_lock("a directory") else { return };
+    let before = HostSnapshot::take();
     let mut bench = Bench::new();
     let on_loop = sized(bench.spec(Format::Ext4, 1), 32);
     let disk = bench.set_up(&on_loop).unwrap();
@@ -244,7 +244,7 @@ fn a_directory_keeps_what_is_in_it_and_its_disk_is_named() {
 
 #[test]
 fn groups_with_living_and_frozen_processes_are_removed() {
-    let Some(_turn) = turn("groups with processes") else { return };
+    let Some(_lock) = host_lock("groups with processes") else { return };
     let mut bench = Bench::new();
     let group = group_for_tests();
     let inner = group.join("inner");
@@ -266,8 +266,8 @@ fn groups_with_living_and_frozen_processes_are_removed() {
 /// What an administrator does over a mount of ours is theirs, and stays.
 #[test]
 fn what_somebody_else_has_mounted_over_a_scratch_disk_is_not_unmounted() {
-    let Some(_turn) = turn("a mount over a mount") else { return };
-    let before = Picture::take();
+    let Some(_lock) = host_lock("a mount over a mount") else { return };
+    let before = HostSnapshot::take();
     let mut bench = Bench::new();
     let spec = sized(bench.spec(Format::Ext4, 0), 20);
     let disk = bench.set_up(&spec).unwrap();
@@ -290,8 +290,8 @@ fn what_somebody_else_has_mounted_over_a_scratch_disk_is_not_unmounted() {
 /// The number of a loop device is taken by whoever asks first, also between two steps of a restore.
 #[test]
 fn a_loop_device_that_somebody_else_has_attached_meanwhile_is_theirs() {
-    let Some(_turn) = turn("a loop device of somebody else") else { return };
-    let before = Picture::take();
+    let Some(_lock) = host_lock("a loop device of somebody else") else { return };
+    let before = HostSnapshot::take();
     let mut bench = Bench::new();
     let (ours, theirs) = (bench.work.path().join("ours"), bench.work.path().join("theirs"));
     for image in [&ours, &theirs] {
@@ -326,11 +326,11 @@ fn a_loop_device_that_somebody_else_has_attached_meanwhile_is_theirs() {
 
 #[test]
 fn what_a_change_of_scheduler_resets_is_put_back_too() {
-    let Some(_turn) = turn("a change of scheduler") else { return };
+    let Some(_lock) = host_lock("a change of scheduler") else { return };
     let mut bench = Bench::new();
     let device = attached_blank(&mut bench, 8);
     let name = device.file_name().unwrap().to_str().unwrap().to_owned();
-    let before = Picture::take().queue(&name);
+    let before = HostSnapshot::take().queue(&name);
     let mark = bench.ledger.mark();
     bench.ledger.keep_queue(&bench.root, &name).unwrap();
     let queue = Path::new("/sys/block").join(&name).join("queue");
@@ -341,8 +341,8 @@ fn what_a_change_of_scheduler_resets_is_put_back_too() {
     }
     // Not written down by itself: found by the comparison with what was kept.
     bench.root.write(queue.join("wbt_lat_usec"), "1234").unwrap();
-    assert_ne!(Picture::take().queue(&name), before);
+    assert_ne!(HostSnapshot::take().queue(&name), before);
     assert_eq!(bench.ledger.restore_to(&bench.root, mark), []);
-    assert_eq!(Picture::take().queue(&name), before);
+    assert_eq!(HostSnapshot::take().queue(&name), before);
     assert_eq!(bench.ledger.restore(&bench.root), []);
 }

@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::law::ABOUT;
+use super::predicted_effect::ABOUT;
 use assay_judge::LogSpread as Spread;
 
 /// Chance that any change that does nothing is said to lessen the error, all looks and all changes

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::law::{Expect, Prediction};
+use super::predicted_effect::{Expect, Prediction};
 use super::rounds::Rounds;
 use assay_judge::Interval;
 use assay_judge::wording::percent;

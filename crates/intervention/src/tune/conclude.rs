@@ -1,8 +1,8 @@
 //! From the repeats of a search and its confirmation to what they show.
 
-use assay_record::{AcrossRecord, ComparisonRecord, Levels, Manifest, Table};
+use assay_run_folder::{AcrossRecord, ComparisonRecord, Levels, Manifest, Table};
 
-use super::seen::frontier;
+use super::assessment::frontier;
 use super::{Measured, NotTried, Outcome, SettingResult, Tuning, sentence};
 use assay_judge::{Interval, Judgement, Verdict};
 use assay_judge::{Samples, judge};

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use super::seen::{Seen, best_first, most_exact};
+use super::assessment::{Assessment, best_first, most_exact};
 
 /// Settings that are confirmed at most, the unchanged one not counted.
 const FINALISTS: usize = 3;
@@ -79,7 +79,7 @@ impl Budget {
 /// Where settings are tried.
 pub trait Field {
     /// What is known of each setting so far, by number.
-    fn look(&mut self) -> Vec<Seen>;
+    fn look(&mut self) -> Vec<Assessment>;
     /// Makes a setting that changes what both of these change, and gives its number, the next
     /// one; `None` where they change the same thing or the host cannot.
     fn combine(&mut self, one: usize, other: usize) -> Option<usize>;
@@ -261,6 +261,6 @@ impl Search {
     }
 }
 
-fn error(seen: &[Seen], index: usize) -> f64 {
+fn error(seen: &[Assessment], index: usize) -> f64 {
     seen[index].error.map_or(f64::INFINITY, |error| error.value)
 }

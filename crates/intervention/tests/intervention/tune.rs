@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 
 use assay_intervention::{
-    Budget, Field, Move, Outcome, Search, Seen, Tried, Tuned, Tuning, tuning,
+    Assessment, Budget, Field, Move, Outcome, Search, Tried, Tuned, Tuning, tuning,
 };
 use assay_judge::{Verdict, judge};
-use assay_record::{Manifest, Table};
+use assay_run_folder::{Manifest, Table};
 
 use crate::synthetic::{Scenario, Server};
 
@@ -127,11 +127,12 @@ impl Machine {
 }
 
 impl Field for Machine {
-    fn look(&mut self) -> Vec<Seen> {
+    fn look(&mut self) -> Vec<Assessment> {
         let judgement = judge(&self.manifest, &self.samples);
-        let unknown = Seen { verdict: Verdict::Void, error: None, within: 0.0, rate: None };
+        let unknown = Assessment { verdict: Verdict::Void, error: None, within: 0.0, rate: None };
         let seen = |trials: &[Option<usize>; 2]| {
-            trials[0].map_or_else(|| unknown.clone(), |trial| Seen::of(&judgement.trials[trial]))
+            trials[0]
+                .map_or_else(|| unknown.clone(), |trial| Assessment::of(&judgement.trials[trial]))
         };
         self.trials.iter().map(seen).collect()
     }

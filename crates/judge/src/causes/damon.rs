@@ -4,7 +4,7 @@
 //! counts them as reclaimed.
 
 use assay_facts::{Available, DamonScheme};
-use assay_record::{PromiseRecord, RelationRecord};
+use assay_run_folder::{PromiseRecord, RelationRecord};
 
 use super::{Strength, Suspicion};
 use crate::judgement::Cause;

@@ -3,7 +3,7 @@
 //! (Documentation/admin-guide/cgroup-v2.rst, "Writeback").
 
 use assay_facts::Hierarchy;
-use assay_record::WorkloadResult;
+use assay_run_folder::WorkloadResult;
 
 use super::{Strength, Suspicion};
 use crate::judgement::Cause;

@@ -1,6 +1,6 @@
 //! C-NEVER-BOUND: a limit that a group stayed clear of was not tested. What the record shows of why.
 
-use assay_record::{PromiseRecord, RelationRecord};
+use assay_run_folder::{PromiseRecord, RelationRecord};
 
 use crate::cpus::{self, Shared};
 use crate::judgement::Cause;

@@ -7,7 +7,7 @@
 
 use super::Strength;
 use super::fit::{Fit, first_come_first_served};
-use crate::gates::demand::asks_for_little;
+use crate::checks::demand::asks_for_little;
 use crate::promise::{Numbers, Subject};
 
 /// Groups that divide what is left, at least: a single one would get all of it whatever the reason.

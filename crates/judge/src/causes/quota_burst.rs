@@ -7,8 +7,8 @@ use assay_facts::Available;
 use super::{Strength, Suspicion};
 use crate::cpus::Shared;
 use crate::judgement::Cause;
+use crate::knob_value;
 use crate::promise::{Numbers, Subject};
-use crate::reading;
 use crate::repeat::Repeat;
 
 const CODE: &str = "C-QUOTA-BURST";
@@ -58,7 +58,7 @@ pub(super) fn suspect(
 
 /// The period of a group's quota, from its own file on v1 and the second word on v2.
 fn period_s(repeat: &Repeat<'_>, group: &str, knob: &str) -> Option<f64> {
-    let reading = reading::find(repeat.record, group, knob)?;
+    let reading = knob_value::find(repeat.record, group, knob)?;
     let text = match (reading.also.get("cpu.cfs_period_us"), &reading.at_start) {
         (Some(Available::Value(period)), _) => period.trim(),
         (_, Available::Value(both)) => both.split_whitespace().nth(1)?,

@@ -9,8 +9,8 @@
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
-use crate::caps::{self, Cap};
-use crate::gates::backlogged::outstanding;
+use crate::bfq_request_cap::{self, Cap};
+use crate::checks::backlogged::outstanding;
 use crate::judgement::Cause;
 use crate::promise::{Numbers, Subject};
 use crate::queue::Queue;
@@ -39,8 +39,10 @@ pub(super) fn suspect(
     };
     let shares = numbers.expected.iter().map(|expected| expected.share);
     let groups = numbers.names.iter().map(String::as_str).zip(shares);
-    let binding: Vec<Cap> =
-        caps::of_groups(subject.trial, groups, pool).into_iter().filter(Cap::binds).collect();
+    let binding: Vec<Cap> = bfq_request_cap::of_groups(subject.trial, groups, pool)
+        .into_iter()
+        .filter(Cap::binds)
+        .collect();
     let by_demand =
         (!binding.is_empty()).then(|| demand(subject, queue, repeat, numbers, pool, &binding));
     by_demand.or_else(|| rounding(numbers, pool, within))

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::{PromiseRecord, RelationRecord};
+use assay_run_folder::{PromiseRecord, RelationRecord};
 
 use super::Suspicion;
 use super::fit::Fit;

@@ -1,6 +1,6 @@
 //! `feasible`: which weights ask for more than a group can use, and what was promised instead.
 
-use assay_record::RelationRecord;
+use assay_run_folder::RelationRecord;
 
 use super::Evidence;
 use crate::cpus::Shared;

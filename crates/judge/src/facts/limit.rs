@@ -5,8 +5,8 @@
 
 use super::Evidence;
 use crate::judgement::Fact;
+use crate::knob_value;
 use crate::measure::Measure;
-use crate::reading;
 use crate::repeat::Repeat;
 use crate::series::{Series, Sorted, growth};
 use crate::wording::{percent, rate};
@@ -101,7 +101,7 @@ fn of_group(repeats: &[Repeat<'_>], group: &str) -> String {
     let mut found = Vec::new();
     for repeat in repeats {
         let seen = repeat.table("memory").and_then(|table| {
-            let limit = reading::number(repeat.record, group, "memory.max")?;
+            let limit = knob_value::number(repeat.record, group, "memory.max")?;
             Ok(seen(repeat, &table, group, limit))
         });
         match seen {

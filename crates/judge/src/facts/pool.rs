@@ -1,7 +1,7 @@
 //! `pool`: requests that the scheduler's pool holds, beside those that the groups want of it.
 
 use super::{Evidence, Finding, of_each_repeat};
-use crate::caps;
+use crate::bfq_request_cap;
 use crate::judgement::Fact;
 use crate::queue::Queue;
 use crate::repeat::Repeat;
@@ -43,7 +43,7 @@ fn capped(
     }
     let shares = evidence.io_shares(repeat)?;
     let groups = evidence.groups.iter().copied().zip(shares);
-    let each: Vec<String> = caps::of_groups(evidence.trial, groups, pool)
+    let each: Vec<String> = bfq_request_cap::of_groups(evidence.trial, groups, pool)
         .iter()
         .filter(|cap| cap.binds())
         .map(|cap| {

@@ -6,7 +6,7 @@
 //! `t_b` (without the second term for a rate).
 
 use super::memory::correlation_time;
-use super::turns;
+use super::poisson;
 use crate::grid::Grid;
 
 /// Batches of a window, where it has that many steps.
@@ -73,7 +73,7 @@ pub(crate) fn of_repeat(grid: &Grid, quantity: Quantity) -> Option<Within> {
         freedom: (BATCHES.min(grid.steps) - 1) as f64,
         coarse: (errors(half), half.saturating_sub(1) as f64),
         quantum,
-        turns: (0..grid.width).map(|group| turns::effective(&grid.increments(group))).collect(),
+        turns: (0..grid.width).map(|group| poisson::effective(&grid.increments(group))).collect(),
     })
 }
 

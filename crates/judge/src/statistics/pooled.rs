@@ -15,9 +15,9 @@
 
 use super::batches::{Quantity, Within};
 use super::over_repeats::to_accuse;
+use super::poisson;
 use super::scatter::{Pool, Scatter, move_together, pools};
 use super::student::t_quantile;
-use super::turns;
 
 /// Groups of one pool, at least: light groups scatter more than heavy ones on many servers, so that
 /// pools hold groups of about the same share; smaller pools would know too little.
@@ -99,7 +99,7 @@ pub(crate) fn combine(
         let half = known.one.half(confidence).max(known.own.half(1.0 - 2.0 * wrong));
         let broken = known.pooled.half(all).max(known.own.half(to_accuse(confidence, free)));
         let estimate = Estimate::of_log(log, half, broken);
-        turns::widened(repeats, group, (confidence, all), estimate)
+        poisson::widened(repeats, group, (confidence, all), estimate)
     };
     known.into_iter().enumerate().map(of_group).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_judge::{ComparisonJudgement, Judgement, Verdict, judge};
-use assay_record::{
+use assay_run_folder::{
     AcrossRecord, ComparisonRecord, Fault, Levels, Manifest, PairsRecord, ReferenceRecord, Table,
     TrialRecord,
 };

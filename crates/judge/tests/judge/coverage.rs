@@ -1,7 +1,7 @@
 //! Whether intervals hold what they promise: many synthetic runs with known shares.
 
 use assay_judge::Verdict;
-use assay_record::WarmUpRecord;
+use assay_run_folder::WarmUpRecord;
 
 use crate::synthetic::{Scenario, Server};
 

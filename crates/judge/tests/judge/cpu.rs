@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_facts::Available;
 use assay_judge::{Check, Strength, Verdict};
-use assay_record::{RelationRecord, Table};
+use assay_run_folder::{RelationRecord, Table};
 
 use crate::synthetic::{Run, Scenario, table};
 

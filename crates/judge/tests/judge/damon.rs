@@ -2,7 +2,7 @@
 
 use assay_facts::{Available, DamonScheme};
 use assay_judge::{Cause, Verdict};
-use assay_record::RelationRecord;
+use assay_run_folder::RelationRecord;
 
 use crate::synthetic::{Run, Scenario, table};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_facts::Available;
 use assay_judge::Verdict;
-use assay_record::{Drift, Dropped, Seen, SettingReading, SettingRecord, WatchCost};
+use assay_run_folder::{Drift, Dropped, Seen, SettingReading, SettingRecord, WatchCost};
 
 use crate::synthetic::{RELEASED_NS, Run, Scenario};
 

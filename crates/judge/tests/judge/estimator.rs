@@ -2,12 +2,12 @@
 //! alike, that looks do not depend on each other, that nobody stops when it suits.
 
 use assay_judge::is_enough;
-use assay_record::{EveryRecord, RelationRecord, StopRecord, WarmUpRecord};
+use assay_run_folder::{EveryRecord, RelationRecord, StopRecord, WarmUpRecord};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-use crate::placed;
+use crate::placement;
 use crate::synthetic::{Run, Scenario, Server, normal};
 use crate::tables::{Cell, Truth, exact, ladder, shifted, table};
 
@@ -115,7 +115,7 @@ fn placed_threads() -> Vec<Cell> {
                 "threads out of place for {out} of the time, {spell_s} s each, {repeats} repeats"
             );
             let scenario = Scenario { repeats, ..Scenario::new(&[100, 200]) };
-            let model = placed::run("threads");
+            let model = placement::run("threads");
             let draw = Box::new(move |run: &mut Run, seed| {
                 let mut random = ChaCha8Rng::seed_from_u64(seed);
                 place(run, &model, || looks_in_place(&mut random, out, spell_s));

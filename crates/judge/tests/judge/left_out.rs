@@ -1,16 +1,16 @@
 //! What is left out, missing or ended early: none of it speaks for a promise.
 
 use assay_judge::{
-    Amounts, Likeness, Outside, OutsideFacts, OutsideGroup, PromiseJudgement, Terms, Verdict,
-    is_enough, judge_outside, look,
+    Amounts, Equivalence, ExternalData, OutsideFacts, OutsideGroup, PromiseJudgement, Terms,
+    Verdict, is_enough, judge_outside, look,
 };
-use assay_record::{
+use assay_run_folder::{
     AcrossRecord, ComparisonRecord, EveryRecord, Fault, Levels, PairsRecord, RelationRecord,
     StopRecord,
 };
 use serde_json::json;
 
-use crate::against::compare;
+use crate::compare_runs::compare;
 use crate::synthetic::{RELEASED_NS, Run, Scenario, Server, table};
 
 pub(crate) const LADDER: [u32; 4] = [100, 200, 400, 800];
@@ -181,8 +181,8 @@ fn one_repeat_a_side_decides_nothing_of_two_runs() {
         (one(&[0.25; 4], 1), several),
     ] {
         let found = compare(&a, &b, &Terms { baseline: true, ..Terms::default() });
-        assert_eq!(found.trials[0].promises[0].change, Likeness::Undecided, "{}", found.reason);
-        assert_eq!(found.verdict, Likeness::Undecided, "{}", found.reason);
+        assert_eq!(found.trials[0].promises[0].change, Equivalence::Undecided, "{}", found.reason);
+        assert_eq!(found.verdict, Equivalence::Undecided, "{}", found.reason);
     }
 }
 
@@ -274,7 +274,7 @@ fn numbers_from_elsewhere_are_asked_for_gaps() {
             facts: OutsideFacts::default(),
         }
     };
-    let judged = judge_outside(&Outside {
+    let judged = judge_outside(&ExternalData {
         title: "test".to_owned(),
         measure: "io.bytes".to_owned(),
         groups: vec![group(0), group(1)],

@@ -1,9 +1,9 @@
 //! Two runs of which one lost repeats, and what a repeat shows that was left out of a promise.
 
-use assay_judge::{Likeness, RunComparison, Terms, Verdict};
-use assay_record::{EveryRecord, WarmUpRecord};
+use assay_judge::{Equivalence, RunComparison, Terms, Verdict};
+use assay_run_folder::{EveryRecord, WarmUpRecord};
 
-use crate::against::compare;
+use crate::compare_runs::compare;
 use crate::left_out::{LADDER, assert_undecided, fault};
 use crate::synthetic::{Run, Scenario, Server};
 
@@ -36,7 +36,7 @@ fn baseline() -> Terms {
 }
 
 fn assert_open(found: &RunComparison, said: &str) {
-    assert_eq!(found.verdict, Likeness::Undecided, "{}", found.reason);
+    assert_eq!(found.verdict, Equivalence::Undecided, "{}", found.reason);
     assert!(found.reason.contains(said), "no {said} in {}", found.reason);
 }
 
@@ -44,7 +44,7 @@ fn assert_open(found: &RunComparison, said: &str) {
 fn a_side_that_lost_repeats_is_called_equal_to_nothing() {
     let whole = four(1);
     let found = compare(&whole, &four(2), &Terms::default());
-    assert_eq!(found.verdict, Likeness::Equal, "{}", found.reason);
+    assert_eq!(found.verdict, Equivalence::Equal, "{}", found.reason);
     let mut failed = four(2);
     failed.trial().repeats[3].fault = fault("workload");
     let mut early = four(2);
@@ -61,9 +61,10 @@ fn a_side_that_lost_repeats_is_called_equal_to_nothing() {
 
 #[test]
 fn what_is_left_of_a_side_may_be_worse_and_is_never_better() {
-    for (times, of_all, of_some) in
-        [(1.3, Likeness::Better, Likeness::Undecided), (0.7, Likeness::Worse, Likeness::Worse)]
-    {
+    for (times, of_all, of_some) in [
+        (1.3, Equivalence::Better, Equivalence::Undecided),
+        (0.7, Equivalence::Worse, Equivalence::Worse),
+    ] {
         let mut run = four(2);
         scale(&mut run, 0..4, times);
         assert_eq!(compare(&four(1), &run, &baseline()).verdict, of_all);
@@ -71,7 +72,7 @@ fn what_is_left_of_a_side_may_be_worse_and_is_never_better() {
         let found = compare(&four(1), &run, &baseline());
         assert_eq!(found.verdict, of_some, "{}", found.reason);
         let found = compare(&four(1), &run, &Terms::default());
-        assert_eq!(found.verdict, Likeness::Different, "{}", found.reason);
+        assert_eq!(found.verdict, Equivalence::Different, "{}", found.reason);
     }
 }
 
@@ -80,7 +81,7 @@ fn a_repeat_that_is_left_out_forbids_likeness_where_it_was_another() {
     let mut run = four(2);
     run.trial().repeats[2].fault = fault("interrupted");
     let found = compare(&four(1), &run, &Terms::default());
-    assert_eq!(found.verdict, Likeness::Equal, "{}", found.reason);
+    assert_eq!(found.verdict, Equivalence::Equal, "{}", found.reason);
     let said = "3 of 4 started repeats count; repeat 3 left out (interrupted: it was ended)";
     assert!(found.notes.iter().any(|note| note.contains(said)), "{:?}", found.notes);
     scale(&mut run, 2..3, 0.5);
@@ -97,7 +98,7 @@ fn a_repeat_without_the_number_forbids_likeness() {
     run.trial().repeats[1].workloads[0].metrics.remove("read_iops");
     let terms = Terms { measures: vec!["reader.read_iops".to_owned()], ..Terms::default() };
     let found = compare(&four(1), &four(2), &terms);
-    assert_eq!(found.verdict, Likeness::Equal, "{}", found.reason);
+    assert_eq!(found.verdict, Equivalence::Equal, "{}", found.reason);
     assert_open(&compare(&four(1), &run, &terms), "may have been another: repeat 2: ");
 }
 

@@ -3,9 +3,11 @@
 #[cfg(test)]
 mod across;
 #[cfg(test)]
-mod against;
-#[cfg(test)]
 mod causes;
+#[cfg(test)]
+mod checks;
+#[cfg(test)]
+mod compare_runs;
 #[cfg(test)]
 mod coverage;
 #[cfg(test)]
@@ -19,7 +21,7 @@ mod drift;
 #[cfg(test)]
 mod estimator;
 #[cfg(test)]
-mod gates;
+mod external_data;
 #[cfg(test)]
 mod left_out;
 #[cfg(test)]
@@ -29,11 +31,9 @@ mod memory;
 #[cfg(test)]
 mod metrics;
 #[cfg(test)]
-mod outside;
-#[cfg(test)]
 mod overrides;
 #[cfg(test)]
-mod placed;
+mod placement;
 #[cfg(test)]
 mod recorded;
 #[cfg(test)]

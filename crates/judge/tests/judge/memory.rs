@@ -2,7 +2,7 @@
 
 use assay_facts::{Available, Controller, Hierarchy};
 use assay_judge::Verdict;
-use assay_record::{GroupRecord, RelationRecord, Table};
+use assay_run_folder::{GroupRecord, RelationRecord, Table};
 
 use crate::synthetic::{Run, Scenario, table};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use assay_facts::Available;
 use assay_judge::{Check, Verdict};
-use assay_record::{LimitReading, OverridesRecord, RelationRecord, Table, ThreadReading};
+use assay_run_folder::{LimitReading, OverridesRecord, RelationRecord, Table, ThreadReading};
 
 use crate::synthetic::{Run, Scenario, table};
 

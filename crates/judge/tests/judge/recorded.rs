@@ -1,14 +1,14 @@
-//! Real runs with a fault in each, recorded once (`crates/testbed/faults`): whatever host these
+//! Real runs with a fault in each, recorded once (`crates/test-support/faults`): whatever host these
 //! tests run on, the fault is named first.
 
 use std::path::PathBuf;
 
 use assay_judge::{Verdict, judge};
-use assay_record::Run;
+use assay_run_folder::Run;
 
 /// Study files and recordings of the same names.
 fn faults() -> Vec<(String, Vec<String>, PathBuf)> {
-    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../testbed/faults"));
+    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../test-support/faults"));
     let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
     let mut found: Vec<_> = files
         .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))

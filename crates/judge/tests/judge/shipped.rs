@@ -1,9 +1,9 @@
 //! Sizes of shipped studies: what a quiet host gives is kept in so many repeats of this length.
 
 use assay_judge::Verdict;
-use assay_record::WarmUpRecord;
+use assay_run_folder::WarmUpRecord;
 
-use crate::placed;
+use crate::placement;
 use crate::synthetic::{Scenario, Server};
 use crate::tables::ladder;
 
@@ -50,7 +50,7 @@ fn the_ladder_of_cpu_weights_is_kept_where_only_turns_are_uneven() {
 fn threads_of_smt_may_be_out_of_place_in_one_repeat() {
     let (repeats, seconds) = size(SMT);
     let mut run = Scenario { repeats, seconds, ..Scenario::new(&[100, 200]) }.run();
-    let model = placed::run("threads");
+    let model = placement::run("threads");
     run.manifest.host = model.manifest.host.clone();
     let placed = &model.manifest.trials[0];
     run.trial().promises.clone_from(&placed.promises);

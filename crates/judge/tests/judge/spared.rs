@@ -1,8 +1,8 @@
 //! What was void without need: one spoilt repeat of several, others who could not have shifted a
 //! share, counters that leave requests out.
 
-use assay_judge::{Amounts, Outside, OutsideFacts, OutsideGroup, Verdict, judge_outside};
-use assay_record::{DiskRecord, RelationRecord};
+use assay_judge::{Amounts, ExternalData, OutsideFacts, OutsideGroup, Verdict, judge_outside};
+use assay_run_folder::{DiskRecord, RelationRecord};
 
 use crate::synthetic::{Run, Scenario};
 
@@ -79,7 +79,7 @@ fn bytes_that_merging_hides_prove_neither_a_page_cache_nor_neighbours() {
     assert_eq!((promise.verdict, promise.causes[0].code.as_str()), (Verdict::Void, "C-MERGED"));
 }
 
-fn outside(rates: impl Fn(u64) -> [f64; 2], seconds: u64) -> Outside {
+fn outside(rates: impl Fn(u64) -> [f64; 2], seconds: u64) -> ExternalData {
     let group = |index: usize| {
         let mut sum = 0.0;
         let reading = |tenth: u64| {
@@ -95,7 +95,7 @@ fn outside(rates: impl Fn(u64) -> [f64; 2], seconds: u64) -> Outside {
             facts: OutsideFacts::default(),
         }
     };
-    Outside {
+    ExternalData {
         title: "test".to_owned(),
         measure: "io.bytes".to_owned(),
         groups: vec![group(0), group(1)],
@@ -106,7 +106,7 @@ fn outside(rates: impl Fn(u64) -> [f64; 2], seconds: u64) -> Outside {
 
 #[test]
 fn numbers_from_elsewhere_pass_the_gates_of_time_as_well() {
-    let of = |outside: &Outside| judge_outside(outside).trials.remove(0).promises.remove(0);
+    let of = |outside: &ExternalData| judge_outside(outside).trials.remove(0).promises.remove(0);
     // The first group has far too much for 23 s of 40, and far too little afterwards.
     let turning = of(&outside(|second| if second < 23 { [9.0, 1.0] } else { [1.0, 9.0] }, 40));
     let was = turning.was.unwrap();

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use assay_facts::{Available, CgroupLayout, Controller, Cpus, Hierarchy, HostFacts, Layout};
 use assay_judge::{Judgement, PromiseJudgement, judge};
-use assay_record::{
+use assay_run_folder::{
     Column, DiskRecord, GroupRecord, IoClass, KnobRecord, Latency, Manifest, PromiseRecord,
     QueueReading, Reading, RelationRecord, RepeatRecord, SamplerCost, Table, TrialRecord,
     WarmUpRecord, WorkloadRecord, WorkloadResult,

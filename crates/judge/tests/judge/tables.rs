@@ -5,7 +5,7 @@
 //! docs/judging.md.
 
 use assay_judge::{PromiseJudgement, Verdict};
-use assay_record::{Fault, WarmUpRecord};
+use assay_run_folder::{Fault, WarmUpRecord};
 
 use crate::estimator;
 use crate::synthetic::{Run, Scenario, Server};

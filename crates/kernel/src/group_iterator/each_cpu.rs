@@ -8,11 +8,11 @@ use assay_units::CpuSet;
 
 use super::read;
 use crate::bpf_code::{ANSWER, Address, Code, FIRST, FRAME};
+use crate::bpf_iterator::{BpfIterator, Limit, RECORD, Way, explain};
 use crate::btf::{Btf, lacks};
 use crate::error::Error;
 use crate::mapped_array::for_each_cpu;
 use crate::root::Root;
-use crate::walker::{Limit, RECORD, Walker, Way, explain};
 
 const LOOKUP_OF_CPU: i32 = 195;
 
@@ -35,7 +35,7 @@ pub(super) fn distances(
         .map_err(|cause| explain("make a map with an element for each CPU for", &cause))?;
     let cpus = cpus(root);
     let shape = (1 + cpus.len(), 1);
-    let mut walker = Walker::open((target, Way::Called), Some(below), &[], shape, |code| {
+    let mut walker = BpfIterator::open((target, Way::Called), Some(below), &[], shape, |code| {
         describe(code, map.as_raw_fd(), place, &cpus);
     })?;
     // One record is enough, whatever the number of groups.

@@ -1,8 +1,8 @@
 //! The program that the kernel runs for each thread: it copies fields into a record.
 
 use crate::bpf_code::{Code, FIRST};
+use crate::bpf_iterator::{RECORD, THING};
 use crate::btf::Btf;
-use crate::walker::{RECORD, THING};
 
 /// Numbers in one record.
 const NUMBERS_OF: usize = 12;

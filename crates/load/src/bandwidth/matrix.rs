@@ -1,17 +1,17 @@
 //! Bandwidth and latency from each node's CPUs to each node's memory, as Intel's Memory Latency
 //! Checker lays them out: reads by all CPUs of the one, and a chase by the first of them.
 
-use assay_kernel::pages::{Pages, page_size};
+use assay_kernel::anonymous_memory::{Pages, page_size};
 use assay_kernel::pointer_ring::{Arena, LINE};
-use assay_kernel::{Root, affinity, clock, memory_policy, page_nodes};
+use assay_kernel::{Root, affinity, clock, memory_policy, move_pages};
 use assay_units::{CpuSet, NodeSet};
 
 use super::kernels::read;
 use crate::arguments::Shared;
 use crate::chase;
 use crate::failure::Failure;
-use crate::talk::Talk;
-use crate::team::{Team, cut};
+use crate::output::Reporter;
+use crate::parallel_region::{ParallelRegion, cut};
 
 /// Why there is no matrix where none was wanted.
 pub(super) const NOT_ASKED: &str = "not asked for: --matrix";
@@ -75,7 +75,12 @@ impl Nodes {
 }
 
 /// Measures all pairs, `bytes` of memory for each of both figures.
-pub(super) fn measure(nodes: &Nodes, bytes: u64, shared: &Shared, talk: &dyn Talk) -> Vec<Pair> {
+pub(super) fn measure(
+    nodes: &Nodes,
+    bytes: u64,
+    shared: &Shared,
+    talk: &dyn Reporter,
+) -> Vec<Pair> {
     let pairs = nodes.cpus.iter().flat_map(|cpus| nodes.memory.iter().map(move |to| (cpus, *to)));
     let all = nodes.cpus.len() * nodes.memory.len();
     let mut found = Vec::with_capacity(all);
@@ -118,7 +123,7 @@ fn bandwidth(
     shared: &Shared,
 ) -> Result<(f64, Result<f64, String>), Failure> {
     let mut array = Pages::<f64>::zeroed(bytes as usize / 8, shared.huge_pages.into())?;
-    let team = Team::of(threads);
+    let team = ParallelRegion::of(threads);
     let shares = team.shares(array.len());
     let spans = team.each(cut(&mut array, &shares), |worker, part| {
         part.fill(1.0);
@@ -150,7 +155,7 @@ fn placed(array: &[f64], node: u16) -> Result<f64, String> {
     let first = array.as_ptr().addr();
     let addresses: Vec<u64> = (0..count).map(|at| (first + bytes / count * at) as u64).collect();
     let mut nodes = vec![-1; count];
-    page_nodes::query(std::process::id(), &addresses, &mut nodes)
+    move_pages::query(std::process::id(), &addresses, &mut nodes)
         .map_err(|error| error.to_string())?;
     let there = nodes.iter().filter(|found| **found == i32::from(node)).count();
     Ok(there as f64 / count as f64)
@@ -209,7 +214,7 @@ mod tests {
     #[test]
     fn a_node_that_is_not_there_is_said_and_does_not_end_the_rest() {
         let nodes = Nodes { cpus: vec![(0, vec![0])], memory: vec![900] };
-        let pairs = measure(&nodes, 1 << 20, &Shared::of_threads(1), &crate::talk::Silence);
+        let pairs = measure(&nodes, 1 << 20, &Shared::of_threads(1), &crate::output::Silence);
         assert!(pairs[0].found.as_ref().unwrap_err().contains("set_mempolicy"), "{pairs:?}");
     }
 }

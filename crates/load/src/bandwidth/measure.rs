@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use assay_kernel::pages::Pages;
+use assay_kernel::anonymous_memory::Pages;
 use assay_kernel::{affinity, clock, signal};
 
 use super::check;
@@ -11,8 +11,8 @@ use super::kernels::{Kernel, Part, Stores};
 use super::times::Times;
 use crate::arguments::Shared;
 use crate::failure::Failure;
-use crate::talk::Talk;
-use crate::team::{Team, Worker, cut};
+use crate::output::Reporter;
+use crate::parallel_region::{ParallelRegion, Worker, cut};
 
 /// Numbers of a cache line: threads do not share one.
 const LINE: usize = 8;
@@ -94,9 +94,9 @@ pub(super) fn run(
     job: &Job,
     arrays: &mut Arrays,
     shared: &Shared,
-    talk: &dyn Talk,
+    talk: &dyn Reporter,
 ) -> Result<Streamed, Failure> {
-    let team = Team::of(shared.workers());
+    let team = ParallelRegion::of(shared.workers());
     let round = Round {
         job,
         marks: Marks::of(team.size(), job.kernels.len()),
@@ -125,7 +125,7 @@ impl Round<'_> {
         worker: &Worker<'_>,
         mut part: Part<'_>,
         shared: &Shared,
-        talk: &dyn Talk,
+        talk: &dyn Reporter,
     ) -> Result<(Vec<Times>, f64), Failure> {
         let bound = match self.cpus.get(worker.id % self.cpus.len().max(1)) {
             Some(cpu) => affinity::bind_self(&[*cpu]),
@@ -165,7 +165,7 @@ impl Round<'_> {
     }
 
     /// Keeps the times of a round, which is over, and says whether it was the last.
-    fn note(&self, number: u64, began: u64, times: &mut [Times], talk: &dyn Talk) {
+    fn note(&self, number: u64, began: u64, times: &mut [Times], talk: &dyn Reporter) {
         if number > 0 {
             (0..).zip(times).for_each(|(at, times)| times.add(self.marks.seconds(at)));
         }
@@ -212,7 +212,7 @@ impl Round<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::talk::Silence;
+    use crate::output::Silence;
 
     fn job(repeats: u64) -> Job {
         let kernels = Kernel::ALL.to_vec();

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::footprint::{Footprint, Phase};
 use crate::generator::{Finished, Generator};
 use crate::measured::Backing;
-use crate::talk::Talk;
+use crate::output::Reporter;
 use kernels::{Kernel, Stores};
 use matrix::Nodes;
 use measure::{Arrays, Job};
@@ -127,7 +127,7 @@ impl Generator for Bandwidth {
         Ok(Footprint::of_phases(phases))
     }
 
-    fn run(&self, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure> {
+    fn run(&self, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
         signal::note_interruptions();
         let root = Root::real();
         let job = self.job(&root)?;

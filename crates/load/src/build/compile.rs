@@ -11,8 +11,8 @@ use serde_json::json;
 use super::source::Project;
 use crate::failure::Failure;
 use crate::generator::Report;
-use crate::talk::Talk;
-use crate::team::Team;
+use crate::output::Reporter;
+use crate::parallel_region::ParallelRegion;
 
 /// The folder of a project, with its files in it.
 pub(super) struct Yard<'p> {
@@ -59,14 +59,14 @@ impl<'p> Yard<'p> {
     }
 
     /// Compiles all files with `jobs` compilers at once, links them, and runs the program.
-    pub(super) fn build(&self, jobs: usize, talk: &dyn Talk) -> Result<Built, Failure> {
+    pub(super) fn build(&self, jobs: usize, talk: &dyn Reporter) -> Result<Built, Failure> {
         let files = self.project.files() + 1;
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let failed: Mutex<Option<Failure>> = Mutex::new(None);
         let is_over =
             || signal::interrupted_by().is_some() || failed.lock().is_ok_and(|slot| slot.is_some());
         let began_ns = clock::monotonic_ns();
-        Team::of(jobs).run(|_| {
+        ParallelRegion::of(jobs).run(|_| {
             while !is_over() {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 if index >= files {

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::footprint::{Footprint, Phase};
 use crate::generator::{Finished, Generator};
 use crate::measured::Backing;
-use crate::talk::Talk;
+use crate::output::Reporter;
 use compile::Yard;
 use source::Project;
 
@@ -70,7 +70,7 @@ impl Generator for Build {
         Ok(Footprint::of_phases(vec![Phase { name: "build", parts }]))
     }
 
-    fn run(&self, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure> {
+    fn run(&self, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
         assay_kernel::signal::note_interruptions();
         let seed = shared.seed.unwrap_or(1);
         let project = Project::draw(self.files as usize, self.functions as usize, seed);

@@ -1,6 +1,6 @@
 //! The chase itself: warm, then samples of which the least counts, for each working set.
 
-use assay_kernel::pages::Pages;
+use assay_kernel::anonymous_memory::Pages;
 use assay_kernel::pointer_ring::{Arena, LINE, Ring};
 use assay_kernel::{Root, affinity, clock, signal};
 
@@ -11,7 +11,7 @@ use crate::arguments::Shared;
 use crate::caches::{self, Cache};
 use crate::failure::Failure;
 use crate::measured::Backing;
-use crate::talk::Talk;
+use crate::output::Reporter;
 
 /// Until the processor runs at its full clock.
 const RAMP_NS: u64 = 100_000_000;
@@ -35,7 +35,7 @@ pub(super) fn run(
     sizes: &[u64],
     shared: &Shared,
     root: &Root,
-    talk: &dyn Talk,
+    talk: &dyn Reporter,
 ) -> Result<(Chased, Backing), Failure> {
     signal::note_interruptions();
     let allowed = affinity::of(std::process::id())?;

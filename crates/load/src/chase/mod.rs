@@ -18,7 +18,7 @@ use crate::caches;
 use crate::failure::Failure;
 use crate::footprint::{Footprint, Phase};
 use crate::generator::{Finished, Generator};
-use crate::talk::Talk;
+use crate::output::Reporter;
 use order::Order;
 
 /// Memory where no cache is known to end before it.
@@ -107,7 +107,7 @@ impl Generator for Chase {
         Ok(Footprint::of_phases(vec![Phase { name: "chase", parts }]))
     }
 
-    fn run(&self, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure> {
+    fn run(&self, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
         let root = Root::real();
         let sizes = self.sizes(&root)?;
         let (chased, backing) = measure::run(self, &sizes, shared, &root, talk)?;

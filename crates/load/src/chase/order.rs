@@ -1,6 +1,6 @@
 //! In which order the lines of a working set follow each other.
 
-use assay_kernel::pages::Pages;
+use assay_kernel::anonymous_memory::Pages;
 use assay_kernel::pointer_ring::LINE;
 use clap::ValueEnum;
 

@@ -4,21 +4,21 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use assay_kernel::pages::HugePages;
+use assay_kernel::anonymous_memory::HugePages;
 use assay_kernel::{Root, clock, signal};
 use serde_json::{Value, json};
 
 use super::files::prepare::{Draws, Ready, prepare};
 use super::flow::Run;
 use super::log::Log;
-use super::model::{Period, Step, Workload};
 use super::output::{self, Snapshot};
 use super::size;
 use super::uniform::{Drand48, Own, Rand};
+use super::workload::{Period, Step, Workload};
 use crate::failure::Failure;
 use crate::generator::{Finished, Report};
 use crate::measured::Backing;
-use crate::talk::Talk;
+use crate::output::Reporter;
 
 /// What the command line says beside the script.
 pub(super) struct Options {
@@ -38,7 +38,7 @@ pub(super) fn run(
     workload: &Workload,
     options: &Options,
     ready: &dyn Fn() -> Result<u64, Failure>,
-    talk: &dyn Talk,
+    talk: &dyn Reporter,
 ) -> Result<Finished, Failure> {
     let mut control =
         Control { workload, options, log: Log::begin(talk), ready: None, samples: Vec::new() };
@@ -99,7 +99,7 @@ impl Control<'_> {
     fn system(&mut self, command: &str) -> Result<(), Failure> {
         let output = Command::new("sh").arg("-c").arg(command).output();
         let output =
-            output.map_err(|error| super::trouble::unable("start", Path::new("sh"), &error))?;
+            output.map_err(|error| super::io_error::unable("start", Path::new("sh"), &error))?;
         self.log.verbatim(&String::from_utf8_lossy(&output.stdout));
         if !output.stderr.is_empty() {
             self.log.talk().say(String::from_utf8_lossy(&output.stderr).trim_end());
@@ -296,7 +296,7 @@ fn validate(ready: &[Ready]) -> Result<(), Failure> {
 }
 
 fn files_below(directory: &Path) -> Result<usize, Failure> {
-    let fail = |error: std::io::Error| super::trouble::unable("list", directory, &error);
+    let fail = |error: std::io::Error| super::io_error::unable("list", directory, &error);
     let mut count = 0;
     for entry in std::fs::read_dir(directory).map_err(fail)? {
         let entry = entry.map_err(fail)?;

@@ -3,22 +3,22 @@
 
 use std::time::Instant;
 
-use crate::talk::Talk;
+use crate::output::Reporter;
 
 pub(super) struct Log<'t> {
     began: Instant,
     text: String,
-    talk: &'t dyn Talk,
+    talk: &'t dyn Reporter,
 }
 
 impl<'t> Log<'t> {
     /// Begins with the version, as filebench does.
-    pub(super) fn begin(talk: &'t dyn Talk) -> Self {
+    pub(super) fn begin(talk: &'t dyn Reporter) -> Self {
         let text = format!("Filebench Version {}\n", super::VERSION);
         Self { began: Instant::now(), text, talk }
     }
 
-    pub(super) fn talk(&self) -> &'t dyn Talk {
+    pub(super) fn talk(&self) -> &'t dyn Reporter {
         self.talk
     }
 

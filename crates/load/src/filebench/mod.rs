@@ -9,15 +9,15 @@ mod control;
 mod distribution;
 mod files;
 mod flow;
+mod io_error;
 mod language;
 mod log;
-mod model;
 mod output;
 mod resolve;
 mod size;
 mod source;
-mod trouble;
 mod uniform;
+mod workload;
 
 use std::path::PathBuf;
 
@@ -28,9 +28,9 @@ use crate::arguments::Shared;
 use crate::failure::Failure;
 use crate::footprint::Footprint;
 use crate::generator::{Finished, Generator};
-use crate::talk::Talk;
-use model::Workload;
+use crate::output::Reporter;
 use resolve::Overrides;
+use workload::Workload;
 
 /// The version of filebench whose language and output these are.
 const VERSION: &str = "1.5-alpha3";
@@ -105,7 +105,7 @@ impl Generator for Filebench {
         Ok(Some(size::storage_json(&self.workload(shared)?)))
     }
 
-    fn run(&self, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure> {
+    fn run(&self, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
         let workload = self.workload(shared)?;
         let options = control::Options {
             corrected: self.corrected,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::flow::Total;
 use super::flow::kind::{Class, Way};
-use super::model::Line;
+use super::workload::Line;
 
 const MIB: f64 = 1_048_576.0;
 const NS_PER_MS: f64 = 1e6;

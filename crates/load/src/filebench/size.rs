@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use assay_kernel::filesystem;
 use serde_json::{Value, json};
 
-use super::model::Workload;
+use super::workload::Workload;
 use crate::failure::Failure;
 use crate::footprint::{Footprint, Phase, shown};
-use crate::talk::Talk;
+use crate::output::Reporter;
 
 /// A thread's stack and its table of files, as far as they are touched.
 const THREAD: u64 = 28 << 10;
@@ -77,7 +77,7 @@ pub(super) fn storage_json(workload: &Workload) -> Value {
 pub(super) fn check_storage(
     workload: &Workload,
     anyway: bool,
-    talk: &dyn Talk,
+    talk: &dyn Reporter,
 ) -> Result<(), Failure> {
     for (path, needed) in storage(workload) {
         if !path.is_dir() {

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::classic;
 use super::language::{Command, Script, listed, parse};
-use super::model::Workload;
 use super::resolve::{Overrides, resolve};
+use super::workload::Workload;
 use crate::failure::Failure;
 use crate::input;
 

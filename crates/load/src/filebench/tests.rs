@@ -6,7 +6,7 @@ use clap::Parser;
 use serde_json::Value;
 
 use super::*;
-use crate::talk::Silence;
+use crate::output::Silence;
 
 #[derive(Parser)]
 struct Line {

@@ -8,17 +8,21 @@ mod number;
 mod rows;
 
 use assay_kernel::Error;
-use assay_kernel::pages::{HugePages, Pages, shared_f32_bits, shared_u32};
+use assay_kernel::anonymous_memory::{HugePages, Pages, shared_f32_bits, shared_u32};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::graph::{Graph, NONE};
 use super::kronecker::EdgeList;
-use crate::team::{Team, cut};
+use crate::parallel_region::{ParallelRegion, cut};
 
 /// Builds the graph of `edges`. It is given the list and nothing else; the number of vertices is
 /// found in it.
-pub(super) fn construct(team: Team, edges: &EdgeList, huge: HugePages) -> Result<Graph, Error> {
+pub(super) fn construct(
+    team: ParallelRegion,
+    edges: &EdgeList,
+    huge: HugePages,
+) -> Result<Graph, Error> {
     let labels = team
         .run(|worker| {
             let own = &edges.pairs[worker.share(edges.pairs.len())];
@@ -56,7 +60,7 @@ pub(super) fn construct(team: Team, edges: &EdgeList, huge: HugePages) -> Result
 }
 
 /// Counts the ends of each label, loops left out.
-fn count(team: Team, edges: &EdgeList, owned: &[Range<usize>], degrees: &mut [u32]) {
+fn count(team: ParallelRegion, edges: &EdgeList, owned: &[Range<usize>], degrees: &mut [u32]) {
     let parts = owned.iter().zip(cut(degrees, owned)).collect();
     team.each(parts, |_, (labels, degrees)| {
         let first = labels.start as u32;
@@ -74,7 +78,7 @@ fn count(team: Team, edges: &EdgeList, owned: &[Range<usize>], degrees: &mut [u3
 
 /// Sets each label's cursor to the start of its row.
 fn start_cursors(
-    team: Team,
+    team: ParallelRegion,
     rank: &[u32],
     offsets: &[u64],
     owned: &[Range<usize>],
@@ -93,7 +97,7 @@ fn start_cursors(
 /// Writes each edge into the rows of both its ends. The rows of a thread's labels lie scattered,
 /// so they are reached as atomics, with plain stores: no two threads have the same place.
 fn place(
-    team: Team,
+    team: ParallelRegion,
     edges: &EdgeList,
     rank: &[u32],
     owned: &[Range<usize>],

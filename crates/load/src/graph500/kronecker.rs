@@ -2,12 +2,12 @@
 //! reference. Every edge has a stream of its own, so that any part can be made by any thread.
 
 use assay_kernel::Error;
-use assay_kernel::pages::{HugePages, Pages};
+use assay_kernel::anonymous_memory::{HugePages, Pages};
 
 use super::dialect::Dialect;
 use super::random::{Jump, Jumps, Stream};
-use crate::talk::Talk;
-use crate::team::{Team, cut};
+use crate::output::Reporter;
+use crate::parallel_region::{ParallelRegion, cut};
 
 /// The tuples of a graph as the benchmark hands them over: undirected, with repetitions and
 /// loops, in no order, and kept unchanged for the validation.
@@ -55,11 +55,11 @@ impl Kronecker {
     /// Makes `count` tuples with all threads, with weights where `weighted`.
     pub(super) fn generate(
         &self,
-        team: Team,
+        team: ParallelRegion,
         count: usize,
         weighted: bool,
         huge: HugePages,
-        talk: &dyn Talk,
+        talk: &dyn Reporter,
     ) -> Result<EdgeList, Error> {
         let mut pairs = Pages::zeroed(count, huge)?;
         let mut weights = weighted.then(|| Pages::zeroed(count, huge)).transpose()?;
@@ -148,13 +148,13 @@ fn descend([source, target]: [u32; 2], part: u32) -> [u32; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::talk::Silence;
+    use crate::output::Silence;
 
     const REFERENCE_2: Dialect = Dialect::V2;
 
     fn edges(scale: u32, dialect: Dialect, threads: usize) -> EdgeList {
         Kronecker::new(scale, dialect, None)
-            .generate(Team::of(threads), 16 << scale, true, HugePages::System, &Silence)
+            .generate(ParallelRegion::of(threads), 16 << scale, true, HugePages::System, &Silence)
             .unwrap()
     }
 

@@ -25,7 +25,7 @@ use crate::arguments::Shared;
 use crate::failure::Failure;
 use crate::footprint::Footprint;
 use crate::generator::{Finished, Generator, Report};
-use crate::talk::Talk;
+use crate::output::Reporter;
 use dialect::Dialect;
 use size::Size;
 
@@ -84,7 +84,7 @@ impl Generator for Graph500 {
         Ok(self.size()?.footprint(shared.workers()))
     }
 
-    fn run(&self, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure> {
+    fn run(&self, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
         let (outcome, backing) = run::run(self, self.size()?, shared, talk)?;
         let report = Report { text: output::text(&outcome), json: output::json(&outcome) };
         Ok(Finished { report, backing })

@@ -72,13 +72,13 @@ fn drawn(
 mod tests {
     use super::*;
     use crate::graph500::kronecker::Kronecker;
-    use crate::talk::Silence;
-    use crate::team::Team;
-    use assay_kernel::pages::HugePages;
+    use crate::output::Silence;
+    use crate::parallel_region::ParallelRegion;
+    use assay_kernel::anonymous_memory::HugePages;
 
     fn roots(scale: u32, dialect: Dialect) -> Vec<u32> {
         let edges = Kronecker::new(scale, dialect, None)
-            .generate(Team::of(2), 16 << scale, false, HugePages::System, &Silence)
+            .generate(ParallelRegion::of(2), 16 << scale, false, HugePages::System, &Silence)
             .unwrap();
         let mut connected = vec![false; 1 << scale];
         for [from, to] in edges.pairs.iter().filter(|[from, to]| from != to) {

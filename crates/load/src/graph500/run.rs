@@ -1,7 +1,7 @@
 //! The whole benchmark in its order: edges, kernel 1, roots, kernel 2, kernel 3, each search
 //! validated before the next.
 
-use assay_kernel::pages::{HugePages, Pages};
+use assay_kernel::anonymous_memory::{HugePages, Pages};
 use assay_kernel::{Root, clock};
 
 use super::Graph500;
@@ -18,24 +18,24 @@ use super::validate::{Fault, Traversed, Validator};
 use crate::arguments::Shared;
 use crate::failure::Failure;
 use crate::measured::Backing;
-use crate::talk::Talk;
-use crate::team::Team;
+use crate::output::Reporter;
+use crate::parallel_region::ParallelRegion;
 
 /// What all steps of a run need.
 struct Run<'r> {
     options: &'r Graph500,
-    team: Team,
+    team: ParallelRegion,
     huge: HugePages,
-    talk: &'r dyn Talk,
+    talk: &'r dyn Reporter,
 }
 
 pub(super) fn run(
     options: &Graph500,
     size: Size,
     shared: &Shared,
-    talk: &dyn Talk,
+    talk: &dyn Reporter,
 ) -> Result<(Outcome, Backing), Failure> {
-    let team = Team::of(shared.workers());
+    let team = ParallelRegion::of(shared.workers());
     let run = Run { options, team, huge: shared.huge_pages.into(), talk };
     let dialect = options.dialect;
     // The whole run is the load, generation included: its memory grows from here.

@@ -6,12 +6,12 @@ mod level;
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use assay_kernel::pages::{HugePages, Pages, shared_u32, shared_u64};
+use assay_kernel::anonymous_memory::{HugePages, Pages, shared_u32, shared_u64};
 use assay_kernel::{Error, clock};
 
 use super::bitmap::{Bitmap, members, words};
 use super::graph::{Graph, NONE};
-use crate::team::{Pieces, Team, Worker};
+use crate::parallel_region::{ParallelRegion, Pieces, Worker};
 use level::Level;
 
 /// From above to below when the edges of the frontier are more than this part of those that lead
@@ -24,7 +24,7 @@ const BETA: usize = 24;
 /// Memory of the searches, reused by all of them; nothing that one has found is seen by the next.
 pub(super) struct Search<'g> {
     graph: &'g Graph,
-    team: Team,
+    team: ParallelRegion,
     parents: Pages<u32>,
     queue: Pages<u32>,
     visited: Pages<u64>,
@@ -32,7 +32,11 @@ pub(super) struct Search<'g> {
 }
 
 impl<'g> Search<'g> {
-    pub(super) fn new(team: Team, graph: &'g Graph, huge: HugePages) -> Result<Self, Error> {
+    pub(super) fn new(
+        team: ParallelRegion,
+        graph: &'g Graph,
+        huge: HugePages,
+    ) -> Result<Self, Error> {
         let (vertices, bits) = (graph.vertices(), words(graph.vertices()));
         Ok(Self {
             graph,

@@ -3,12 +3,12 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use assay_kernel::pages::{HugePages, Pages, shared_f32_bits, shared_u32, shared_u64};
+use assay_kernel::anonymous_memory::{HugePages, Pages, shared_f32_bits, shared_u32, shared_u64};
 use assay_kernel::{Error, clock};
 
 use super::bitmap::{Bitmap, members, words};
 use super::graph::{Graph, NONE};
-use crate::team::{Pieces, Team, Worker};
+use crate::parallel_region::{ParallelRegion, Pieces, Worker};
 
 /// The width of a bucket, in parts of the mean distance between neighbours that matter: with
 /// weights evenly spread in 0..1 the lightest of `d` edges weighs 1/d.
@@ -17,7 +17,7 @@ const WIDTH: f32 = 2.0;
 /// Memory of the searches, reused by all of them.
 pub(super) struct Paths<'g> {
     graph: &'g Graph,
-    team: Team,
+    team: ParallelRegion,
     /// The distance's bits above the number of the parent: one word, so that both change at once.
     states: Pages<u64>,
     /// Vertices whose neighbours have not seen their last distance.
@@ -29,7 +29,11 @@ pub(super) struct Paths<'g> {
 const FAR: u64 = (f32::INFINITY.to_bits() as u64) << 32 | NONE as u64;
 
 impl<'g> Paths<'g> {
-    pub(super) fn new(team: Team, graph: &'g Graph, huge: HugePages) -> Result<Self, Error> {
+    pub(super) fn new(
+        team: ParallelRegion,
+        graph: &'g Graph,
+        huge: HugePages,
+    ) -> Result<Self, Error> {
         let vertices = graph.vertices();
         let mean_degree = graph.neighbours.len() as f32 / vertices.max(1) as f32;
         Ok(Self {
@@ -235,12 +239,12 @@ mod tests {
     use crate::graph500::kronecker::{EdgeList, Kronecker};
     use crate::graph500::trees::{distances as plain, edge_list};
     use crate::graph500::validate::Validator;
-    use crate::talk::Silence;
+    use crate::output::Silence;
     use proptest::prelude::*;
 
     /// Distances from a root, after the validator has accepted them and their tree.
     fn found(edges: &EdgeList, root: u32, threads: usize) -> Vec<f32> {
-        let team = Team::of(threads);
+        let team = ParallelRegion::of(threads);
         let graph = construct(team, edges, HugePages::System).unwrap();
         let mut tree = vec![0; graph.labels()];
         let mut distances = vec![0.0; graph.labels()];
@@ -258,7 +262,7 @@ mod tests {
     #[test]
     fn distances_are_exact_whatever_the_number_of_threads() {
         let edges = Kronecker::new(9, Dialect::V3, None)
-            .generate(Team::of(2), 16 << 9, true, HugePages::System, &Silence)
+            .generate(ParallelRegion::of(2), 16 << 9, true, HugePages::System, &Silence)
             .unwrap();
         let root = edges.pairs.iter().find(|[a, b]| a != b).unwrap()[0];
         for threads in [1, 2, 4] {

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use assay_kernel::pages::{HugePages, Pages};
+use assay_kernel::anonymous_memory::{HugePages, Pages};
 
 use super::graph::NONE;
 use super::kronecker::EdgeList;

@@ -7,7 +7,7 @@ mod state;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use assay_kernel::Error;
-use assay_kernel::pages::{HugePages, Pages, shared_u64};
+use assay_kernel::anonymous_memory::{HugePages, Pages, shared_u64};
 
 pub(super) use fault::Fault;
 use state::State;
@@ -15,11 +15,11 @@ use state::State;
 use super::bitmap::{Bitmap, words};
 use super::graph::NONE;
 use super::kronecker::EdgeList;
-use crate::team::{Team, Worker};
+use crate::parallel_region::{ParallelRegion, Worker};
 
 /// Memory of the validation, reused by all searches.
 pub(super) struct Validator<'e> {
-    team: Team,
+    team: ParallelRegion,
     edges: &'e EdgeList,
     states: Pages<u64>,
     /// Vertices whose edge to their parent was met in the list.
@@ -44,7 +44,7 @@ enum Rule<'d> {
 impl<'e> Validator<'e> {
     /// For trees over `labels` labels.
     pub(super) fn new(
-        team: Team,
+        team: ParallelRegion,
         edges: &'e EdgeList,
         labels: usize,
         huge: HugePages,

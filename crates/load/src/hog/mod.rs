@@ -1,7 +1,7 @@
 //! hog: a user of memory that grows step by step, holds what it has, and looks whether all of it
 //! is still what it wrote. What is measured stands in docs/load/memory.md.
 
-use assay_kernel::pages::{Pages, page_size};
+use assay_kernel::anonymous_memory::{Pages, page_size};
 use assay_kernel::{Root, clock, signal};
 use assay_units::Bytes;
 use clap::Args;
@@ -12,8 +12,8 @@ use crate::failure::Failure;
 use crate::footprint::{Footprint, Phase, shown};
 use crate::generator::{Finished, Generator, Report};
 use crate::measured::Backing;
-use crate::rest;
-use crate::talk::Talk;
+use crate::output::Reporter;
+use crate::sleep;
 
 const WORD: u64 = size_of::<u64>() as u64;
 /// Code and data of the program that are touched only when it works.
@@ -68,7 +68,7 @@ impl Generator for Hog {
         Ok(Footprint::of_phases(vec![Phase { name: "grown", parts }]))
     }
 
-    fn run(&self, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure> {
+    fn run(&self, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
         signal::note_interruptions();
         let words = (self.to.get() / WORD) as usize;
         let mut memory = Pages::zeroed(words, shared.huge_pages.into())?;
@@ -77,7 +77,7 @@ impl Generator for Hog {
         let steps = self.grow(&mut memory, seed, began, talk);
         let held = steps.last().map_or(0, |step| (step.bytes / WORD) as usize);
         if held == words {
-            rest::until(clock::monotonic_ns() + (self.hold * 1e9) as u64);
+            sleep::until(clock::monotonic_ns() + (self.hold * 1e9) as u64);
         }
         if let Some(at) = (0..held).find(|at| memory[*at] != pattern(seed, *at)) {
             return Err(Failure::Wrong(format!("byte {} has changed", at as u64 * WORD)));
@@ -88,7 +88,7 @@ impl Generator for Hog {
 }
 
 impl Hog {
-    fn grow(&self, memory: &mut [u64], seed: u64, began: u64, talk: &dyn Talk) -> Vec<Step> {
+    fn grow(&self, memory: &mut [u64], seed: u64, began: u64, talk: &dyn Reporter) -> Vec<Step> {
         let step = (self.step.get() / WORD) as usize;
         let all = memory.len();
         let mut steps = Vec::with_capacity(all.div_ceil(step));
@@ -110,7 +110,7 @@ impl Hog {
             steps.push(Step { bytes, at_ns, grow_ns: grown - start, again_ns });
             talk.progress("steps", steps.len(), all.div_ceil(step));
             if held < all {
-                rest::until(start + self.every_ms * 1_000_000);
+                sleep::until(start + self.every_ms * 1_000_000);
             }
         }
         steps
@@ -174,7 +174,7 @@ fn report(steps: &[Step], ended_by: Option<&str>) -> Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::talk::Silence;
+    use crate::output::Silence;
 
     fn hog(to: u64, step: u64, again: bool) -> Hog {
         Hog { to: Bytes::new(to), step: Bytes::new(step), every_ms: 0, hold: 0.0, again }

@@ -1,6 +1,6 @@
 //! The run: the victim measures itself while the aggressors are told what to do.
 
-use assay_kernel::pages::Pages;
+use assay_kernel::anonymous_memory::Pages;
 use assay_kernel::pointer_ring::{Arena, LINE, Ring};
 use assay_kernel::{Root, affinity, clock, signal};
 
@@ -10,8 +10,8 @@ use crate::arguments::Shared;
 use crate::chase;
 use crate::failure::Failure;
 use crate::measured::Backing;
-use crate::talk::Talk;
-use crate::team::{Team, cut};
+use crate::output::Reporter;
+use crate::parallel_region::{ParallelRegion, cut};
 
 /// Loads between two looks at the clock.
 const CHUNK: u64 = 4096;
@@ -46,7 +46,7 @@ pub(super) fn run(
     job: &Job,
     shared: &Shared,
     root: &Root,
-    talk: &dyn Talk,
+    talk: &dyn Reporter,
 ) -> Result<(Curve, Backing), Failure> {
     affinity::bind_self(&job.cpus[..1])?;
     let huge = shared.huge_pages.into();
@@ -55,12 +55,12 @@ pub(super) fn run(
     let mut memory = Pages::<u64>::zeroed(job.load as usize / size_of::<u64>(), huge)?;
     let aggressors = job.cpus.len() - 1;
     let pressure = Pressure::of(aggressors);
-    let shares = Team::of(aggressors).shares(memory.len());
+    let shares = ParallelRegion::of(aggressors).shares(memory.len());
     // The victim is worker 0 and has no part.
     let mut parts = vec![(None, &mut [][..])];
     parts.extend(cut(&mut memory, &shares).into_iter().map(|part| (None, part)));
     parts[0].0 = Some(&mut ring);
-    let found = Team::of(job.cpus.len()).each(parts, |worker, (ring, part)| match ring {
+    let found = ParallelRegion::of(job.cpus.len()).each(parts, |worker, (ring, part)| match ring {
         Some(ring) => {
             worker.wait();
             let points = shared.ready().map(|_| curve(job, ring, &pressure, talk));
@@ -99,7 +99,7 @@ enum Part {
 }
 
 /// All points, the aggressors at rest first.
-fn curve(job: &Job, ring: &mut Ring<'_>, pressure: &Pressure, talk: &dyn Talk) -> Vec<Point> {
+fn curve(job: &Job, ring: &mut Ring<'_>, pressure: &Pressure, talk: &dyn Reporter) -> Vec<Point> {
     // A lap, so that what fits into the caches is there.
     ring.walk(job.size / LINE as u64);
     let settings = std::iter::once(None).chain(job.delays.iter().copied().map(Some));

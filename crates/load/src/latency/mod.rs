@@ -17,7 +17,7 @@ use crate::chase;
 use crate::failure::Failure;
 use crate::footprint::{Footprint, Phase};
 use crate::generator::{Finished, Generator};
-use crate::talk::Talk;
+use crate::output::Reporter;
 use measure::Job;
 use pressure::Traffic;
 
@@ -146,7 +146,7 @@ impl Generator for Latency {
         ]))
     }
 
-    fn run(&self, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure> {
+    fn run(&self, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
         signal::note_interruptions();
         let root = Root::real();
         let job = self.job(&root, shared)?;

@@ -2,11 +2,11 @@
 //! phase by phase. What is measured stands in docs/load/storage.md.
 
 mod content;
+mod kernel_counters;
 mod output;
 mod phase;
 mod place;
 mod transfer;
-mod witness;
 
 use std::path::PathBuf;
 
@@ -20,8 +20,8 @@ use crate::failure::Failure;
 use crate::footprint::{Footprint, shown};
 use crate::generator::{Finished, Generator};
 use crate::measured::Backing;
-use crate::rest;
-use crate::talk::Talk;
+use crate::output::Reporter;
+use crate::sleep;
 use assay_kernel::clock;
 use phase::{Phase, Record};
 use place::Place;
@@ -94,7 +94,7 @@ impl PagesOfFile {
         transfer: &Transfer,
         place: &Place,
         root: &Root,
-        talk: &dyn Talk,
+        talk: &dyn Reporter,
     ) -> Result<Vec<Record>, Failure> {
         let mut records = Vec::with_capacity(self.phases.len() + 1);
         let mut generation = 0;
@@ -102,7 +102,7 @@ impl PagesOfFile {
             if signal::interrupted_by().is_some() {
                 break;
             }
-            rest::until(clock::monotonic_ns() + (self.pause * 1e9) as u64);
+            sleep::until(clock::monotonic_ns() + (self.pause * 1e9) as u64);
             talk.progress("phases", records.len(), self.phases.len() + 1);
             let record = phase::run(phase, transfer, place, &mut generation, root)?;
             if let Err(reason) = &record.found {
@@ -151,7 +151,7 @@ impl Generator for PagesOfFile {
         })))
     }
 
-    fn run(&self, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure> {
+    fn run(&self, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
         signal::note_interruptions();
         let root = Root::real();
         let transfer = self.transfer(shared)?;

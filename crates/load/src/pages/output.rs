@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::kernel_counters::{self, growth};
 use super::phase::{Found, Record};
 use super::transfer::Transfer;
-use super::witness::{self, growth};
 use crate::footprint::shown;
 use crate::generator::Report;
 
@@ -88,7 +88,7 @@ fn phase_json(name: &str, found: &Found) -> Value {
         "bytes_per_s": found.bytes as f64 / seconds(found),
     });
     if let (Some(json), Value::Object(seen)) =
-        (json.as_object_mut(), witness::to_json(&found.before, &found.after))
+        (json.as_object_mut(), kernel_counters::to_json(&found.before, &found.after))
     {
         json.extend(seen);
     }

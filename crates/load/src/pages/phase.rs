@@ -7,9 +7,9 @@ use assay_kernel::{Root, clock, page_cache};
 use clap::ValueEnum;
 
 use super::content::Content;
+use super::kernel_counters::KernelCounters;
 use super::place::{Place, Way, ended};
 use super::transfer::{Direction, Transfer};
-use super::witness::Witness;
 use crate::failure::Failure;
 
 /// What is done with the file.
@@ -78,8 +78,8 @@ pub(super) struct Found {
     pub(super) end_ns: u64,
     /// Bytes that were read or written.
     pub(super) bytes: u64,
-    pub(super) before: Witness,
-    pub(super) after: Witness,
+    pub(super) before: KernelCounters,
+    pub(super) after: KernelCounters,
 }
 
 /// Does a phase. `generation` counts the writings of the file.
@@ -108,14 +108,14 @@ pub(super) fn run(
         *generation += 1;
     }
     let content = Content { seed: transfer.seed, generation: *generation };
-    let before = Witness::look(root, place);
+    let before = KernelCounters::look(root, place);
     let begin_ns = clock::monotonic_ns();
     let bytes = match how {
         Some((direction, way)) => transfer.go(direction, way, content, place)?,
         None => flush(place)?,
     };
     let end_ns = clock::monotonic_ns();
-    let after = Witness::look(root, place);
+    let after = KernelCounters::look(root, place);
     Ok(Record { phase, found: Ok(Found { way, begin_ns, end_ns, bytes, before, after }) })
 }
 

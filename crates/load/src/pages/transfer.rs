@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use assay_kernel::pages::{HugePages, Pages};
+use assay_kernel::anonymous_memory::{HugePages, Pages};
 use assay_kernel::signal;
 
 use super::content::Content;
 use super::place::{Place, Way, ended};
 use crate::failure::Failure;
-use crate::team::Team;
+use crate::parallel_region::ParallelRegion;
 
 /// What is moved, and by how many.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Transfer {
         content: Content,
         place: &Place,
     ) -> Result<u64, Failure> {
-        let team = Team::of(self.threads);
+        let team = ParallelRegion::of(self.threads);
         let blocks = self.size.div_ceil(self.block) as usize;
         let files = (0..team.size()).map(|_| place.open(way)).collect::<io::Result<Vec<File>>>();
         let files = files.map_err(|cause| ended("open", &place.path, &cause))?;

@@ -12,8 +12,8 @@ use crate::failure::Failure;
 use crate::footprint::{Footprint, Phase};
 use crate::generator::{Finished, Generator, Report};
 use crate::measured::Backing;
-use crate::talk::Talk;
-use crate::team::Team;
+use crate::output::Reporter;
+use crate::parallel_region::ParallelRegion;
 use sequence::Sequence;
 
 /// Steps between two looks at the clock: some 50 microseconds.
@@ -55,9 +55,9 @@ impl Generator for Spin {
         Ok(Footprint::of_phases(vec![Phase { name: "spin", parts }]))
     }
 
-    fn run(&self, shared: &Shared, _: &dyn Talk) -> Result<Finished, Failure> {
+    fn run(&self, shared: &Shared, _: &dyn Reporter) -> Result<Finished, Failure> {
         signal::note_interruptions();
-        let team = Team::of(shared.workers());
+        let team = ParallelRegion::of(shared.workers());
         let seed = shared.seed.unwrap_or(1);
         let began = shared.ready()?;
         let end = began + (self.time * 1e9) as u64;

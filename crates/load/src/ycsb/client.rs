@@ -14,7 +14,7 @@ use super::record::Shape;
 use super::sequence::Acknowledged;
 use super::settings::{Settings, Workload};
 use super::store::{NewValue, Session, Status};
-use crate::talk::Talk;
+use crate::output::Reporter;
 
 /// What a thread shows to the others while it works.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub(super) struct Shared<'r> {
     pub(super) next_key: &'r AtomicU64,
     /// Of the insertions among the operations.
     pub(super) inserted: &'r Acknowledged,
-    pub(super) talk: &'r dyn Talk,
+    pub(super) talk: &'r dyn Reporter,
 }
 
 /// A thread's own.

@@ -31,7 +31,7 @@ use crate::failure::Failure;
 use crate::footprint::Footprint;
 use crate::generator::{Finished, Generator, Report};
 use crate::measured::Backing;
-use crate::talk::Talk;
+use crate::output::Reporter;
 pub(crate) use command_line::spelled;
 use outcome::Outcome;
 use properties::Properties;
@@ -91,7 +91,7 @@ impl Generator for Ycsb {
         Ok(size::footprint(&self.settings(shared)?.0))
     }
 
-    fn run(&self, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure> {
+    fn run(&self, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
         let (settings, warnings) = self.settings(shared)?;
         warnings.iter().for_each(|warning| talk.say(warning));
         if settings.operations == 0 && settings.max_seconds == 0 {
@@ -107,7 +107,7 @@ impl Generator for Ycsb {
 fn execute(
     settings: &Settings,
     shared: &Shared,
-    talk: &dyn Talk,
+    talk: &dyn Reporter,
 ) -> Result<(Outcome, Backing), Failure> {
     let (seed, ready) = (shared.seed, || shared.ready());
     match &settings.target {
@@ -123,7 +123,7 @@ fn finish(
     settings: &Settings,
     outcome: &Outcome,
     backing: Backing,
-    talk: &dyn Talk,
+    talk: &dyn Reporter,
 ) -> Result<Finished, Failure> {
     let measuring = &settings.measuring;
     let mut text = outcome.status_lines.iter().map(|line| format!("{line}\n")).collect();

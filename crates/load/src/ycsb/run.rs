@@ -14,11 +14,11 @@ use super::outcome::Outcome;
 use super::random::Random;
 use super::sequence::Acknowledged;
 use super::settings::Settings;
-use super::status::Reporter;
+use super::status::StatusLine;
 use super::store::{Session, Store};
 use crate::failure::Failure;
 use crate::measured::Backing;
-use crate::talk::Talk;
+use crate::output::Reporter;
 
 /// A seed of our own where none is given: runs repeat, which those of YCSB do not.
 const SEED: u64 = 0x7963_7362;
@@ -44,7 +44,7 @@ pub(super) fn run<S: Store>(
     seed: Option<u64>,
     open: impl FnOnce() -> Result<S, Failure>,
     ready: impl FnOnce() -> Result<u64, Failure>,
-    talk: &dyn Talk,
+    talk: &dyn Reporter,
 ) -> Result<(Outcome, Backing), Failure> {
     // The data directory is to be closed even when the user ends the run.
     signal::note_interruptions();
@@ -60,8 +60,8 @@ pub(super) fn run<S: Store>(
     let settings = &settings;
 
     let desks: Vec<Desk> = (0..settings.threads).map(|_| Desk::new()).collect();
-    let mut reporter = Reporter::new(settings, &desks, began);
-    work(settings, seed.unwrap_or(SEED), &*store, &desks, &mut reporter, talk);
+    let mut status = StatusLine::new(settings, &desks, began);
+    work(settings, seed.unwrap_or(SEED), &*store, &desks, &mut status, talk);
 
     let worked = monotonic_ns();
     let backing = Backing::read(&Root::real());
@@ -70,7 +70,7 @@ pub(super) fn run<S: Store>(
     close(settings, &desks, store)?;
     let runtime_ns = monotonic_ns() - began - looking_ns;
     let cpu = process_cpu_ns(std::process::id());
-    let (book, status_lines) = reporter.finish(talk);
+    let (book, status_lines) = status.finish(talk);
     let outcome = Outcome {
         began,
         opening_ns,
@@ -91,8 +91,8 @@ fn work<S: Store>(
     seed: u64,
     store: &S,
     desks: &[Desk],
-    reporter: &mut Reporter<'_>,
-    talk: &dyn Talk,
+    status: &mut StatusLine<'_>,
+    talk: &dyn Reporter,
 ) {
     let next_key = AtomicU64::new(settings.workload.insert_start);
     let inserted = Acknowledged::from(settings.workload.records);
@@ -113,7 +113,7 @@ fn work<S: Store>(
                 thread(client, settings, (id, desk), course, random);
             });
         }
-        watch(settings, &course, reporter, talk);
+        watch(settings, &course, status, talk);
     });
 }
 
@@ -176,13 +176,13 @@ fn wait_until(deadline: u64, spin: bool, course: &Course) {
 }
 
 /// Waits for the threads, with status lines in between, and stops them when the time is up.
-fn watch(settings: &Settings, course: &Course, reporter: &mut Reporter<'_>, talk: &dyn Talk) {
+fn watch(settings: &Settings, course: &Course, status: &mut StatusLine<'_>, talk: &dyn Reporter) {
     let began = monotonic_ns();
     let interval = settings.status.map(|seconds| seconds * SECOND);
     let mut end = (settings.max_seconds > 0).then(|| began + settings.max_seconds * SECOND);
     let mut next_line = interval.map(|interval| began + interval);
     if interval.is_some() {
-        reporter.line(talk);
+        status.line(talk);
     }
     if end.is_some() {
         let seconds = settings.max_seconds;
@@ -201,7 +201,7 @@ fn watch(settings: &Settings, course: &Course, reporter: &mut Reporter<'_>, talk
         if let (Some(at), Some(interval)) = (next_line, interval)
             && now >= at
         {
-            reporter.line(talk);
+            status.line(talk);
             next_line = Some(at + interval);
         }
         if end.is_some_and(|end| now >= end) {

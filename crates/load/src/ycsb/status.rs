@@ -9,10 +9,10 @@ use super::client::Desk;
 use super::java_text::{remaining, two_places};
 use super::measure::{Book, Kind};
 use super::settings::Settings;
-use crate::talk::Talk;
+use crate::output::Reporter;
 
 /// Collects the books of all threads, and says how far they are.
-pub(super) struct Reporter<'r> {
+pub(super) struct StatusLine<'r> {
     settings: &'r Settings,
     desks: &'r [Desk],
     began: u64,
@@ -21,7 +21,7 @@ pub(super) struct Reporter<'r> {
     lines: Vec<String>,
 }
 
-impl<'r> Reporter<'r> {
+impl<'r> StatusLine<'r> {
     pub(super) fn new(settings: &'r Settings, desks: &'r [Desk], began: u64) -> Self {
         Self { settings, desks, began, last: (began, 0), total: Book::new(), lines: Vec::new() }
     }
@@ -36,7 +36,7 @@ impl<'r> Reporter<'r> {
     }
 
     /// Says a status line.
-    pub(super) fn line(&mut self, talk: &dyn Talk) {
+    pub(super) fn line(&mut self, talk: &dyn Reporter) {
         let done = self.desks.iter().map(|desk| desk.done.load(Ordering::Relaxed)).sum();
         let now = monotonic_ns();
         let mut interval = self.collect();
@@ -83,7 +83,7 @@ impl<'r> Reporter<'r> {
 
     /// The last line, where lines were asked for; everything that was measured, and the lines that
     /// belong on stdout.
-    pub(super) fn finish(mut self, talk: &dyn Talk) -> (Book, Vec<String>) {
+    pub(super) fn finish(mut self, talk: &dyn Reporter) -> (Book, Vec<String>) {
         if self.settings.status.is_some() {
             self.line(talk);
         }

@@ -14,7 +14,7 @@ use crate::arguments::command_of;
 #[derive(Default)]
 struct Heard(Mutex<Vec<String>>);
 
-impl Talk for Heard {
+impl Reporter for Heard {
     fn say(&self, line: &str) {
         self.0.lock().unwrap().push(line.to_owned());
     }

@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use assay_cgroup::Tree;
 use assay_host::Ledger;
 use assay_kernel::{Root, fifo::Fifo, process};
-use assay_testbed::{Need, Picture, busy_turn, skip};
+use assay_test_support::{HostSnapshot, Need, busy_host_lock, skip};
 
 fn graph500(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_assay-load"));
@@ -182,10 +182,10 @@ fn a_gate_that_is_not_there_is_said_with_its_path() {
 #[test]
 fn a_scale_beyond_the_limit_of_the_group_is_refused_and_below_it_runs() {
     let test = "graph500 below a group's limit";
-    let Some(_turn) = busy_turn(test, &[Need::Controller("memory")]) else { return };
+    let Some(_lock) = busy_host_lock(test, &[Need::Controller("memory")]) else { return };
     let root = Root::real();
     let homes = assay_host::gather(&root).unwrap().cgroup.homes(["memory"]).0;
-    let before = Picture::take();
+    let before = HostSnapshot::take();
     let work = tempfile::Builder::new().prefix("assay-test-").tempdir().unwrap();
     let mut ledger = Ledger::begin(&work.path().join("state"), "load").unwrap();
     let top = format!("assay-load-{}", std::process::id());
@@ -205,7 +205,7 @@ fn a_scale_beyond_the_limit_of_the_group_is_refused_and_below_it_runs() {
     let (refused, ran) = (run("19"), run("14"));
     assert_eq!(ledger.restore(&root), []);
     assert!(ledger.finish().unwrap());
-    Picture::assert_same(&before, "the group is gone");
+    HostSnapshot::assert_same(&before, "the group is gone");
 
     assert_eq!(refused.0, Some(4), "{}", refused.1);
     assert!(refused.1.contains(limit) && refused.1.contains("64.0 MiB"), "{}", refused.1);

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::Drawing;
 use super::spec::{base, colour_by_weight, knob_name, steps};
+use crate::measure_style::Quantity;
 use crate::number::{self, Unit};
-use crate::quantity::Quantity;
 use crate::subjects;
 use crate::timeline;
 use crate::trial::Trial;

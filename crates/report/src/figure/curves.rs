@@ -1,7 +1,7 @@
 //! Curves that workloads hand over, such as latency over working set, with the places that they
 //! mark.
 
-use assay_record::Curve;
+use assay_run_folder::Curve;
 use serde_json::{Value, json};
 
 use super::Drawing;

@@ -7,8 +7,8 @@ use super::Drawing;
 use super::spec::{
     base, colour_by_weight, csv_number, only_chosen, phases, repeat_choice, seconds, steps, warm_up,
 };
+use crate::measure_style::Quantity;
 use crate::number::Unit;
-use crate::quantity::Quantity;
 use crate::timeline::{self, Point};
 use crate::trial::Trial;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::{RepeatRecord, Table};
+use assay_run_folder::{RepeatRecord, Table};
 use serde_json::{Value, json};
 
 use super::Drawing;

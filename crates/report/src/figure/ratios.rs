@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::spec::base;
 use super::{Drawing, Figure};
-use crate::against;
+use crate::compare_runs;
 use crate::error::Error;
 
 /// More rows than this are no figure any more.
@@ -16,7 +16,7 @@ const ROW: u32 = 22;
 
 /// The figure of one trial.
 pub(crate) fn ratios(number: usize, trial: &TrialComparison, within: f64) -> Result<Figure, Error> {
-    let (shown, _) = against::listed(trial, ROWS);
+    let (shown, _) = compare_runs::listed(trial, ROWS);
     let rows: Vec<Value> = shown.iter().filter_map(|one| row(one)).collect();
     let drawing = Drawing {
         part: "ratios",
@@ -40,14 +40,14 @@ pub(crate) fn ratios(number: usize, trial: &TrialComparison, within: f64) -> Res
 fn row(one: &MeasureComparison) -> Option<Value> {
     let ratio = one.ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0)?;
     Some(json!({
-        "name": format!("{}, {}", against::measure(one), against::whom(one)),
+        "name": format!("{}, {}", compare_runs::measure(one), compare_runs::whom(one)),
         "ratio": ratio,
         "low": one.low,
         "high": one.high,
         "decides": one.decides,
-        "verdict": against::word(one.verdict),
-        "a": against::value(one, &one.a),
-        "b": against::value(one, &one.b),
+        "verdict": compare_runs::word(one.verdict),
+        "a": compare_runs::value(one, &one.a),
+        "b": compare_runs::value(one, &one.b),
     }))
 }
 

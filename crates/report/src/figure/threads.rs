@@ -1,9 +1,9 @@
-//! Which CPU each thread ran on over time: the figure that explains placement at a glance.
+//! Which CPU each thread ran on over time: the figure that explains placement at a summary.
 
 use std::collections::BTreeMap;
 
 use assay_escape::quoted;
-use assay_record::{RepeatRecord, Table};
+use assay_run_folder::{RepeatRecord, Table};
 use serde_json::{Value, json};
 
 use super::Drawing;

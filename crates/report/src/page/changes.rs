@@ -2,7 +2,7 @@
 
 use assay_facts::Available;
 use assay_judge::Judgement;
-use assay_record::{Change, Manifest};
+use assay_run_folder::{Change, Manifest};
 use serde::Serialize;
 
 /// All changes of a run.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::RepeatRecord;
+use assay_run_folder::RepeatRecord;
 use serde::Serialize;
 
 use crate::number::{self, NONE};

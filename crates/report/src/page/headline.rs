@@ -1,7 +1,7 @@
 //! The first screen: the verdict, and one sentence for every trial.
 
 use assay_judge::{Judgement, TrialJudgement};
-use assay_record::Manifest;
+use assay_run_folder::Manifest;
 use serde::Serialize;
 
 use crate::across::{self, Across};

@@ -1,7 +1,7 @@
 //! What was asked of the kernel, what was written, and what it answered at start and end.
 
 use assay_facts::Available;
-use assay_record::{KnobRecord, Reading};
+use assay_run_folder::{KnobRecord, Reading};
 use serde::Serialize;
 
 use crate::subjects::SHOWN_SINGLY;

@@ -1,6 +1,6 @@
 //! What the kernel counted of each node while a repeat ran, as numastat(8) shows it.
 
-use assay_record::Counted;
+use assay_run_folder::Counted;
 use serde::Serialize;
 
 use crate::trial::Trial;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use assay_escape::{shell_word, shell_words};
 use assay_facts::Available;
-use assay_record::Manifest;
+use assay_run_folder::Manifest;
 
 use super::Fact;
 

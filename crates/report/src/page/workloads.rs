@@ -1,12 +1,12 @@
 //! What ran in the groups, what was changed of a user's job file, and where its output lies.
 
-use assay_judge::WorkloadFigures;
-use assay_record::{GroupRecord, IoClass, WorkloadRecord, WorkloadResult};
+use assay_judge::WorkloadMetrics;
+use assay_run_folder::{GroupRecord, IoClass, WorkloadRecord, WorkloadResult};
 use serde::Serialize;
 
-use crate::said;
 use crate::subjects::SHOWN_SINGLY;
 use crate::trial::Trial;
+use crate::workload_metrics;
 
 /// All workloads of a trial.
 #[derive(Serialize)]
@@ -74,7 +74,8 @@ impl Workloads {
             }
         }
         let failed = rows.iter().filter(|row| !row.failures.is_empty()).count();
-        let figures: Vec<Figures> = said::workloads(trial).into_iter().map(figures).collect();
+        let figures: Vec<Figures> =
+            workload_metrics::workloads(trial).into_iter().map(figures).collect();
         Self {
             folded: rows.len() > SHOWN_SINGLY,
             rows,
@@ -86,8 +87,8 @@ impl Workloads {
     }
 }
 
-fn figures(said: &WorkloadFigures) -> Figures {
-    let numbers = said::rows(said).into_iter().map(|row| Number {
+fn figures(said: &WorkloadMetrics) -> Figures {
+    let numbers = workload_metrics::rows(said).into_iter().map(|row| Number {
         metric: row.metric.to_owned(),
         value: row.value,
         repeats: row.repeats,

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use assay_judge::{Check, PromiseJudgement, TrialJudgement, Verdict};
-use assay_record::RepeatRecord;
+use assay_run_folder::RepeatRecord;
 
 use super::groups;
 use super::layout::{columns, wrap};
 use super::paint::Paint;
-use super::said;
+use super::workload_metrics;
 use crate::number;
 use crate::trial::Trial;
 use crate::wording;
@@ -22,7 +22,8 @@ pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String
         lines.extend(wrap(&format!("  {reason}"), width, "  "));
         return lines;
     };
-    let mut lines = judged_lines(&factors, judged, said::lines(trial, width, paint), width, paint);
+    let mut lines =
+        judged_lines(&factors, judged, workload_metrics::lines(trial, width, paint), width, paint);
     lines.extend(numastat(trial, width));
     lines.extend(sampling(trial, width));
     for (index, repeat) in trial.record.repeats.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! The page in a real browser: every figure drawn, nothing asked for, nothing complained about,
 //! and one span of seconds for all figures of a trial.
 
-use assay_record::Recording;
-use assay_testbed::{browser, skip};
+use assay_run_folder::Recording;
+use assay_test_support::{browser, skip};
 
 use crate::fixture::Run;
 use crate::{cases, tuning};

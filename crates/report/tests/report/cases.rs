@@ -6,7 +6,7 @@ use assay_judge::{
     ComparisonJudgement, FleetHost, FleetJudgement, HostState, LevelJudgement, PairJudgement,
     ReferenceJudgement, Verdict,
 };
-use assay_record::{Fault, Phase};
+use assay_run_folder::{Fault, Phase};
 
 use crate::fixture::{KEPT, Run, Shape, run};
 
@@ -153,7 +153,7 @@ pub(crate) fn fleet() -> FleetJudgement {
     }
 }
 
-fn at(limit: f64) -> assay_record::Levels {
+fn at(limit: f64) -> assay_run_folder::Levels {
     [("limit".to_owned(), limit.into())].into()
 }
 
@@ -226,7 +226,7 @@ pub(crate) fn across() -> Run {
             measure: Some("bfs.harmonic_mean_teps".to_owned()),
             group: None,
             under: at(2.0),
-            to: assay_record::Levels::new(),
+            to: assay_run_folder::Levels::new(),
             ours: vec![level(2.0, 1.96e8)],
             expected: vec![],
         },
@@ -237,8 +237,8 @@ pub(crate) fn across() -> Run {
             source: "000_99957449e91ef60d.txt".to_owned(),
             measure: None,
             group: None,
-            under: assay_record::Levels::new(),
-            to: assay_record::Levels::new(),
+            under: assay_run_folder::Levels::new(),
+            to: assay_run_folder::Levels::new(),
             ours: vec![],
             expected: vec![],
         },

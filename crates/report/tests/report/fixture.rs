@@ -8,7 +8,7 @@ mod samples;
 use std::collections::BTreeMap;
 
 use assay_judge::{Judgement, TrialJudgement, Verdict};
-use assay_record::{Manifest, Table, TrialRecord};
+use assay_run_folder::{Manifest, Table, TrialRecord};
 
 use judged::judged;
 use manifest::manifest;

@@ -1,9 +1,9 @@
 //! The list of runs and the page of a comparison in a real browser, and what they may not contain.
 
 use assay_judge::{Side, Terms, compare_runs};
-use assay_record::{Glance, State, stamp};
 use assay_report::IndexEntry;
-use assay_testbed::{browser, skip};
+use assay_run_folder::{RunSummary, State, stamp};
+use assay_test_support::{browser, skip};
 
 use crate::cases;
 
@@ -12,7 +12,7 @@ fn entry(name: &str, state: State, verdict: Option<&str>) -> IndexEntry {
         name: name.to_owned(),
         link: name.to_owned(),
         stamp: stamp(std::path::Path::new("no such folder")),
-        glance: Glance {
+        summary: RunSummary {
             state,
             study: "io-weight".to_owned(),
             title: "I/O weights".to_owned(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use assay_facts::{Available, Node, NodeAccess};
 use assay_judge::ExpectedGain;
-use assay_record::{Counted, NodeCounts};
+use assay_run_folder::{Counted, NodeCounts};
 
 use crate::cases;
 use crate::fixture::Run;

@@ -207,13 +207,13 @@ fn curves_hold_the_bytes_of_the_samples() {
 fn curves_of_workloads_are_drawn_with_the_places_that_they_mark() {
     let mut run = cases::kept();
     assert!(!written(&run).contains("trial-1-curves"), "no workload has any");
-    let curve = |name: &str, y: &str| assay_record::Curve {
+    let curve = |name: &str, y: &str| assay_run_folder::Curve {
         name: name.to_owned(),
         x: "working set, bytes".to_owned(),
         y: y.to_owned(),
         logarithmic: true,
         points: vec![[4096.0, 1.0], [65536.0, 4.0]],
-        marks: vec![assay_record::Mark { x: 32768.0, label: "L1 <b>".to_owned() }],
+        marks: vec![assay_run_folder::Mark { x: 32768.0, label: "L1 <b>".to_owned() }],
     };
     for repeat in &mut run.manifest.trials[0].repeats {
         repeat.workloads[0].curves = vec![curve("random", "ns"), curve("sequential", "ns")];

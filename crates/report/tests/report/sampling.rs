@@ -1,7 +1,7 @@
 //! The sampler's own account: a table on the page of every run, and a line in the text only where
 //! something was late or lost.
 
-use assay_record::SourceCost;
+use assay_run_folder::SourceCost;
 
 use crate::cases;
 use crate::fixture::Run;

@@ -1,4 +1,4 @@
-//! The vendored code can travel inside a page. That it is what docs/supply-chain.md says is tested in `crates/house`.
+//! The vendored code can travel inside a page. That it is what docs/supply-chain.md says is tested in `crates/tidy`.
 
 use std::path::Path;
 

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use assay_kernel::pages::page_size;
+use assay_kernel::anonymous_memory::page_size;
 use assay_kernel::parse::buddy::{Blocks, ORDERS, blocks};
 use assay_kernel::{KeptFile, Root};
 

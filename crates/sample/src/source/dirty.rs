@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
+use assay_kernel::anonymous_memory::page_size;
 use assay_kernel::counters::keyed;
-use assay_kernel::pages::page_size;
 use assay_kernel::{KeptFile, Root};
 
 use super::{Depth, Rows, Source, names};

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
+use assay_kernel::anonymous_memory::page_size;
 use assay_kernel::counters::on_nodes;
-use assay_kernel::pages::page_size;
 use assay_kernel::{KeptFile, Root};
 
 use super::{Depth, Rows, SECOND, Source};
-use crate::place::Nodes;
+use crate::nodes::Nodes;
 use crate::target::Targets;
 
 /// What is told apart, with its keys on v2 and on v1, where groups below count only in the lines

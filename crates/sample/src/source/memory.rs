@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use assay_kernel::counters::{keyed, number};
 use assay_kernel::{KeptFile, Root};
 
+use assay_kernel::anonymous_memory::page_size;
 use assay_kernel::group_iterator::Counters;
-use assay_kernel::pages::page_size;
 
 use super::walk::{FEW, Walk};
 use super::{Depth, Rows, Source, names};

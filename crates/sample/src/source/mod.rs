@@ -27,12 +27,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use assay_kernel::Root;
-use assay_record::{RowBuffer, Table};
+use assay_run_folder::{RowBuffer, Table};
 
 pub use perf::COLUMNS as PERF_COLUMNS;
 pub use uncore::COLUMNS as UNCORE_COLUMNS;
 
-use crate::about::{Choice, SOURCES};
+use crate::registry::{Choice, SOURCES};
 use crate::target::Targets;
 
 /// The pace of sources that are dear, or whose counters move slowly.

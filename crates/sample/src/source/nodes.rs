@@ -10,7 +10,7 @@ use assay_kernel::Root;
 
 use super::keyed_file::{Key, KeyedFile, count, kib, reasons};
 use super::{Depth, Rows, SECOND, Source, names};
-use crate::place::Nodes;
+use crate::nodes::Nodes;
 
 /// Amounts at an instant.
 pub(crate) const MEMORY: [Key; 9] = [

@@ -11,16 +11,16 @@ mod draw;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use assay_kernel::aside::Aside;
-use assay_kernel::pages::page_size;
+use assay_kernel::anonymous_memory::page_size;
+use assay_kernel::bounded_query::BoundedQueries;
 use assay_kernel::parse::maps;
 use assay_kernel::parse::numa_maps::{Policy, areas};
 use assay_kernel::task_iterator::TaskIterator;
-use assay_kernel::{Error, KeptFile, Root, page_nodes, task};
+use assay_kernel::{Error, KeptFile, Root, move_pages, task};
 
 use super::{Depth, Rows, SECOND, Source};
-use crate::members::Members;
-use crate::place::Nodes;
+use crate::nodes::Nodes;
+use crate::process_tracker::ProcessTracker;
 use crate::target::Targets;
 use draw::{Draw, drawn};
 
@@ -108,14 +108,14 @@ fn bytes_of(pages: u64) -> u64 {
 /// The pages of all processes of the targets.
 pub(super) struct Pages {
     root: Root,
-    members: Members,
+    members: ProcessTracker,
     /// Shows all processes at once; `threads.iterator` says why there is none.
     iterator: Option<TaskIterator>,
     nodes: Nodes,
     known: HashMap<u32, Process>,
     columns: Vec<String>,
     buffer: Vec<u8>,
-    aside: Aside,
+    aside: BoundedQueries,
     refused: Option<String>,
     left_out: usize,
 }
@@ -136,13 +136,13 @@ impl Pages {
         }
         Ok(Self {
             root: root.clone(),
-            members: Members::new(root, processes),
+            members: ProcessTracker::new(root, processes),
             iterator: if root.is_real() { TaskIterator::open(root).ok() } else { None },
             nodes,
             known: HashMap::new(),
             columns,
             buffer: Vec::new(),
-            aside: Aside::waiting(PATIENCE),
+            aside: BoundedQueries::waiting(PATIENCE),
             refused: None,
             left_out: 0,
         })
@@ -317,9 +317,9 @@ fn draw_of(
         let Ok(text) = root.read(format!("/proc/{pid}/maps")) else { return (draw, None) };
         draw.set(maps::ranges(&text));
     }
-    page_nodes::await_lock(root, pid);
+    move_pages::await_lock(root, pid);
     let found = drawn(&mut draw, ENOUGH, tries, |addresses, nodes| {
-        page_nodes::query(pid, addresses, nodes)
+        move_pages::query(pid, addresses, nodes)
     });
     (draw, Some(found))
 }

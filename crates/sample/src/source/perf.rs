@@ -7,7 +7,7 @@ use assay_kernel::event_counts::{Event, EventCount};
 use assay_kernel::{Root, hardware_counters};
 
 use super::{Depth, Rows, SECOND, Source};
-use crate::place::Nodes;
+use crate::nodes::Nodes;
 use crate::target::Targets;
 
 /// What is counted, by column.

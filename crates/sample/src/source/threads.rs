@@ -19,8 +19,8 @@ use assay_kernel::clock::{boottime_ns, monotonic_ns};
 use assay_kernel::task_iterator::{Task, TaskIterator};
 
 use super::{Depth, Rows, Source, names};
-use crate::members::Members;
-use crate::place::Nodes;
+use crate::nodes::Nodes;
+use crate::process_tracker::ProcessTracker;
 use crate::target::Targets;
 use known::{Known, Thread};
 
@@ -61,7 +61,7 @@ struct Seen {
 /// The threads of all targets.
 pub(super) struct Threads {
     root: Root,
-    members: Members,
+    members: ProcessTracker,
     nodes: Option<Nodes>,
     iterator: Result<TaskIterator, String>,
     known: Known,
@@ -93,7 +93,7 @@ impl Threads {
         };
         Ok(Self {
             root: root.clone(),
-            members: Members::new(root, processes),
+            members: ProcessTracker::new(root, processes),
             nodes: Nodes::read(root).ok(),
             iterator,
             known: Known::default(),

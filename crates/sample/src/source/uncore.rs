@@ -10,7 +10,7 @@ use assay_kernel::event_counts::{Event, EventCount};
 use assay_units::CpuSet;
 
 use super::{Depth, Rows, SECOND, Source, names};
-use crate::place::Nodes;
+use crate::nodes::Nodes;
 
 const FOLDER: &str = "/sys/bus/event_source/devices";
 

@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 
 use crate::whole_host::targets;
 use assay_kernel::{Root, clock, fifo::Fifo};
-use assay_record::{Table, read_tables};
-use assay_sample::about::SOURCES;
+use assay_run_folder::{Table, read_tables};
+use assay_sample::registry::SOURCES;
 use assay_sample::{
-    Choice, Depth, Prepared, ProcessTarget, Processes, Rows, Sampler, Seat, Source, Targets,
-    prepare_chosen,
+    Choice, Depth, Prepared, ProcessTarget, Processes, Rows, Sampler, SamplerAffinity, Source,
+    Targets, prepare_chosen,
 };
-use assay_testbed::{Picture, busy_turn, put};
+use assay_test_support::{HostSnapshot, busy_host_lock, put};
 
 const FREE: &str = "Node 0, zone Normal 0 0 0 0 0 0 0 0 0 0 1\n";
 const TYPE: &str = "Node 0, zone Normal, type Movable 0 0 0 0 0 0 0 0 0 0 1\n";
@@ -65,7 +65,8 @@ fn sampled(tree: &Path) -> (BTreeSet<String>, Vec<(String, String)>) {
     let folder = tempfile::tempdir().unwrap();
     let interval = Duration::from_millis(5);
     let sampler =
-        Sampler::start(prepared, folder.path(), interval, Seat::anywhere("a test")).unwrap();
+        Sampler::start(prepared, folder.path(), interval, SamplerAffinity::anywhere("a test"))
+            .unwrap();
     std::thread::sleep(Duration::from_millis(20));
     let outcome = sampler.stop();
     assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
@@ -121,14 +122,15 @@ impl Drop for Full {
 #[test]
 fn a_disk_full_of_samples_ends_the_samples_and_not_the_trial() {
     const NAME: &str = "a_disk_full_of_samples_ends_the_samples_and_not_the_trial";
-    let Some(_turn) = busy_turn(NAME, &[]) else { return };
-    let before = Picture::take();
+    let Some(_lock) = busy_host_lock(NAME, &[]) else { return };
+    let before = HostSnapshot::take();
     let full = Full::mount();
     let tree = tree();
     let prepared = prepare_chosen(&Root::at(tree.path()), &targets(), &Choice::Usual);
     let place = full.0.path();
     let interval = Duration::from_millis(1);
-    let sampler = Sampler::start(prepared, place, interval, Seat::anywhere("a test")).unwrap();
+    let sampler =
+        Sampler::start(prepared, place, interval, SamplerAffinity::anywhere("a test")).unwrap();
     std::thread::sleep(Duration::from_millis(2500));
     let outcome = sampler.stop();
     let failure = outcome.failure.unwrap().to_string();
@@ -140,7 +142,7 @@ fn a_disk_full_of_samples_ends_the_samples_and_not_the_trial() {
     let written: u64 = outcome.cost.sources.values().map(|source| source.rows).sum();
     assert_eq!(rows, written);
     drop(full);
-    Picture::assert_same(&before, "after the disk was full");
+    HostSnapshot::assert_same(&before, "after the disk was full");
 }
 
 fn grows(table: &Table, subject: &str, column: &str) -> bool {
@@ -159,7 +161,7 @@ fn threads_and_processes_that_come_and_go_are_followed_without_a_failure() {
     let prepared = prepare_chosen(&Root::real(), &targets, &choice);
     let folder = tempfile::tempdir().unwrap();
     let interval = Duration::from_millis(10);
-    let seat = Seat::anywhere("a test");
+    let seat = SamplerAffinity::anywhere("a test");
     let sampler = Sampler::start(prepared, folder.path(), interval, seat).unwrap();
     let script = "i=0; while [ $i -lt 150 ]; do (sleep 0.02; true) & i=$((i+1)); done; wait";
     let began = Instant::now();
@@ -184,7 +186,7 @@ fn times_are_of_a_clock_that_nobody_can_set() {
     let prepared = prepare_chosen(&Root::at(tree.path()), &targets(), &Choice::Usual);
     let folder = tempfile::tempdir().unwrap();
     let before = clock::monotonic_ns();
-    let seat = Seat::anywhere("a test");
+    let seat = SamplerAffinity::anywhere("a test");
     let sampler = Sampler::start(prepared, folder.path(), Duration::from_millis(5), seat).unwrap();
     std::thread::sleep(Duration::from_millis(20));
     assert!(sampler.stop().failure.is_none());
@@ -250,9 +252,9 @@ impl Source for Probe {
     }
 }
 
-fn started(probe: Probe, folder: &Path) -> Result<Sampler, assay_record::Error> {
+fn started(probe: Probe, folder: &Path) -> Result<Sampler, assay_run_folder::Error> {
     let prepared = Prepared { sources: vec![Box::new(probe)], not_available: [].into() };
-    Sampler::start(prepared, folder, Duration::from_millis(20), Seat::anywhere("a test"))
+    Sampler::start(prepared, folder, Duration::from_millis(20), SamplerAffinity::anywhere("a test"))
 }
 
 #[test]
@@ -297,7 +299,8 @@ fn a_process_whose_memory_map_is_locked_keeps_no_other_source_waiting() {
     let begun = Instant::now();
     let interval = Duration::from_millis(50);
     let sampler =
-        Sampler::start(prepared, folder.path(), interval, Seat::anywhere("a test")).unwrap();
+        Sampler::start(prepared, folder.path(), interval, SamplerAffinity::anywhere("a test"))
+            .unwrap();
     std::thread::sleep(Duration::from_millis(2500));
     let outcome = sampler.stop();
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());

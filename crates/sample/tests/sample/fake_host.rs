@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_kernel::Root;
-use assay_record::read_tables;
+use assay_run_folder::read_tables;
 use assay_sample::{
-    CpuFile, Depth, DiskTarget, FirstIo, GroupTarget, IoFiles, MemoryFiles, Sampler, Seat, Targets,
-    ThrottleTarget, prepare,
+    CpuFile, Depth, DiskTarget, FirstIo, GroupTarget, IoFiles, MemoryFiles, Sampler,
+    SamplerAffinity, Targets, ThrottleTarget, prepare,
 };
-use assay_testbed::put;
+use assay_test_support::put;
 
 fn tree() -> tempfile::TempDir {
     let tree = tempfile::tempdir().unwrap();
@@ -59,9 +59,13 @@ fn every_source_lands_in_its_table_and_a_missing_one_says_why() {
     assert!(reason.contains("/proc/pressure/cpu"), "{reason}");
 
     let folder = tempfile::tempdir().unwrap();
-    let sampler =
-        Sampler::start(prepared, folder.path(), Duration::from_millis(5), Seat::anywhere("a test"))
-            .unwrap();
+    let sampler = Sampler::start(
+        prepared,
+        folder.path(),
+        Duration::from_millis(5),
+        SamplerAffinity::anywhere("a test"),
+    )
+    .unwrap();
     std::thread::sleep(Duration::from_millis(30));
     let outcome = sampler.stop();
     assert!(outcome.failure.is_none());
@@ -78,7 +82,7 @@ fn every_source_lands_in_its_table_and_a_missing_one_says_why() {
     assert_eq!(value("disk", "loop0", "in_flight"), 3);
     assert_eq!(value("disk", "loop0", "weighted_ms"), 50);
     assert_eq!(value("host_cpu", "host", "iowait_ns"), 50_000_000);
-    let page = assay_kernel::pages::page_size() as u64;
+    let page = assay_kernel::anonymous_memory::page_size() as u64;
     assert_eq!(value("dirty", "host", "dirty_bytes"), 3 * page);
     assert_eq!(value("dirty", "host", "threshold_bytes"), 100 * page);
     assert_eq!(value("cpus", "cpu0", "idle_ns"), 40_000_000);
@@ -132,7 +136,8 @@ fn readings(groups: usize) -> [usize; 3] {
     let folder = tempfile::tempdir().unwrap();
     let interval = Duration::from_millis(10);
     let sampler =
-        Sampler::start(prepared, folder.path(), interval, Seat::anywhere("a test")).unwrap();
+        Sampler::start(prepared, folder.path(), interval, SamplerAffinity::anywhere("a test"))
+            .unwrap();
     std::thread::sleep(Duration::from_millis(300));
     assert!(sampler.stop().failure.is_none());
     let tables = read_tables(folder.path()).unwrap();

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_kernel::Root;
-use assay_record::{Table, read_tables};
+use assay_run_folder::{Table, read_tables};
 use assay_sample::{
-    Choice, Depth, Prepared, ProcessTarget, Processes, Rows, Sampler, Seat, Source, Targets,
-    prepare_chosen,
+    Choice, Depth, Prepared, ProcessTarget, Processes, Rows, Sampler, SamplerAffinity, Source,
+    Targets, prepare_chosen,
 };
-use assay_testbed::put;
+use assay_test_support::put;
 
 /// A thread on `cpu` that has run for `run` ns; `threads` is how many its process has.
 fn thread(tree: &Path, pid: u32, tid: u32, started: u64, cpu: u16, run: u64) {
@@ -160,7 +160,7 @@ fn threads_of_a_real_child_and_of_what_it_forks_are_followed() {
         prepared,
         folder.path(),
         Duration::from_millis(20),
-        Seat::anywhere("a test"),
+        SamplerAffinity::anywhere("a test"),
     )
     .unwrap();
     let until = std::time::Instant::now() + Duration::from_secs(60);

@@ -7,12 +7,12 @@ use std::process::Command;
 
 use assay_kernel::Root;
 use assay_kernel::parse::mountinfo;
-use assay_record::Table;
+use assay_run_folder::Table;
 use assay_sample::{
     Choice, CpuFile, Depth, GroupTarget, MemoryFiles, Prepared, Rows, Source, Targets,
     prepare_chosen,
 };
-use assay_testbed::{Picture, skip, turn};
+use assay_test_support::{HostSnapshot, host_lock, skip};
 
 const GROUPS: usize = 20;
 
@@ -98,8 +98,8 @@ fn value(table: &Table, index: usize, column: &str) -> Option<u64> {
 #[test]
 fn the_iterator_over_groups_gives_the_numbers_of_their_files() {
     const NAME: &str = "the_iterator_over_groups_gives_the_numbers_of_their_files";
-    let Some(_turn) = turn(NAME, &[]) else { return };
-    let before = Picture::take();
+    let Some(_lock) = host_lock(NAME, &[]) else { return };
+    let before = HostSnapshot::take();
     let Some(groups) = Groups::make() else {
         return skip(NAME, "no hierarchies of cgroup v1 for cpuacct and memory that take groups");
     };
@@ -150,7 +150,7 @@ fn the_iterator_over_groups_gives_the_numbers_of_their_files() {
     assert_eq!(value(&memory_rows.table(), 3, "current_bytes"), None);
     assert_eq!(value(&cpu_rows.table(), 7, "usage_ns"), groups.file(0, 7, "cpuacct.usage"));
     drop(groups);
-    Picture::assert_same(&before, "after sampling many groups");
+    HostSnapshot::assert_same(&before, "after sampling many groups");
 }
 
 #[test]

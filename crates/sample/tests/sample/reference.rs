@@ -8,9 +8,9 @@ use std::path::Path;
 
 use crate::whole_host::targets;
 use assay_kernel::Root;
-use assay_sample::about::{About, SOURCES};
+use assay_sample::registry::{SOURCES, SourceInfo};
 use assay_sample::{Choice, PERF_COLUMNS, UNCORE_COLUMNS, prepare_chosen};
-use assay_testbed::put;
+use assay_test_support::put;
 
 /// A host that has every file, so that every source opens; with one node and one CPU.
 fn tree() -> tempfile::TempDir {
@@ -111,7 +111,7 @@ fn document() -> String {
     text
 }
 
-fn section(text: &mut String, source: &About, columns: &[String]) {
+fn section(text: &mut String, source: &SourceInfo, columns: &[String]) {
     let when = if source.usual { "every run" } else { "runs that ask for it" };
     write!(text, "\n## `{}`\n\n{}.\n\n", source.name, source.what).unwrap();
     for (label, value) in [

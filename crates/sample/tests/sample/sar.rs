@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use assay_kernel::Root;
 use assay_sample::{Choice, Depth, DiskTarget, Rows, Source, Targets, prepare_chosen};
-use assay_testbed::{Need, Picture, skip, turn};
+use assay_test_support::{HostSnapshot, Need, host_lock, skip};
 
 const SADC: [&str; 2] = ["/usr/lib/sysstat/sadc", "/usr/lib64/sa/sadc"];
 
@@ -25,7 +25,7 @@ fn reading(source: &mut Box<dyn Source>) -> BTreeMap<String, u64> {
     source.read(&mut rows, Depth::Full);
     let table = rows.table();
     let value =
-        |column: &assay_record::Column| Some((column.name.clone(), (*column.values.last()?)?));
+        |column: &assay_run_folder::Column| Some((column.name.clone(), (*column.values.last()?)?));
     table.columns.iter().filter_map(value).collect()
 }
 
@@ -195,8 +195,8 @@ fn counters_of_a_busy_disk_are_those_that_sysstat_reads() {
     let Some(sadc) = SADC.into_iter().find(|path| Path::new(path).exists()) else {
         return skip(NAME, "sysstat is not installed (scripts/setup test-host)");
     };
-    let Some(_turn) = turn(NAME, &[Need::Loop]) else { return };
-    let picture = Picture::take();
+    let Some(_lock) = host_lock(NAME, &[Need::Loop]) else { return };
+    let picture = HostSnapshot::take();
     let disk = Loop::make();
     let targets = Targets { disks: vec![DiskTarget { device: disk.name() }], ..Targets::default() };
     let prepared = prepare_chosen(&Root::real(), &targets, &Choice::Usual);
@@ -216,7 +216,7 @@ fn counters_of_a_busy_disk_are_those_that_sysstat_reads() {
     });
     let name = disk.name();
     drop((source, disk));
-    Picture::assert_same(&picture, "after a disk beside sysstat");
+    HostSnapshot::assert_same(&picture, "after a disk beside sysstat");
     assert!(status.success());
     let theirs = raw_of(&file, "-d", &name);
     assert!(after["write_sectors"] > before["write_sectors"], "the disk did nothing");

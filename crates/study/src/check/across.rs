@@ -6,8 +6,8 @@ use super::{Check, measures};
 use crate::code;
 use crate::combination::combinations;
 use crate::level::level_of;
-use crate::model::{Bindings, Factor, Promise, Relation};
 use crate::reader::quoted;
+use crate::syntax::{Bindings, Factor, Promise, Relation};
 
 /// A promise across trials.
 pub(super) fn promise(check: &mut Check<'_>, promise: &Promise, path: &str) {

@@ -5,7 +5,7 @@ use assay_units::Bytes;
 
 use super::{Check, Complaint};
 use crate::code;
-use crate::model::{Disk, DiskSource, NullBlk};
+use crate::syntax::{Disk, DiskSource, NullBlk};
 
 /// Schedulers of Linux since 3.10; others come as modules and are for the host to know.
 const SCHEDULERS: &[&str] = &["none", "mq-deadline", "bfq", "kyber", "cfq", "deadline", "noop"];

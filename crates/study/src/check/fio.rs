@@ -6,8 +6,8 @@ use assay_units::Bytes;
 
 use super::{Check, Complaint, whole};
 use crate::code;
-use crate::model::Scalar;
 use crate::reader::word_hint;
+use crate::syntax::Scalar;
 use crate::template::Templated;
 
 /// Every option that fio 3.33 knows; the file says how it was made.

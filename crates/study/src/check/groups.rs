@@ -4,7 +4,7 @@ use assay_diagnostic::{Diagnostic, closest};
 
 use super::{Check, Complaint, knobs, template_of, when};
 use crate::code;
-use crate::model::{Bindings, Format, Group, Scalar, Tool, Workload};
+use crate::syntax::{Bindings, Format, Group, Scalar, Tool, Workload};
 use crate::template::Templated;
 
 /// More groups than this are a slip; the kernel itself holds 65535 in one v1 hierarchy.
@@ -205,7 +205,7 @@ fn places(check: &mut Check<'_>, group: &Group, path: &str) {
     let Some((disk_name, disk)) = check.disk_of(group) else { return };
     let names = |name: &str| run_in(check, group).iter().any(|workload| workload.names(name));
     let (directory, device) = (names("directory"), names("device"));
-    let is_directory = matches!(disk.source, crate::model::DiskSource::Directory { .. });
+    let is_directory = matches!(disk.source, crate::syntax::DiskSource::Directory { .. });
     let formats: Vec<Format> = check
         .combinations_of(&[template_of(&disk.format)])
         .iter()

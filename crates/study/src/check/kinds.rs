@@ -5,8 +5,8 @@ use assay_workload::{GIVEN, Kind, Meaning, Program, kind};
 
 use super::{Check, Complaint};
 use crate::code;
-use crate::model::{Bindings, Scalar};
 use crate::reader::word_hint;
+use crate::syntax::{Bindings, Scalar};
 use crate::template::Templated;
 
 type Argument = (String, Vec<Templated<Scalar>>);

@@ -6,7 +6,7 @@ use assay_knob::{Knob, Role};
 use super::{Check, Complaint, template_of, when, whole};
 use crate::code;
 use crate::footprint::{footprint_part, takes_footprint};
-use crate::model::{Bindings, Group, Scalar};
+use crate::syntax::{Bindings, Group, Scalar};
 use crate::template::Templated;
 
 /// What the schedulers hold of an `io.weight` (1..10000): name, smallest and largest.

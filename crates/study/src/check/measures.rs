@@ -7,8 +7,8 @@ use super::Check;
 use crate::code;
 use crate::key::MEASURES;
 use crate::metric::{self, Metric, fio_metrics};
-use crate::model::{Group, Tool, Workload};
 use crate::reader::{quoted, word_hint};
+use crate::syntax::{Group, Tool, Workload};
 
 /// Reports a measure that nothing gives. An empty one is missing, which has been reported.
 pub(super) fn measure(check: &mut Check<'_>, measure: &str, path: &str) {

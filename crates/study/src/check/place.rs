@@ -6,8 +6,8 @@ use assay_units::{CpuChoice, MemoryPolicy};
 
 use super::{Check, Complaint};
 use crate::code;
-use crate::model::{Group, HUGE_PAGE_MODES, Place};
 use crate::reader::quoted;
+use crate::syntax::{Group, HUGE_PAGE_MODES, Place};
 use crate::template::Templated;
 
 pub(super) fn check(check: &mut Check<'_>) {

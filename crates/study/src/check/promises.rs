@@ -4,10 +4,10 @@ use assay_diagnostic::{Diagnostic, closest};
 use assay_knob::Unit;
 
 use super::{Check, Complaint, across, measures};
+use crate::bound::rate;
 use crate::code;
 use crate::key;
-use crate::model::{Bound, Group, Promise, Relation, Scalar};
-use crate::rate::rate;
+use crate::syntax::{Bound, Group, Promise, Relation, Scalar};
 use crate::template::Templated;
 
 pub(super) fn check(check: &mut Check<'_>) {

@@ -5,7 +5,7 @@ use assay_knob::{HostSetting, host_setting};
 
 use super::{Check, Complaint, template_of, when};
 use crate::code;
-use crate::model::{Bindings, DropCaches, Scalar};
+use crate::syntax::{Bindings, DropCaches, Scalar};
 use crate::template::Templated;
 
 pub(super) fn check(check: &mut Check<'_>) {

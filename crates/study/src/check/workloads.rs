@@ -4,7 +4,7 @@ use assay_diagnostic::{Diagnostic, closest};
 
 use super::{Check, fio, kinds};
 use crate::code;
-use crate::model::{After, Tool, Workload};
+use crate::syntax::{After, Tool, Workload};
 
 pub(super) fn check(check: &mut Check<'_>) {
     for (name, workload) in &check.study.workloads {

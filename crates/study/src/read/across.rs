@@ -4,9 +4,9 @@ use assay_diagnostic::Diagnostic;
 
 use crate::code;
 use crate::key;
-use crate::model::{Bindings, Pairs, Relation, Scalar};
 use crate::reader::{At, Reader};
 use crate::section::Section;
+use crate::syntax::{Bindings, Pairs, Relation, Scalar};
 use crate::value::kind;
 
 /// Keys that mean something across trials alone.

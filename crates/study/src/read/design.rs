@@ -7,9 +7,9 @@ use assay_units::parse_duration;
 
 use crate::code;
 use crate::key;
-use crate::model::{Design, Ends, LeftOut, Order, Scalar, Stop, WarmUp};
 use crate::reader::{At, Reader, not_a_quantity};
 use crate::section::Section;
+use crate::syntax::{Design, Ends, LeftOut, Order, Scalar, Stop, WarmUp};
 
 const DEFAULT_REPEATS: u32 = 3;
 const DEFAULT_AT_MOST: Duration = Duration::from_secs(60);
@@ -35,7 +35,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, at: Option<&At<'_>>) -> Design {
         design.repeats = repeats;
     }
     design.order = match section.word(reader, "order", key::ORDERS) {
-        Some("given") => Order::Given,
+        Some("given") => Order::Placeholders,
         Some("interleaved") => Order::Interleaved,
         _ => Order::Random,
     };

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::names;
 use crate::key;
-use crate::model::{Disk, DiskSource, Format, NullBlk, Scalar};
 use crate::reader::{At, Reader};
 use crate::section::Section;
+use crate::syntax::{Disk, DiskSource, Format, NullBlk, Scalar};
 use crate::template::Templated;
 
 pub(crate) fn read(reader: &mut Reader<'_>, table: &At<'_>) -> BTreeMap<String, Disk> {

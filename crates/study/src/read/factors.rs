@@ -6,8 +6,8 @@ use assay_diagnostic::Diagnostic;
 
 use super::names;
 use crate::code;
-use crate::model::{Factor, Scalar};
 use crate::reader::{At, Reader};
+use crate::syntax::{Factor, Scalar};
 use crate::value::kind;
 
 pub(crate) fn read(reader: &mut Reader<'_>, table: &At<'_>) -> Vec<Factor> {

@@ -7,9 +7,9 @@ use assay_diagnostic::Diagnostic;
 use super::names;
 use crate::code;
 use crate::key;
-use crate::model::{Group, Scalar};
 use crate::reader::{At, Reader};
 use crate::section::Section;
+use crate::syntax::{Group, Scalar};
 use crate::template::Templated;
 use crate::value::kind;
 

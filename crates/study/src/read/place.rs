@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::key;
-use crate::model::Place;
 use crate::reader::{At, Reader};
 use crate::section::Section;
+use crate::syntax::Place;
 
 /// The place that this table names; `what` names its owner in messages.
 pub(crate) fn read(reader: &mut Reader<'_>, at: &At<'_>, what: &str) -> Place {

@@ -9,9 +9,9 @@ use super::across;
 use super::groups::unknown_knob;
 use crate::code;
 use crate::key;
-use crate::model::{Bindings, Bound, Every, Promise, Relation, Scalar};
 use crate::reader::{At, Reader, not_a_quantity};
 use crate::section::{Section, unknown_word};
+use crate::syntax::{Bindings, Bound, Every, Promise, Relation, Scalar};
 use crate::template::Templated;
 use crate::value::kind;
 

@@ -2,9 +2,9 @@
 
 use super::across::levels;
 use crate::key;
-use crate::model::{Bindings, Reference, Scalar};
 use crate::reader::{At, Reader};
 use crate::section::Section;
+use crate::syntax::{Bindings, Reference, Scalar};
 
 pub(crate) fn read(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<Reference> {
     let mut references = vec![];

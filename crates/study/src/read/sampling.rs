@@ -7,9 +7,9 @@ use assay_units::parse_duration;
 
 use crate::code;
 use crate::key;
-use crate::model::{Sampling, Scalar};
 use crate::reader::{At, Reader, not_a_quantity};
 use crate::section::{Section, unknown_word};
+use crate::syntax::{Sampling, Scalar};
 use crate::value::kind;
 
 /// Faster, the rounds of a hundred groups would run into each other; slower, a window of some

@@ -6,9 +6,9 @@ use assay_diagnostic::Diagnostic;
 use assay_knob::{HostSetting, THP, host_setting, host_settings, suggest_host_setting};
 
 use crate::code;
-use crate::model::{HostSettings, Scalar};
 use crate::reader::{At, Reader, quoted};
 use crate::section::Section;
+use crate::syntax::{HostSettings, Scalar};
 use crate::template::Templated;
 
 type Values = Vec<(String, Templated<Scalar>)>;

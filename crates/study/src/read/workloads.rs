@@ -12,9 +12,9 @@ use assay_workload::{COMMAND, FIO, NAMES};
 
 use crate::code;
 use crate::key;
-use crate::model::{After, Tool, Workload};
 use crate::reader::{At, Reader};
 use crate::section::Section;
+use crate::syntax::{After, Tool, Workload};
 use crate::value::kind as kind_of;
 
 pub(crate) fn read(reader: &mut Reader<'_>, table: &At<'_>) -> BTreeMap<String, Workload> {

@@ -1,6 +1,6 @@
 //! What kind of I/O a job does, from its options alone.
 
-use assay_record::IoClass;
+use assay_run_folder::IoClass;
 use assay_units::Bytes;
 
 use super::job::Job;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use assay_record::Latency;
+use assay_run_folder::Latency;
 use serde::Deserialize;
 
 /// What one fio process said of its jobs, summed over them.

@@ -2,7 +2,7 @@
 
 use crate::kind::{Gate, Kind, Program, Threads};
 use crate::options::STRESSAPPTEST;
-use crate::said::{Output, Said};
+use crate::output::{CapturedOutput, Output};
 
 /// The kind. Without `s` it runs until the window is over.
 pub(crate) const KIND: Kind = Kind {
@@ -36,7 +36,7 @@ const RATES: [(&str, &str); 6] = [
     ("Disk", "disk_mb_per_s"),
 ];
 
-fn read(said: &Said<'_>) -> Result<Output, String> {
+fn read(said: &CapturedOutput<'_>) -> Result<Output, String> {
     let mut output = Output::default();
     let mut passed = None;
     for line in said.stdout.lines().chain(said.stderr.lines()) {
@@ -144,7 +144,7 @@ Status: PASS - please verify no corrected errors
 ";
 
     fn output(stdout: &str) -> Output {
-        read(&Said { stdout, stderr: "" }).unwrap()
+        read(&CapturedOutput { stdout, stderr: "" }).unwrap()
     }
 
     #[test]
@@ -174,7 +174,7 @@ Status: PASS - please verify no corrected errors
     fn a_failed_test_is_a_failure_and_silence_is_no_result() {
         let failed = SAID.replace("PASS - please", "FAIL - test encountered procedural errors");
         assert!(output(&failed).failure.unwrap().contains("procedural"));
-        let quiet = Said { stdout: "", stderr: "bad flag\n" };
+        let quiet = CapturedOutput { stdout: "", stderr: "bad flag\n" };
         assert!(read(&quiet).unwrap_err().contains("bad flag"));
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use assay_record::Latency;
+use assay_run_folder::Latency;
 use serde_json::Value;
 
 use crate::generator::{generator, of_document};
 use crate::kind::{Becomes, Key, Kind, Threads};
 use crate::metric::document;
-use crate::said::{Output, Said};
+use crate::output::{CapturedOutput, Output};
 
 /// Properties of the core workload, of the client and of the binding (docs/load/storage.md).
 const PROPERTIES: &str = "recordcount operationcount insertstart insertcount fieldcount fieldlength minfieldlength \
@@ -117,7 +117,7 @@ pub(crate) const KIND: Kind = Kind {
     )
 };
 
-fn read(said: &Said<'_>) -> Result<Output, String> {
+fn read(said: &CapturedOutput<'_>) -> Result<Output, String> {
     let Some(document) = document(said.stdout) else { return crate::generator::read(said) };
     let mut output = of_document(&document);
     output.runtime_s = output.metrics.get("runtime_ms").map(|milliseconds| milliseconds * 1e-3);
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn latencies_are_those_of_operations_in_nanoseconds() {
-        let said = Said {
+        let said = CapturedOutput {
             stdout: "{\"measurements\": {\"READ\": {\"operations\": 5, \"latency_us\": {\"min\": \
                      1, \"p50\": 4, \"p99\": 9, \"mean\": 4.5}}, \"CLEANUP\": {\"latency_us\": \
                      {\"mean\": 1}}}, \"metrics\": {\"runtime_ms\": 1500}}",

@@ -9,7 +9,7 @@ use super::{How, levels, show, usage};
 use crate::args::{Arguments, Command, RunArguments};
 use crate::command::run::{execute_study, prepare_study};
 use crate::exit::Code;
-use crate::talk;
+use crate::output;
 
 /// What to run.
 #[derive(Debug, Clone, Args)]
@@ -47,7 +47,7 @@ pub(super) fn run(arguments: &InterleavedArguments, how: &How) -> Result<Code, C
     let folder = request.folder.path().to_owned();
     let ended = execute_study(&request)?;
     if !matches!(ended, Code::Kept | Code::Broken | Code::Undecided) {
-        talk::say("the run did not come to its end; nothing is compared");
+        output::say("the run did not come to its end; nothing is compared");
         return Err(ended);
     }
     let over = format!("{}={},{}", sides.factor, sides.a, sides.b);

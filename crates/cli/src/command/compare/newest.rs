@@ -2,18 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_record::glances;
+use assay_run_folder::summaries;
 
 use super::usage;
 use crate::exit::Code;
-use crate::talk;
+use crate::output;
 
 /// The newest run beside the baseline or in `runs/` that promises something and is not the baseline.
 pub(super) fn run(baseline: &Path) -> Result<PathBuf, Code> {
     let folder = Path::new("runs");
     let of_baseline = baseline.canonicalize().ok();
-    let found = glances(folder).map_err(|error| {
-        talk::error(&error);
+    let found = summaries(folder).map_err(|error| {
+        output::error(&error);
         usage(
             "without a run to compare, the newest in `runs/` is taken, and there is no such folder",
         )
@@ -25,7 +25,7 @@ pub(super) fn run(baseline: &Path) -> Result<PathBuf, Code> {
         .max();
     match newest {
         Some((_, run)) => {
-            talk::say(&format!("comparing {} with {}", run.display(), baseline.display()));
+            output::say(&format!("comparing {} with {}", run.display(), baseline.display()));
             Ok(run)
         }
         None => Err(usage("`runs/` holds no run beside the baseline")),

@@ -12,7 +12,7 @@ use super::ExplainArguments;
 use super::target::Target;
 use crate::command::run::plan_for;
 use crate::exit::Code;
-use crate::talk;
+use crate::output;
 
 /// Repeats of this length are enough to tell errors that matter from those that do not.
 const USUAL: Duration = Duration::from_secs(10);
@@ -45,8 +45,8 @@ pub(crate) fn choose(
             chosen.add("unchanged", Some((&same, 1.0)), Vec::new(), Ok(trial));
         }
         Err(why) => {
-            talk::error(&format!("the trial cannot be repeated on this host: {why}"));
-            talk::say("nothing was touched");
+            output::error(&format!("the trial cannot be repeated on this host: {why}"));
+            output::say("nothing was touched");
             return Err(Code::Host);
         }
     }
@@ -109,8 +109,9 @@ fn wanted(target: &Target, only: &[String]) -> Result<Vec<(&'static str, Vec<Str
         }
         // A gate that failed is proof enough; its own remedy is all that is left to try.
         let proven = suspects.iter().any(|code| {
-            cause_entry(code)
-                .is_some_and(|entry| matches!(entry.found_by, assay_judge::FoundBy::Gate(_)))
+            cause_entry(code).is_some_and(|entry| {
+                matches!(entry.found_by, assay_judge::FoundBy::ValidityCheck(_))
+            })
         });
         if !proven {
             let rest = cause_entry("C-UNKNOWN").map_or(&[][..], |entry| entry.tests);
@@ -138,7 +139,7 @@ fn wanted(target: &Target, only: &[String]) -> Result<Vec<(&'static str, Vec<Str
                 .filter(|entry| entry.code == wanted || entry.tests.contains(&wanted.as_str()))
                 .peekable();
             if matching.peek().is_none() && wanted != PERMUTE {
-                talk::error(&format!(
+                output::error(&format!(
                     "`{wanted}` is neither a cause nor a change\n  hint: docs/reference/causes.md \
                      lists both"
                 ));

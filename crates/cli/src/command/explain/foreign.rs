@@ -7,11 +7,11 @@ use assay_escape::{line, shell_words};
 use assay_files::{Caller, Checked, Trust, check};
 use assay_host::machine;
 use assay_kernel::Root;
-use assay_record::{Manifest, Run, RunFolder};
+use assay_run_folder::{Manifest, Run, RunFolder};
 
 use crate::exit::Code;
-use crate::judged::open_run;
-use crate::talk;
+use crate::finish_run::open_run;
+use crate::output;
 
 /// Opens a run of which something is to be started again. Where that is not `trusted`, the folder is
 /// looked at before anything is read, and all that is read comes out of the directory that was looked
@@ -24,7 +24,7 @@ pub(super) fn open(path: &Path, trusted: bool) -> Result<Run, Code> {
     let (run, why) = match check(path, Caller::of_sudo(), Trust::Checked) {
         Ok(checked) => {
             let run = read(checked).map_err(|error| {
-                talk::error(&error);
+                output::error(&error);
                 Code::Usage
             })?;
             let why = why_foreign(&run.manifest);
@@ -41,7 +41,7 @@ pub(super) fn open(path: &Path, trusted: bool) -> Result<Run, Code> {
     }
 }
 
-fn read(checked: Checked) -> Result<Run, assay_record::Error> {
+fn read(checked: Checked) -> Result<Run, assay_run_folder::Error> {
     // Where nothing is, there is no run either, which is said in the same words everywhere.
     let path = checked.path();
     let folder = match checked.open() {
@@ -52,12 +52,12 @@ fn read(checked: Checked) -> Result<Run, assay_record::Error> {
 }
 
 fn refuse(manifest: &Manifest, why: &str) -> Code {
-    talk::say(&format!("the command line: {}", line(&shell_words(&manifest.command))));
-    talk::say("the study:");
+    output::say(&format!("the command line: {}", line(&shell_words(&manifest.command))));
+    output::say("the study:");
     for text in manifest.study_text.lines() {
-        talk::say(&format!("  {}", line(text)));
+        output::say(&format!("  {}", line(text)));
     }
-    talk::error(&format!(
+    output::error(&format!(
         "{why}, and what its study starts would start on this host\n  hint: nothing was started; \
          read the study above, its commands and disks first; then `--trust`"
     ));

@@ -1,11 +1,11 @@
 //! The repeats of an explanation in their order: as many rounds as it takes, and no more.
 
-use assay_engine::{Course, Failure, Turn};
 use assay_intervention::{Explanation, FRESH, Fresh};
 use assay_plan::{Plan, Slot};
-use assay_record::{Manifest, Run, RunFolder};
+use assay_run_folder::{Manifest, Run, RunFolder};
+use assay_runner::{Failure, NextRepeat, Schedule};
 
-use super::asked::Asked;
+use super::question::ExplainRequest;
 
 /// Rounds before the first look, and between two: changes take turns forwards and backwards, so
 /// that a drift of the host favours none over an even number of rounds.
@@ -57,7 +57,7 @@ pub(super) struct Rounds<'a> {
     plan: &'a Plan,
     length: Length,
     folder: &'a RunFolder,
-    asked: &'a Asked<'a>,
+    asked: &'a ExplainRequest<'a>,
     done: usize,
     /// Trials that are not repeated any more.
     rest: Vec<bool>,
@@ -74,7 +74,7 @@ impl<'a> Rounds<'a> {
         plan: &'a Plan,
         length: Length,
         folder: &'a RunFolder,
-        asked: &'a Asked<'a>,
+        asked: &'a ExplainRequest<'a>,
     ) -> Self {
         let trials = plan.trials.len();
         Self {
@@ -157,8 +157,8 @@ impl<'a> Rounds<'a> {
     }
 }
 
-impl Course for Rounds<'_> {
-    fn next(&mut self, _: &Manifest) -> Option<Turn<'_>> {
+impl Schedule for Rounds<'_> {
+    fn next(&mut self, _: &Manifest) -> Option<NextRepeat<'_>> {
         loop {
             let slot = *self.plan.slots.get(self.done)?;
             if self.opens_a_round(slot) && self.is_over_before(slot.repeat) {
@@ -166,7 +166,7 @@ impl Course for Rounds<'_> {
             }
             self.done += 1;
             if self.takes_part(slot.trial) {
-                return Some(Turn { slot, trial: &self.plan.trials[slot.trial] });
+                return Some(NextRepeat { slot, trial: &self.plan.trials[slot.trial] });
             }
         }
     }

@@ -1,14 +1,14 @@
 //! What is to be explained: the smallest trial of a run that failed, as a study of its own.
 
 use assay_judge::{Cause, Judgement, PromiseJudgement, Verdict};
-use assay_record::{Manifest, RepeatRecord, TrialRecord};
+use assay_run_folder::{Manifest, RepeatRecord, TrialRecord};
 use assay_study::{Bindings, Scalar, Study, set_factors};
 use clap::Parser;
 
 use crate::args::{Arguments, Command};
 use crate::exit::Code;
 use crate::load::reload;
-use crate::talk;
+use crate::output;
 
 /// A trial, and the promise in it that is to be explained.
 pub(crate) struct Target {
@@ -36,7 +36,7 @@ impl Target {
     /// Finds it. What stands against it is said.
     pub(crate) fn of(manifest: &Manifest, judgement: &Judgement) -> Result<Self, Code> {
         let Some((number, promise)) = smallest(manifest, judgement) else {
-            talk::error(&format!(
+            output::error(&format!(
                 "no promise of this run is broken or void (its verdict: {:?})\n  hint: an undecided \
                  run needs more time, see `needs_s` in verdict.json",
                 judgement.verdict
@@ -45,7 +45,7 @@ impl Target {
         };
         let trial = &manifest.trials[number];
         let Some(repeat) = trial.repeats.first() else {
-            talk::error(&"the trial that failed never ran");
+            output::error(&"the trial that failed never ran");
             return Err(Code::Usage);
         };
         let mut study = again(manifest)?;
@@ -87,7 +87,7 @@ fn smallest(manifest: &Manifest, judgement: &Judgement) -> Option<(usize, usize)
 /// The study as the run had it.
 fn again(manifest: &Manifest) -> Result<Study, Code> {
     if let Some(guest) = &manifest.guest {
-        talk::error(&format!(
+        output::error(&format!(
             "the run took place in a guest ({})\n  hint: run `assay explain` in such a guest \
              (`assay lab exec`)",
             guest.line()
@@ -99,7 +99,7 @@ fn again(manifest: &Manifest) -> Result<Study, Code> {
             reload(&manifest.study, &manifest.study_text, &arguments.study)
         }
         _ => {
-            talk::error(&format!(
+            output::error(&format!(
                 "the run was not made by `assay run` of this version (`{}`)\n  hint: run the study \
                  again with `assay run`",
                 assay_escape::shell_words(&manifest.command)
@@ -128,7 +128,7 @@ fn bind(study: &mut Study, trial: &TrialRecord) -> Result<Bindings, Code> {
     let levels = factors.iter().map(|(name, scalar)| (name.clone(), vec![scalar.clone()]));
     if let Err(findings) = set_factors(study, levels.collect()) {
         let why = findings.first().map(|finding| finding.message.clone()).unwrap_or_default();
-        talk::error(&format!("the factors cannot be set as they were in the trial: {why}"));
+        output::error(&format!("the factors cannot be set as they were in the trial: {why}"));
         return Err(Code::Usage);
     }
     Ok(factors)

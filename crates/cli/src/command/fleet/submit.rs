@@ -12,7 +12,7 @@ use assay_judge::HostState;
 use assay_judge::wording::count;
 use assay_kernel::signal;
 use assay_lab::Word;
-use assay_plan::{Plan, Slice};
+use assay_plan::{Plan, Shard};
 use jiff::Timestamp;
 
 use super::{FleetResumeArguments, FleetRunArguments, limit, open, refuse, wait_and_conclude};
@@ -21,7 +21,7 @@ use crate::command::lab::study::words;
 use crate::command::run::{facts_for, plan_for};
 use crate::exit::Code;
 use crate::load::{Loaded, load};
-use crate::talk;
+use crate::output;
 
 /// Submits a study and waits for its end, unless told to leave.
 pub(super) fn run(arguments: &FleetRunArguments) -> Result<Code, Code> {
@@ -62,13 +62,13 @@ pub(super) fn run(arguments: &FleetRunArguments) -> Result<Code, Code> {
     };
     for torn in fleet.torn.iter().flatten() {
         let over = torn.over.join(", ");
-        talk::say(&format!(
+        output::say(&format!(
             "no host can judge `{}` over {over}: its trials are divided",
             torn.measure
         ));
     }
     for left_out in &fleet.left_out {
-        talk::say(&format!("{} is left out: {}", left_out.node, left_out.why));
+        output::say(&format!("{} is left out: {}", left_out.node, left_out.why));
     }
     let all: Vec<usize> = (0..fleet.tasks.len()).collect();
     let job = submit(&folder, &mut fleet, &all, &slurm).map_err(|error| refuse(&error))?;
@@ -85,7 +85,7 @@ pub(super) fn resume(arguments: &FleetResumeArguments) -> Result<Code, Code> {
     let at_work =
         |state: &TaskState| matches!(state.state, HostState::Waiting | HostState::Running);
     if let Some(task) = found.iter().position(at_work) {
-        talk::error(&format!(
+        output::error(&format!(
             "the fleet is at work ({})\n  hint: `assay fleet status` shows it; `assay fleet cancel` \
              ends it",
             fleet.name_of(task)
@@ -94,7 +94,7 @@ pub(super) fn resume(arguments: &FleetResumeArguments) -> Result<Code, Code> {
     }
     let again: Vec<usize> = (0..found.len()).filter(|task| !has_verdict(&found[*task])).collect();
     if again.is_empty() {
-        talk::say("every host has brought its verdict; nothing is submitted");
+        output::say("every host has brought its verdict; nothing is submitted");
     } else {
         let job = submit(&folder, &mut fleet, &again, &slurm).map_err(|error| refuse(&error))?;
         said(&folder, &fleet, job, again.len());
@@ -110,7 +110,7 @@ fn has_verdict(state: &TaskState) -> bool {
 
 fn said(folder: &FleetFolder, fleet: &Fleet, job: u64, tasks: usize) {
     let hosts = count(tasks, "host");
-    talk::say(&format!(
+    output::say(&format!(
         "job {job} on {hosts}, at most {} min each; fleet {}",
         fleet.time_limit_min,
         folder.path().display()
@@ -129,8 +129,8 @@ fn leave_or_wait(
     }
     let place = folder.path().display();
     let word = assay_escape::shell_word(&place.to_string());
-    talk::say(&format!("assay fleet status {word}   shows it; collect, cancel and resume too"));
-    talk::data(&place.to_string());
+    output::say(&format!("assay fleet status {word}   shows it; collect, cancel and resume too"));
+    output::data(&place.to_string());
     Ok(Code::Kept)
 }
 
@@ -153,7 +153,7 @@ fn slices(arguments: &FleetRunArguments, chosen: &Chosen, plan: &Plan) -> Result
     let (hosts, trials) = (chosen.nodes.len(), plan.trials.len());
     let slices = if asked == 0 { hosts.min(trials.max(1)) } else { asked };
     if slices > hosts || slices > trials {
-        talk::error(&format!(
+        output::error(&format!(
             "{slices} parts are too many for {trials} trials on {hosts} hosts\n  hint: every part \
              needs a trial and a host; give `--slices` a smaller number, or more values with `--set`"
         ));
@@ -163,7 +163,7 @@ fn slices(arguments: &FleetRunArguments, chosen: &Chosen, plan: &Plan) -> Result
 }
 
 fn torn(plan: &Plan, slices: usize) -> Vec<Torn> {
-    let torn = plan.torn(Slice::nth(0, slices)).into_iter().map(|promise| Torn {
+    let torn = plan.torn(Shard::nth(0, slices)).into_iter().map(|promise| Torn {
         is: promise.is.word().to_owned(),
         over: promise.is.over(),
         measure: promise.measure,
@@ -177,7 +177,7 @@ fn tasks(chosen: &Chosen, slices: usize, seed: u64) -> Vec<Task> {
         node: node.name.clone(),
         host_name: node.host_name.clone(),
         seed: seed.wrapping_add(u64::try_from(index).unwrap_or(0)),
-        slice: (slices > 1).then(|| Slice::nth(index, slices).to_string()),
+        slice: (slices > 1).then(|| Shard::nth(index, slices).to_string()),
     };
     chosen.nodes.iter().enumerate().map(task).collect()
 }
@@ -213,7 +213,7 @@ fn study_words(
         match word {
             Word::Text(text) => texts.push(text),
             Word::Disk(_) => {
-                talk::error(
+                output::error(
                     &"the lab alone has such disks\n  hint: --disk loop, block:/dev/x or null_blk:...",
                 );
                 return Err(Code::Usage);

@@ -9,7 +9,7 @@ use assay_kernel::Root;
 use assay_knob::{KnobFact, Known, Version};
 
 use crate::exit::Code;
-use crate::talk;
+use crate::output;
 
 /// Where names begin in a line.
 const INDENT: usize = 18;
@@ -71,7 +71,7 @@ fn controllers(knobs: &[KnobFact]) -> Vec<&'static str> {
 }
 
 fn wrap(lines: &mut Vec<String>, title: &str, label: &str, words: &[String]) {
-    let width = talk::width().max(INDENT + 40);
+    let width = output::width().max(INDENT + 40);
     let mut line = format!("  {title:<11} {label}  ");
     let mut is_empty = true;
     for word in words {
@@ -92,7 +92,7 @@ fn wrap(lines: &mut Vec<String>, title: &str, label: &str, words: &[String]) {
 /// Compares the table with a new group in every hierarchy and prints what differs.
 pub(super) fn check(facts: &HostFacts, json: bool) -> Code {
     if facts.effective_user != 0 {
-        talk::error(&"a new group in every hierarchy needs root\nhint: run it with sudo");
+        output::error(&"a new group in every hierarchy needs root\nhint: run it with sudo");
         return Code::Host;
     }
     let root = Root::real();
@@ -100,7 +100,7 @@ pub(super) fn check(facts: &HostFacts, json: bool) -> Code {
     let mut ledger = match Ledger::begin(&state_dir(), &run_id) {
         Ok(ledger) => ledger,
         Err(error) => {
-            talk::error(&error);
+            output::error(&error);
             return Code::Host;
         }
     };
@@ -109,13 +109,13 @@ pub(super) fn check(facts: &HostFacts, json: bool) -> Code {
     let mut left = ledger.restore(&root);
     left.extend(ledger.finish().err());
     if let Some(error) = left.first() {
-        talk::error(error);
+        output::error(error);
         return Code::RestoreIncomplete;
     }
     match found {
         Ok(found) => told(facts, &found, json),
         Err(error) => {
-            talk::error(&error);
+            output::error(&error);
             Code::Host
         }
     }
@@ -126,15 +126,15 @@ fn told(facts: &HostFacts, found: &KnobsCheck, json: bool) -> Code {
         let document = serde_json::json!({
             "schema": 1, "kernel": facts.kernel, "layout": facts.cgroup.layout, "check": found,
         });
-        talk::data(&format!("{document:#}"));
+        output::data(&format!("{document:#}"));
     } else {
         for difference in &found.differences {
-            talk::data(&format!("differs: {difference}"));
+            output::data(&format!("differs: {difference}"));
         }
         for (name, why) in found.absent.iter().chain(&found.left_out).chain(&found.not_looked_at) {
-            talk::data(&format!("{name}: {why}"));
+            output::data(&format!("{name}: {why}"));
         }
-        talk::data(&format!(
+        output::data(&format!(
             "{} interface files compared on Linux {}, {} differ from the table",
             found.compared,
             facts.kernel,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use assay_files::{Dir, Trust};
 use assay_kernel::signal;
 use assay_lab::{Back, Cache, Errand, Shown, WORK, Word};
-use assay_record::RunFolder;
+use assay_run_folder::RunFolder;
 use assay_study::{DiskChoice, DiskSource, Stop};
 use assay_units::{Bytes, format_duration};
 use jiff::Timestamp;
@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use super::{LabRunArguments, Terminal, code, errand, program, refuse};
 use crate::args::StudyArguments;
 use crate::exit::Code;
-use crate::judged::{open_run, show};
+use crate::finish_run::{open_run, show};
 use crate::load::load;
 
 /// Images of scratch disks lie on a disk of the guest's own, since its memory is small.
@@ -36,7 +36,7 @@ fn prepare(arguments: &LabRunArguments) -> Result<(Errand, PathBuf), ExitCode> {
     let on_host = StudyArguments { disk: None, ..arguments.study.clone() };
     let loaded = load(&on_host, arguments.json).map_err(ExitCode::from)?;
     arguments.guest.spec(&in_guest(arguments)).check().map_err(|why| {
-        crate::talk::error(&why);
+        crate::output::error(&why);
         ExitCode::from(Code::Usage)
     })?;
     let (program, shown_program) = program().map_err(|why| refuse(&why))?;

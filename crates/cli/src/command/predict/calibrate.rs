@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use assay_facts::HostFacts;
 use assay_files::{Dir, Trust};
-use assay_model::{Calibration, RequestKind, Taken, disk_of};
 use assay_plan::{DiskPlan, Plan, Slot, Trial};
-use assay_record::{Manifest, RepeatRecord, Run, Table, TrialRecord};
+use assay_predict::{Calibration, Measurement, RequestKind, disk_of};
+use assay_run_folder::{Manifest, RepeatRecord, Run, Table, TrialRecord};
 use assay_study::{Disk, Format, Scalar, Study, Templated, parse};
 
 use super::store;
 use crate::command::run::{code, execute, plan_for, refuse, request};
 use crate::exit::Code;
 use crate::load::Loaded;
-use crate::talk;
+use crate::output;
 
 const STUDY: &str = include_str!("calibration.toml");
 
@@ -32,7 +32,7 @@ pub(super) fn measure(
     out: Option<PathBuf>,
 ) -> Result<(), Code> {
     let Some((name, scheduler)) = disk_of(plan) else {
-        talk::error(&"the study has no disk that could be measured");
+        output::error(&"the study has no disk that could be measured");
         return Err(Code::Usage);
     };
     let Some(disk) = plan.trials.first().and_then(|trial| trial.disks.first()) else {
@@ -41,8 +41,8 @@ pub(super) fn measure(
     let study = study(disk, each).map_err(|why| refuse(&why))?;
     let mut measured = plan_for(&study, facts, 1);
     if let Some(refusal) = measured.refusals.first() {
-        talk::error(refusal);
-        talk::say("nothing was touched");
+        output::error(refusal);
+        output::say("nothing was touched");
         return Err(Code::Host);
     }
     keep_points(&mut measured);
@@ -53,7 +53,7 @@ pub(super) fn measure(
     match code(&finished, Some(Code::Kept)) {
         Code::Kept => {}
         other => {
-            talk::error(&"the measurements did not come to their end");
+            output::error(&"the measurements did not come to their end");
             return Err(other);
         }
     }
@@ -110,7 +110,7 @@ fn calibration(
 ) -> Result<Calibration, String> {
     let manifest: &Manifest = &run.manifest;
     let trials = manifest.trials.iter().zip(&run.samples);
-    let taken: Result<Vec<Taken>, String> = trials
+    let taken: Result<Vec<Measurement>, String> = trials
         .map(|(trial, samples)| {
             let repeat = trial.repeats.first().ok_or("a measurement is missing")?;
             taken(trial, repeat, samples.first().map_or(&[], Vec::as_slice))
@@ -136,7 +136,11 @@ fn calibration(
     })
 }
 
-fn taken(trial: &TrialRecord, repeat: &RepeatRecord, samples: &[Table]) -> Result<Taken, String> {
+fn taken(
+    trial: &TrialRecord,
+    repeat: &RepeatRecord,
+    samples: &[Table],
+) -> Result<Measurement, String> {
     let factor = |name: &str| trial.factors.get(name);
     let rw = factor("rw").and_then(|value| value.as_str()).unwrap_or_default().to_owned();
     let writes = RequestKind::ALL.iter().any(|kind| kind.name() == rw && kind.writes);
@@ -164,7 +168,7 @@ fn taken(trial: &TrialRecord, repeat: &RepeatRecord, samples: &[Table]) -> Resul
     }
     let (busy, idle) = processors(repeat, samples)?;
     let seconds = repeat.stopped_ns.saturating_sub(repeat.all_released_ns) as f64 * 1e-9;
-    Ok(Taken {
+    Ok(Measurement {
         rw,
         bytes,
         depth,
@@ -218,6 +222,6 @@ fn keep(found: &Calibration) -> Result<(), String> {
     let text = serde_json::to_string_pretty(found).map_err(|cause| failed(&cause))?;
     let name = path.file_name().unwrap_or_default();
     folder.replace(name, text.as_bytes()).map_err(|cause| failed(&cause))?;
-    talk::say(&format!("calibration: {}", path.display()));
+    output::say(&format!("calibration: {}", path.display()));
     Ok(())
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use assay_facts::HostFacts;
 use assay_files::input_text;
 use assay_host::state_dir;
-use assay_model::{Basis, Calibration, Costs, disk_of};
 use assay_plan::Plan;
+use assay_predict::{Basis, Calibration, Costs, disk_of};
 
 use crate::load::MOST_TEXT;
 

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use assay_engine::Observer;
 use assay_plan::Slot;
-use assay_record::{Manifest, RunFolder};
+use assay_run_folder::{Manifest, RunFolder};
+use assay_runner::Observer;
 
-use super::tour::Shown;
+use super::search_schedule::Shown;
 use crate::progress::{Line, bar};
 
 /// Shows what is being tried.

@@ -10,7 +10,7 @@ use assay_study::{Bindings, rewrite, shipped_file};
 use crate::args::StudyArguments;
 use crate::exit::Code;
 use crate::load::{MOST_TEXT, reload};
-use crate::talk;
+use crate::output;
 
 /// Writes it. What the command line changed besides stays out: the file says what its author said,
 /// and in it the setting.
@@ -23,7 +23,7 @@ pub(super) fn study(
     factors: &Bindings,
 ) -> Result<(), Code> {
     let refuse = |why: &dyn std::fmt::Display| {
-        talk::error(&format!(
+        output::error(&format!(
             "{} is not written: {why}\n  hint: paste the lines above into the study",
             file.display()
         ));
@@ -51,6 +51,6 @@ pub(super) fn study(
     let new = create_new(file).map_err(std::io::Error::from);
     let written = new.and_then(|mut new| new.write_all(changed.as_bytes()));
     written.map_err(|cause| refuse(&cause))?;
-    talk::say(&format!("written: {}", file.display()));
+    output::say(&format!("written: {}", file.display()));
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use assay_testbed::skip;
+use assay_test_support::skip;
 
 use crate::book::extract::{CommandLine, blocks, command_lines};
 use crate::book::program::{Ended, assay, assay_load, run};

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use assay_testbed::{is_for_later, skip};
+use assay_test_support::{is_for_later, skip};
 
 use crate::book::extract::root;
 use crate::book::program::assay_load;

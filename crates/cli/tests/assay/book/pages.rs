@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use assay_testbed::skip;
+use assay_test_support::skip;
 
 use crate::book::program::assay;
 

@@ -39,7 +39,7 @@ fn no_relative_entry_of_the_path_leads_to_a_slurm() {
 #[test]
 fn a_slurm_without_configuration_is_named_with_what_to_set() {
     if super::Cluster::why_not().is_some() {
-        assay_testbed::skip("a Slurm without configuration", "Slurm is not installed");
+        assay_test_support::skip("a Slurm without configuration", "Slurm is not installed");
         return;
     }
     let bench = Bench::aside();

@@ -134,7 +134,7 @@ impl Cluster {
     }
 
     fn logs(&self) -> String {
-        let logs = assay_testbed::entries(&self.place.path().join("log"));
+        let logs = assay_test_support::entries(&self.place.path().join("log"));
         let tail = |path: &PathBuf| {
             let text = fs::read(path).unwrap_or_default();
             let text = String::from_utf8_lossy(&text).into_owned();

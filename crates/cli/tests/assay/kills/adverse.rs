@@ -9,7 +9,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
-use assay_testbed::{Picture, skip};
+use assay_test_support::{HostSnapshot, skip};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
@@ -79,7 +79,7 @@ fn kills_while_the_disk_of_the_ledger_is_full_leave_no_trace() {
     };
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
-    let before = Picture::take();
+    let before = HostSnapshot::take();
     for number in 0..KILLS {
         let when = format!("seed {seed}, kill {number}");
         let victim = Victim::start(&bench, &format!("run-{number}"), &state.at);
@@ -89,7 +89,7 @@ fn kills_while_the_disk_of_the_ledger_is_full_leave_no_trace() {
         let first = restore(&bench, &state);
         assert_eq!(first.status.code(), Some(0), "{when}\n{}", first.stderr);
         fs::remove_file(&filler).unwrap();
-        Picture::assert_same(&before, &when);
+        HostSnapshot::assert_same(&before, &when);
         assert!(processes_in(&out).is_empty(), "{when}");
         fs::remove_dir_all(&out).unwrap();
     }
@@ -109,7 +109,7 @@ fn kills_while_the_state_folder_is_read_only_are_said_and_restored_afterwards() 
     // the next one only when the run is dead.
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
-    let before = Picture::take();
+    let before = HostSnapshot::take();
     for number in 0..KILLS {
         let victim = Victim::start(&bench, &format!("run-{number}"), &state.at);
         pause(&mut random);
@@ -120,7 +120,7 @@ fn kills_while_the_state_folder_is_read_only_are_said_and_restored_afterwards() 
         refused.assert_says(&["Read-only file system"]);
         assert!(remount("rw"), "seed {seed}");
         restore(&bench, &state).assert_code(0);
-        Picture::assert_same(&before, &format!("seed {seed}, kill {number}"));
+        HostSnapshot::assert_same(&before, &format!("seed {seed}, kill {number}"));
         fs::remove_dir_all(&out).unwrap();
     }
 }
@@ -136,7 +136,7 @@ fn kills_with_a_frozen_workload_name_it_and_restore_when_it_is_thawed() {
     }
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
-    let before = Picture::take();
+    let before = HostSnapshot::take();
     let dead: Vec<_> = (0..KILLS)
         .map(|number| {
             let state = bench.path(&format!("state-{number}"));
@@ -165,7 +165,7 @@ fn kills_with_a_frozen_workload_name_it_and_restore_when_it_is_thawed() {
         restore(&bench, &state).assert_code(0);
         assert!(processes_in(&out).is_empty(), "seed {seed}");
     }
-    Picture::assert_same(&before, &format!("seed {seed}"));
+    HostSnapshot::assert_same(&before, &format!("seed {seed}"));
 }
 
 /// Somebody pulls the disk and puts another one in before anybody restores.
@@ -217,7 +217,7 @@ fn kills_of_two_runs_at_once_leave_each_other_alone() {
     let Some(bench) = Bench::on_busy_host("kills of two runs at once") else { return };
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
-    let before = Picture::take();
+    let before = HostSnapshot::take();
     for number in 0..KILLS {
         let when = format!("seed {seed}, kill {number}");
         let start = |user: &str| {
@@ -238,6 +238,6 @@ fn kills_of_two_runs_at_once_leave_each_other_alone() {
         let (state, out) = other.kill();
         restore(&bench, &state).assert_code(0);
         assert!(processes_in(&out).is_empty(), "{when}");
-        Picture::assert_same(&before, &when);
+        HostSnapshot::assert_same(&before, &when);
     }
 }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use assay_testbed::entries;
+use assay_test_support::entries;
 
 use crate::bench::Bench;
 

@@ -25,7 +25,7 @@ fn played(by: &str) -> Host {
 fn fails(by: &str, says: &[&str]) {
     let host = played(by);
     host.refuses(&["exec", "--timeout", "2s", "--", "true"], says);
-    let consoles = assay_testbed::entries(&host.cache().join("consoles"));
+    let consoles = assay_test_support::entries(&host.cache().join("consoles"));
     assert_eq!(consoles.len(), 1, "{consoles:?}");
     assert!(fs::read_to_string(&consoles[0]).unwrap().contains("last words"));
 }
@@ -74,6 +74,6 @@ fn output_and_exit_code_of_the_command_are_passed_on_and_nothing_is_left() {
     ended.assert_code(7);
     assert_eq!(ended.stdout, "out\n");
     ended.assert_says(&["6.12.9-amd64, cgroup v2, 1 node, tcg"]);
-    assert!(assay_testbed::entries(&host.cache().join("guests")).is_empty());
-    assert!(assay_testbed::entries(&host.cache().join("consoles")).is_empty());
+    assert!(assay_test_support::entries(&host.cache().join("guests")).is_empty());
+    assert!(assay_test_support::entries(&host.cache().join("consoles")).is_empty());
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use assay_testbed::{Picture, between_turns, is_for_guests, skip};
+use assay_test_support::{HostSnapshot, is_for_guests, skip, with_host_lock};
 use serde_json::Value;
 
 use super::shared::{PATIENCE, Visit, tree, visit, why_not};
@@ -338,7 +338,7 @@ fn assert_harmless(folder: &Path) {
 const CAVEAT: &str = "emulated guest: placement and logic hold, times do not";
 
 /// A place for a test with a guest of its own, and the host as it is while no test has it.
-fn own_guest(test: &str) -> Option<(Bench, Picture)> {
+fn own_guest(test: &str) -> Option<(Bench, HostSnapshot)> {
     if is_for_guests() {
         return None;
     }
@@ -346,12 +346,12 @@ fn own_guest(test: &str) -> Option<(Bench, Picture)> {
         skip(test, &format!("no guest: {why}"));
         return None;
     }
-    Some((Bench::aside(), between_turns(Picture::take)))
+    Some((Bench::aside(), with_host_lock(HostSnapshot::take)))
 }
 
 #[track_caller]
-fn assert_untouched(bench: &Bench, before: &Picture, when: &str) {
-    assert_eq!(between_turns(|| Picture::differences_since(before)), "", "{when}");
+fn assert_untouched(bench: &Bench, before: &HostSnapshot, when: &str) {
+    assert_eq!(with_host_lock(|| HostSnapshot::differences_since(before)), "", "{when}");
     bench.assert_nothing_is_left(when);
 }
 

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use assay_lab::{Cache, KernelChoice};
-use assay_testbed::{Picture, between_turns, is_for_guests, skip};
+use assay_test_support::{HostSnapshot, is_for_guests, skip, with_host_lock};
 use serde_json::Value;
 
 use crate::bench::Bench;
@@ -97,7 +97,7 @@ fn run(kernel: &str, options: &[&str], script: &str) -> Visit {
     let bench = Bench::aside();
     let text = format!("{PARTS}{script}");
     let path = bench.write("script", &text);
-    let before = between_turns(|| Picture::take_with(&[&tree(), Path::new("/lib/modules")]));
+    let before = with_host_lock(|| HostSnapshot::take_with(&[&tree(), Path::new("/lib/modules")]));
     let mut command = bench.program();
     command
         .args(["lab", "exec", "--kernel", kernel, "--timeout", "20min"])
@@ -108,7 +108,7 @@ fn run(kernel: &str, options: &[&str], script: &str) -> Visit {
         .arg(env!("CARGO_BIN_EXE_assay"))
         .arg(tree());
     let ended = Running::start(command, bench.folder(), bench.out()).end(PATIENCE);
-    let differences = between_turns(|| Picture::differences_since(&before));
+    let differences = with_host_lock(|| HostSnapshot::differences_since(&before));
     let parts = parts(&ended.stdout);
     Visit { ended, parts, differences }
 }

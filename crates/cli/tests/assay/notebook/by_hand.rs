@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{blocks, made_up, python};
 use crate::bench::Bench;
 use crate::running::json;
-use assay_testbed::{entries, skip};
+use assay_test_support::{entries, skip};
 
 /// Runs the program on the run of this test. `None`, said and counted, where there is no Polars.
 fn by_hand(bench: &Bench) -> Option<Output> {
@@ -44,7 +44,7 @@ pub(crate) fn assert_recomputed(bench: &Bench) {
 
 /// Recorded runs of the tree: each has one repeat and a fault that makes it void.
 fn recordings() -> Vec<PathBuf> {
-    let faults = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../testbed/faults");
+    let faults = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../test-support/faults");
     entries(&faults).into_iter().filter(|path| path.join("manifest.json").is_file()).collect()
 }
 

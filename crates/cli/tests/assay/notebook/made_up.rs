@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_facts::Available;
-use assay_record::{
+use assay_run_folder::{
     AcrossRecord, Column, ComparisonRecord, EveryRecord, Fault, GroupRecord, Manifest, PairsRecord,
     PromiseRecord, Reading, RelationRecord, RepeatRecord, Run, SampleStream, StopRecord, Table,
     TrialRecord, WarmUpRecord, WorkloadResult, to_parquet,
@@ -222,7 +222,7 @@ fn of_doubt() -> Vec<Case> {
 /// Writes the run and says which trial is to come to which verdict.
 pub(super) fn write(folder: &Path) -> Vec<(&'static str, &'static str)> {
     let recorded =
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../testbed/faults/limit-too-high");
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../test-support/faults/limit-too-high");
     let base = Run::load(&recorded).unwrap().manifest;
     let cases = cases();
     let trials = cases.iter().enumerate();

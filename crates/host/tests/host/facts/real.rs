@@ -14,7 +14,7 @@ fn said(program: &str, arguments: &[&str]) -> Option<String> {
 fn processors_and_nodes_agree_with_lscpu() {
     let facts = assay_host::gather(&Root::real()).unwrap();
     let Some(table) = said("lscpu", &["--parse=CPU,CORE,SOCKET,NODE"]) else {
-        return assay_testbed::skip("processors as lscpu sees them", "no lscpu (util-linux)");
+        return assay_test_support::skip("processors as lscpu sees them", "no lscpu (util-linux)");
     };
     let lines: Vec<Vec<&str>> = table
         .lines()

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use assay_host::{restore_all, unfinished};
 use assay_kernel::Root;
 
-use crate::real_kernel::place::{group_for_tests, turn};
-use assay_testbed::{Picture, entries};
+use crate::real_kernel::place::{group_for_tests, host_lock};
+use assay_test_support::{HostSnapshot, entries};
 
 /// The example is built with the tests, into the folder beside theirs.
 fn example() -> PathBuf {
@@ -42,7 +42,7 @@ fn kill_and_restore(wait: impl FnOnce(&mut Child), when: &str) -> usize {
     let work = tempfile::Builder::new().prefix("assay-test-").tempdir().unwrap();
     let state = work.path().join("state");
     let group = group_for_tests();
-    let before = Picture::take();
+    let before = HostSnapshot::take();
     let mut child = start(work.path(), &group);
     wait(&mut child);
     child.kill().unwrap();
@@ -53,7 +53,7 @@ fn kill_and_restore(wait: impl FnOnce(&mut Child), when: &str) -> usize {
     assert!(report.live.is_empty(), "{when}: {report:?}");
     assert_eq!(unfinished(&state).unwrap(), [], "{when}");
     assert!(!group.exists(), "{when}");
-    Picture::assert_same(&before, when);
+    HostSnapshot::assert_same(&before, when);
     let left = entries(work.path());
     assert!(left.iter().all(|path| *path == state), "{when}: {left:?}");
     changes
@@ -61,7 +61,7 @@ fn kill_and_restore(wait: impl FnOnce(&mut Child), when: &str) -> usize {
 
 #[test]
 fn whenever_a_run_is_killed_restore_brings_the_host_back() {
-    let Some(_turn) = turn("kill at several instants") else { return };
+    let Some(_lock) = host_lock("kill at several instants") else { return };
     let begun = Instant::now();
     let all = kill_and_restore(wait_until_ready, "when everything is changed");
     assert!(all > 10, "{all} changes");
@@ -77,16 +77,16 @@ fn whenever_a_run_is_killed_restore_brings_the_host_back() {
 
 #[test]
 fn a_living_run_is_left_alone() {
-    let Some(_turn) = turn("a living run") else { return };
+    let Some(_lock) = host_lock("a living run") else { return };
     let work = tempfile::Builder::new().prefix("assay-test-").tempdir().unwrap();
     let state = work.path().join("state");
     let mut child = start(work.path(), &group_for_tests());
     wait_until_ready(&mut child);
-    let during = Picture::take();
+    let during = HostSnapshot::take();
     let report = restore_all(&state, &Root::real()).unwrap();
     assert_eq!(report.live.len(), 1);
     assert_eq!(report.live[0].pid, Some(child.id()));
-    Picture::assert_same(&during, "beside a living run");
+    HostSnapshot::assert_same(&during, "beside a living run");
     child.kill().unwrap();
     child.wait().unwrap();
     sleep(Duration::from_millis(10));

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use assay_kernel::Root;
-use assay_testbed::{Need, Turn};
+use assay_test_support::{HostLock, Need};
 
 /// Waits for this test's turn; `None`, said and counted, where the host cannot do it.
-pub(crate) fn turn(test: &str) -> Option<Turn> {
-    assay_testbed::busy_turn(test, &[Need::Loop, Need::Bfq])
+pub(crate) fn host_lock(test: &str) -> Option<HostLock> {
+    assay_test_support::busy_host_lock(test, &[Need::Loop, Need::Bfq])
 }
 
 /// A directory in which a test may make groups, in the first hierarchy there is.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_host::Ledger;
 use assay_kernel::Root;
-use assay_testbed::{Picture, busy_turn};
+use assay_test_support::{HostSnapshot, busy_host_lock};
 
 const VM: &str = "/proc/sys/vm";
 
@@ -29,20 +29,20 @@ fn there_and_back(written: &str, value: &str, other: &str) {
 
 #[test]
 fn of_two_rival_settings_both_come_back() {
-    let Some(_turn) = busy_turn("rival settings", &[]) else { return };
-    let before = Picture::take();
+    let Some(_lock) = busy_host_lock("rival settings", &[]) else { return };
+    let before = HostSnapshot::take();
     there_and_back("dirty_bytes", "268435456", "dirty_ratio");
     there_and_back("dirty_ratio", "19", "dirty_bytes");
     there_and_back("dirty_background_bytes", "67108864", "dirty_background_ratio");
     there_and_back("dirty_background_ratio", "9", "dirty_background_bytes");
-    Picture::assert_same(&before, "after every pair");
+    HostSnapshot::assert_same(&before, "after every pair");
 }
 
 /// The amount cannot be written to 0: only a change of the ratio brings that about.
 #[test]
 fn two_rivals_that_were_both_0_are_both_0_again() {
-    let Some(_turn) = busy_turn("rivals that are both 0", &[]) else { return };
-    let before = Picture::take();
+    let Some(_lock) = busy_host_lock("rivals that are both 0", &[]) else { return };
+    let before = HostSnapshot::take();
     let (root, state) = (Root::real(), tempfile::tempdir().unwrap());
     let mut outer = Ledger::begin(state.path(), "outer").unwrap();
     let ratio = Path::new(VM).join("dirty_background_ratio");
@@ -55,18 +55,18 @@ fn two_rivals_that_were_both_0_are_both_0_again() {
         assert_eq!(refused.raw_os_error(), Some(22), "else the way round is not needed");
     }
     assert_eq!(outer.restore(&root), []);
-    Picture::assert_same(&before, "after both were 0");
+    HostSnapshot::assert_same(&before, "after both were 0");
 }
 
 #[test]
 fn a_mode_of_huge_pages_comes_back_with_what_the_kernel_computed_anew() {
     let mode = Path::new("/sys/kernel/mm/transparent_hugepage/enabled");
     if !mode.exists() {
-        assay_testbed::skip("a mode of huge pages", "no transparent huge pages");
+        assay_test_support::skip("a mode of huge pages", "no transparent huge pages");
         return;
     }
-    let Some(_turn) = busy_turn("a mode of huge pages", &[]) else { return };
-    let before = Picture::take();
+    let Some(_lock) = busy_host_lock("a mode of huge pages", &[]) else { return };
+    let before = HostSnapshot::take();
     let (root, state) = (Root::real(), tempfile::tempdir().unwrap());
     for value in ["never", "always", "madvise"] {
         let mut ledger = Ledger::begin(state.path(), value).unwrap();
@@ -75,6 +75,6 @@ fn a_mode_of_huge_pages_comes_back_with_what_the_kernel_computed_anew() {
         assert!(fs::read_to_string(mode).unwrap().contains(&format!("[{value}]")));
         assert_eq!(ledger.restore(&root), []);
         assert!(ledger.finish().unwrap());
-        Picture::assert_same(&before, &format!("after {value}"));
+        HostSnapshot::assert_same(&before, &format!("after {value}"));
     }
 }

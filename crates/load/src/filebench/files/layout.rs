@@ -4,8 +4,8 @@
 use std::ffi::CStr;
 
 use super::super::distribution::{Distribution, Shape, gamma_draw};
-use super::super::model::{Amount, FileSet};
 use super::super::uniform::Drand48;
+use super::super::workload::{Amount, FileSet};
 
 /// A file or a leaf directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

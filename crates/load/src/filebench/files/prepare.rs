@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rustix::fs::{self, AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::super::model::FileSet;
-use super::super::trouble::refused;
+use super::super::io_error::refused;
 use super::super::uniform::{Drand48, Own, RAND_MAX, Rand};
+use super::super::workload::FileSet;
 use super::layout::{Layout, Node, Paths};
 use super::members::Members;
 use super::picks::Picks;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::super::trouble::unable;
+use super::super::io_error::unable;
 use crate::failure::Failure;
 
 /// Removes the tree of a file set. filebench removes whatever stands at `path/name`; here a tree

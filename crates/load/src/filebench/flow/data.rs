@@ -3,7 +3,7 @@
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::{self, Errno};
 
-use super::super::model::Operation;
+use super::super::workload::Operation;
 use super::worker::{Flow, Worker};
 
 impl Worker<'_> {

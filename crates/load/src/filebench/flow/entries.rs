@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use super::super::files::picks::{Fate, Wanted};
 use super::super::files::prepare::Ready;
-use super::super::model::Operation;
+use super::super::workload::Operation;
 use super::slots::SLOTS;
 use super::worker::{Flow, Stop, Worker};
 

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use super::super::model::Operation;
+use super::super::workload::Operation;
 use super::kind::Kind;
 use super::worker::{Flow, Worker};
 

@@ -5,19 +5,19 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use assay_kernel::pages::HugePages;
+use assay_kernel::anonymous_memory::HugePages;
 use assay_kernel::signal;
 
 use super::super::files::prepare::Ready;
 use super::super::language::Quit;
-use super::super::model::{Process, Thread, Workload};
+use super::super::workload::{Process, Thread, Workload};
 use super::counters::{Counters, Total};
 use super::events::Events;
 use super::kind::{Class, Kind};
 use super::signals::{Block, Semaphore};
 use super::worker::{Stop, Worker};
 use crate::failure::Failure;
-use crate::talk::Talk;
+use crate::output::Reporter;
 
 /// Stacks hold nothing large; 1024 threads of the usual 2 MiB would be address space for nothing.
 const STACK: usize = 256 << 10;
@@ -44,7 +44,7 @@ pub(in crate::filebench) struct Run<'w> {
     pub(super) corrected: bool,
     pub(super) huge: HugePages,
     pub(super) seed: u64,
-    pub(super) talk: &'w dyn Talk,
+    pub(super) talk: &'w dyn Reporter,
     pub(super) places: Vec<Place<'w>>,
     pub(super) counters: Vec<Counters>,
     pub(super) events: Events,
@@ -73,7 +73,7 @@ impl<'w> Run<'w> {
         corrected: bool,
         huge: HugePages,
         seed: u64,
-        talk: &'w dyn Talk,
+        talk: &'w dyn Reporter,
     ) -> Self {
         let places = places(workload);
         let counters =

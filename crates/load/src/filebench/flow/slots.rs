@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
-use super::super::model::Operation;
+use super::super::workload::Operation;
 
 /// `fd` is below this.
 pub(in crate::filebench) const SLOTS: usize = 128;

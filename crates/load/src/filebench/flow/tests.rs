@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use assay_kernel::pages::HugePages;
+use assay_kernel::anonymous_memory::HugePages;
 use serde_json::Value;
 
 use super::super::control::{self, Options};
@@ -11,7 +11,7 @@ use super::super::language::{listed, parse};
 use super::super::resolve::{Overrides, resolve};
 use crate::failure::Failure;
 use crate::generator::Report;
-use crate::talk::Silence;
+use crate::output::Silence;
 
 fn run(place: &Path, text: &str, corrected: bool) -> Result<Report, Failure> {
     let variables = vec![("dir".to_owned(), place.display().to_string())];

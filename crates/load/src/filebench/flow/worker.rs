@@ -4,14 +4,14 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::thread::Scope;
 
+use assay_kernel::anonymous_memory::Pages;
 use assay_kernel::clock;
-use assay_kernel::pages::Pages;
 use rustix::io::Errno;
 
 use super::super::files::prepare::Ready;
-use super::super::model::Operation;
-use super::super::trouble::refused;
+use super::super::io_error::refused;
 use super::super::uniform::Own;
+use super::super::workload::Operation;
 use super::aio::Aio;
 use super::kind::Kind;
 use super::limits::Limit;

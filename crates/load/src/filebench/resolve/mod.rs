@@ -13,8 +13,8 @@ use super::distribution::Distribution;
 use super::language::{
     Attribute, Command, FlowOp, Mistake, Piece, Place, Script, Statement, Value,
 };
-use super::model::{Amount, Period, Step, Workload};
 use super::uniform::Drand48;
+use super::workload::{Amount, Period, Step, Workload};
 use values::{Bound, Given};
 
 /// filebench's own numbers where a command has none.

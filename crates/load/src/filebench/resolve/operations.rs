@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::flow::kind::Kind;
 use super::super::language::{Attribute, FlowOp, Mistake, Place, ThreadBlock, Value, suggestion};
-use super::super::model::{Amount, Line, Operation, Process, Thread};
+use super::super::workload::{Amount, Line, Operation, Process, Thread};
 use super::values::{self, Bound, Given, Variables, given};
 use super::{Composite, Resolver, Wanted};
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use super::super::language::{Attribute, Place};
-use super::super::model::{Amount, FileSet};
+use super::super::workload::{Amount, FileSet};
 use super::Resolver;
 use super::values::{self, given};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::super::distribution::Distribution;
 use super::super::language::{Attribute, Mistake, Piece, Place, Value, suggestion};
-use super::super::model::Amount;
+use super::super::workload::Amount;
 
 /// What a variable stands for.
 #[derive(Debug, Clone)]

@@ -5,17 +5,17 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use assay_kernel::Error;
-use assay_kernel::pages::{HugePages, Pages, shared_u32};
+use assay_kernel::anonymous_memory::{HugePages, Pages, shared_u32};
 
 use crate::graph500::graph::NONE;
-use crate::team::{Team, cut};
+use crate::parallel_region::{ParallelRegion, cut};
 
 /// Degrees from here on share a bucket and are sorted by comparison: there are few.
 const BUCKETS: usize = 1 << 12;
 
 /// Gives numbers to labels with a degree: fills `rank` and returns its inverse.
 pub(super) fn by_falling_degree(
-    team: Team,
+    team: ParallelRegion,
     degrees: &[u32],
     rank: &mut [u32],
     huge: HugePages,
@@ -71,7 +71,7 @@ fn starts(counts: &[Vec<usize>]) -> (Vec<Vec<usize>>, usize, usize) {
     (starts, busy, sum)
 }
 
-fn invert(team: Team, order: &[u32], rank: &mut [u32]) {
+fn invert(team: ParallelRegion, order: &[u32], rank: &mut [u32]) {
     let shares = team.shares(rank.len());
     team.each(cut(rank, &shares), |_, part| part.fill(NONE));
     let rank = shared_u32(rank);
@@ -84,7 +84,7 @@ fn invert(team: Team, order: &[u32], rank: &mut [u32]) {
 
 /// Where each row begins when rows are as long as their degree.
 pub(super) fn offsets(
-    team: Team,
+    team: ParallelRegion,
     order: &[u32],
     degrees: &[u32],
     huge: HugePages,

@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use assay_kernel::Error;
-use assay_kernel::pages::{HugePages, Pages};
+use assay_kernel::anonymous_memory::{HugePages, Pages};
 
-use crate::team::{Team, cut};
+use crate::parallel_region::{ParallelRegion, cut};
 
 /// Sorts each row, keeps each neighbour once with its least weight, and closes the gaps.
 /// `offsets` become those of the result.
 pub(super) fn sort_and_merge(
-    team: Team,
+    team: ParallelRegion,
     offsets: &mut [u64],
     neighbours: &mut [u32],
     weights: Option<&mut [f32]>,
@@ -52,7 +52,7 @@ pub(super) fn sort_and_merge(
 }
 
 /// Ranges of vertices with about the same number of ends each.
-fn balanced(team: Team, offsets: &[u64]) -> Vec<Range<usize>> {
+fn balanced(team: ParallelRegion, offsets: &[u64]) -> Vec<Range<usize>> {
     let vertices = offsets.len().saturating_sub(1);
     let all = offsets.last().copied().unwrap_or(0);
     let cut = |id: usize| {
@@ -160,7 +160,7 @@ fn close_gaps<T: Copy>(items: &mut [T], places: &[Range<usize>], kept: &[usize])
 
 /// The first neighbour of each row; no row is empty, since isolated labels have none.
 pub(super) fn heads(
-    team: Team,
+    team: ParallelRegion,
     offsets: &[u64],
     neighbours: &[u32],
     huge: HugePages,

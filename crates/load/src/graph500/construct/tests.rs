@@ -2,23 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_kernel::pages::HugePages;
+use assay_kernel::anonymous_memory::HugePages;
 use proptest::prelude::*;
 
 use super::*;
 use crate::graph500::dialect::Dialect;
 use crate::graph500::kronecker::Kronecker;
 use crate::graph500::trees::edge_list;
-use crate::talk::Silence;
+use crate::output::Silence;
 
 fn kronecker(scale: u32) -> EdgeList {
     Kronecker::new(scale, Dialect::V2, None)
-        .generate(Team::of(2), 16 << scale, false, HugePages::System, &Silence)
+        .generate(ParallelRegion::of(2), 16 << scale, false, HugePages::System, &Silence)
         .unwrap()
 }
 
 fn build(edges: &EdgeList, threads: usize) -> Graph {
-    construct(Team::of(threads), edges, HugePages::System).unwrap()
+    construct(ParallelRegion::of(threads), edges, HugePages::System).unwrap()
 }
 
 /// Edges of a graph in labels, each with its weight.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::team::Pieces;
+use crate::parallel_region::Pieces;
 
 /// Counters of a level, on cache lines of their own.
 #[repr(align(128))]

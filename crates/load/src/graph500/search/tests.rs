@@ -1,6 +1,6 @@
 //! Searches against one so simple that it cannot be wrong.
 
-use assay_kernel::pages::HugePages;
+use assay_kernel::anonymous_memory::HugePages;
 use proptest::prelude::*;
 
 use super::*;
@@ -8,7 +8,7 @@ use crate::graph500::construct::construct;
 use crate::graph500::dialect::Dialect;
 use crate::graph500::kronecker::Kronecker;
 use crate::graph500::trees::{depths, depths_of_tree, edge_list};
-use crate::talk::Silence;
+use crate::output::Silence;
 
 /// Depths that a search with this many threads finds from each of the roots, one after the other
 /// in the same memory.
@@ -17,7 +17,7 @@ fn found(
     roots: &[u32],
     threads: usize,
 ) -> Vec<Vec<u32>> {
-    let team = Team::of(threads);
+    let team = ParallelRegion::of(threads);
     let graph = construct(team, edges, HugePages::System).unwrap();
     let mut search = Search::new(team, &graph, HugePages::System).unwrap();
     let mut tree = vec![7; graph.labels()];
@@ -34,7 +34,7 @@ fn found(
 #[test]
 fn every_vertex_has_its_depth_whatever_the_number_of_threads() {
     let edges = Kronecker::new(11, Dialect::V2, None)
-        .generate(Team::of(2), 16 << 11, false, HugePages::System, &Silence)
+        .generate(ParallelRegion::of(2), 16 << 11, false, HugePages::System, &Silence)
         .unwrap();
     let labels = 1 << 11;
     let connected =
@@ -61,7 +61,7 @@ fn a_path_is_walked_to_its_end() {
 #[test]
 fn a_root_without_edges_reaches_nothing() {
     let edges = edge_list(&[(0, 0), (1, 2)], None);
-    let team = Team::of(1);
+    let team = ParallelRegion::of(1);
     let graph = construct(team, &edges, HugePages::System).unwrap();
     let mut tree = vec![5; 3];
     Search::new(team, &graph, HugePages::System).unwrap().run(0, &mut tree);

@@ -12,7 +12,8 @@ const TREE: [u32; 7] = [0, 0, 1, 0, 3, NONE, NONE];
 
 fn verdict(tree: &[u32], threads: usize) -> Result<Traversed, Fault> {
     let edges = edge_list(&TUPLES, None);
-    let mut validator = Validator::new(Team::of(threads), &edges, 7, HugePages::System).unwrap();
+    let mut validator =
+        Validator::new(ParallelRegion::of(threads), &edges, 7, HugePages::System).unwrap();
     validator.tree(0, tree)
 }
 
@@ -58,7 +59,8 @@ fn a_tree_that_does_not_span_its_component_is_refused() {
     assert_eq!(fault, Fault::HalfReached { from: 3, to: 4, from_is: true });
     assert_eq!(fault.code(), -12);
     let edges = edge_list(&[(1, 0), (0, 2)], None);
-    let mut validator = Validator::new(Team::of(1), &edges, 3, HugePages::System).unwrap();
+    let mut validator =
+        Validator::new(ParallelRegion::of(1), &edges, 3, HugePages::System).unwrap();
     assert_eq!(validator.tree(0, &[0, NONE, 0]).unwrap_err().code(), -13);
 }
 
@@ -88,7 +90,8 @@ fn a_second_root_is_refused() {
 fn a_tree_of_another_length_is_refused() {
     assert_eq!(verdict(&TREE[..5], 2), Err(Fault::Length { expected: 7, found: 5 }));
     let edges = edge_list(&[(0, 1), (1, 9)], None);
-    let mut validator = Validator::new(Team::of(2), &edges, 2, HugePages::System).unwrap();
+    let mut validator =
+        Validator::new(ParallelRegion::of(2), &edges, 2, HugePages::System).unwrap();
     assert_eq!(validator.tree(0, &[0, 0]).unwrap_err().code(), -10);
 }
 
@@ -100,7 +103,8 @@ const DISTANCES: [f32; 7] = [0.0, 0.25, 0.5, 0.625, 1.125, FAR, FAR];
 
 fn paths(tree: &[u32], distances: &[f32]) -> Result<Traversed, Fault> {
     let edges = edge_list(&TUPLES, Some(&WEIGHTS));
-    let mut validator = Validator::new(Team::of(2), &edges, 7, HugePages::System).unwrap();
+    let mut validator =
+        Validator::new(ParallelRegion::of(2), &edges, 7, HugePages::System).unwrap();
     validator.paths(0, tree, distances)
 }
 

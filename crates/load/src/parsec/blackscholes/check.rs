@@ -113,7 +113,7 @@ fn wrong(options: &Options, at: usize, found: f32, says: &str, other: f64) -> Fa
 mod tests {
     use super::*;
     use crate::parsec::lrand48::Lrand48;
-    use assay_kernel::pages::HugePages;
+    use assay_kernel::anonymous_memory::HugePages;
 
     fn priced(count: usize) -> (Options, Vec<f32>) {
         let mut options = Options::room(count, HugePages::System, false).unwrap();

@@ -15,7 +15,7 @@ use crate::arguments::Shared;
 use crate::failure::Failure;
 use crate::footprint::{Footprint, Phase};
 use crate::generator::{Finished, Generator};
-use crate::talk::Talk;
+use crate::output::Reporter;
 use options::{BYTES_PER_OPTION, Source};
 
 /// Arguments: those of the original, or the name of one of its inputs.
@@ -103,7 +103,7 @@ impl Generator for Blackscholes {
         Ok(Footprint::of_phases(vec![Phase { name: "pricing", parts }]))
     }
 
-    fn run(&self, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure> {
+    fn run(&self, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
         run::run(&self.job(shared)?, shared, talk)
     }
 }

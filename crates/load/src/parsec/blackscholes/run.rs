@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use assay_kernel::pages::Pages;
+use assay_kernel::anonymous_memory::Pages;
 use assay_kernel::{Root, clock, signal};
 use serde_json::json;
 
@@ -15,10 +15,10 @@ use crate::arguments::Shared;
 use crate::failure::Failure;
 use crate::generator::{Finished, Report};
 use crate::measured::Backing;
+use crate::output::Reporter;
+use crate::parallel_region::{ParallelRegion, cut};
 use crate::parsec::BANNER;
 use crate::parsec::lrand48::Lrand48;
-use crate::talk::Talk;
-use crate::team::{Team, cut};
 
 /// What was priced.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,7 +51,7 @@ impl Until {
     }
 }
 
-pub(super) fn run(job: &Job, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure> {
+pub(super) fn run(job: &Job, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
     if job.for_ns.is_some() {
         signal::note_interruptions();
     }
@@ -69,7 +69,7 @@ pub(super) fn run(job: &Job, shared: &Shared, talk: &dyn Talk) -> Result<Finishe
     }
     let began = shared.ready()?;
     let until = job.for_ns.map_or(Until::Runs(job.runs), |length| Until::Time(began + length));
-    let priced = measure(Team::of(threads), &options, &mut prices, until, talk);
+    let priced = measure(ParallelRegion::of(threads), &options, &mut prices, until, talk);
     let checked = check(&options, &prices)?;
     talk.say(&format!("{count} prices checked: at most {:.1e} off", checked.price));
     if let Some(path) = &job.prices_to {
@@ -97,11 +97,11 @@ fn obtain(source: &Source, options: &mut Options) -> Result<(), Failure> {
 /// Prices everything again and again, at least once. Each thread has a contiguous part, the
 /// remainder of an uneven division included, and nothing is shared.
 fn measure(
-    team: Team,
+    team: ParallelRegion,
     options: &Options,
     prices: &mut [f32],
     until: Until,
-    talk: &dyn Talk,
+    talk: &dyn Reporter,
 ) -> Priced {
     let shares = team.shares(options.len());
     let parts = shares.iter().cloned().zip(cut(prices, &shares)).collect();
@@ -164,8 +164,8 @@ fn report(job: &Job, threads: usize, count: usize, priced: Priced, checked: Chec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::talk::Silence;
-    use assay_kernel::pages::HugePages;
+    use crate::output::Silence;
+    use assay_kernel::anonymous_memory::HugePages;
 
     #[test]
     fn prices_do_not_depend_on_the_number_of_threads_and_no_remainder_is_left() {
@@ -173,8 +173,13 @@ mod tests {
         obtain(&Source::Drawn { count: 1009, seed: 9 }, &mut options).unwrap();
         let priced = |threads| {
             let mut prices = vec![f32::NAN; 1009];
-            let priced =
-                measure(Team::of(threads), &options, &mut prices, Until::Runs(2), &Silence);
+            let priced = measure(
+                ParallelRegion::of(threads),
+                &options,
+                &mut prices,
+                Until::Runs(2),
+                &Silence,
+            );
             assert_eq!((priced.runs, priced.options), (2, 2018));
             prices
         };
@@ -190,7 +195,8 @@ mod tests {
         let mut options = Options::room(10, HugePages::System, false).unwrap();
         obtain(&Source::Drawn { count: 10, seed: 9 }, &mut options).unwrap();
         let mut prices = vec![f32::NAN; 10];
-        let priced = measure(Team::of(3), &options, &mut prices, Until::Time(1), &Silence);
+        let priced =
+            measure(ParallelRegion::of(3), &options, &mut prices, Until::Time(1), &Silence);
         assert_eq!((priced.runs, priced.options), (1, 10));
         assert!(prices.iter().all(|price| price.is_finite()));
     }

@@ -9,7 +9,7 @@ use assay_kernel::{clock, signal};
 
 use super::points::LANES;
 use super::search::Part;
-use crate::team::Worker;
+use crate::parallel_region::Worker;
 
 /// Blocks of points, each with a sum of its own: more than any thread gets, so that they can be
 /// shared evenly, and few enough that adding them up costs nothing.

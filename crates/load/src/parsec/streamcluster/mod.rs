@@ -18,7 +18,7 @@ use crate::arguments::Shared;
 use crate::failure::Failure;
 use crate::footprint::Footprint;
 use crate::generator::{Finished, Generator};
-use crate::talk::Talk;
+use crate::output::Reporter;
 use shape::{Shape, of_name, of_words};
 use stream::Source;
 
@@ -94,7 +94,7 @@ impl Generator for Streamcluster {
         Ok(job.shape.footprint(job.threads))
     }
 
-    fn run(&self, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure> {
+    fn run(&self, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
         run::run(&self.job(shared)?, shared, talk)
     }
 }

@@ -4,7 +4,7 @@
 //! them. A distance is still the sum over the dimensions in their order, to the bit that of a loop
 //! over one point, and memory is read from its beginning to its end.
 
-use assay_kernel::pages::{HugePages, Pages};
+use assay_kernel::anonymous_memory::{HugePages, Pages};
 
 use crate::failure::Failure;
 use crate::vectors::widest;

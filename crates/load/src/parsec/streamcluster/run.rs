@@ -1,6 +1,6 @@
 //! The whole program: chunk after chunk into centres, then the centres into fewer.
 
-use assay_kernel::pages::HugePages;
+use assay_kernel::anonymous_memory::HugePages;
 use assay_kernel::{Root, clock, signal};
 use serde_json::json;
 
@@ -14,10 +14,10 @@ use crate::arguments::Shared;
 use crate::failure::Failure;
 use crate::generator::{Finished, Report};
 use crate::measured::Backing;
+use crate::output::Reporter;
+use crate::parallel_region::ParallelRegion;
 use crate::parsec::BANNER;
 use crate::parsec::lrand48::Lrand48;
-use crate::talk::Talk;
-use crate::team::Team;
 
 /// What the stream became.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +48,7 @@ struct Bench<'r> {
     job: &'r Job,
     chunk: Points,
     until: Until,
-    talk: &'r dyn Talk,
+    talk: &'r dyn Reporter,
 }
 
 /// How a round ended.
@@ -58,7 +58,7 @@ enum Ended {
     Left(u64, f64),
 }
 
-pub(super) fn run(job: &Job, shared: &Shared, talk: &dyn Talk) -> Result<Finished, Failure> {
+pub(super) fn run(job: &Job, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
     if job.for_ns.is_some() {
         signal::note_interruptions();
     }
@@ -107,7 +107,7 @@ fn rounds(bench: &mut Bench<'_>) -> Result<Rounds, Failure> {
 /// Clusters the stream. The time of the checks is not counted.
 fn cluster(bench: &mut Bench<'_>, backing: &mut Option<Backing>) -> Result<Ended, Failure> {
     let (job, until) = (bench.job, bench.until);
-    let (shape, team) = (job.shape, Team::of(job.threads));
+    let (shape, team) = (job.shape, ParallelRegion::of(job.threads));
     let mut random = Lrand48::seeded(job.seed);
     let mut stream = job.source.open()?;
     let chunk = &mut bench.chunk;
@@ -159,7 +159,7 @@ fn cluster(bench: &mut Bench<'_>, backing: &mut Option<Backing>) -> Result<Ended
 
 /// The same search among the centres: too short to be left.
 fn again(
-    team: Team,
+    team: ParallelRegion,
     job: &Job,
     kept: &[Center],
     random: &mut Lrand48,
@@ -215,9 +215,9 @@ fn report(job: &Job, rounds: &Rounds) -> Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::Silence;
     use crate::parsec::streamcluster::shape::{Shape, of_name};
     use crate::parsec::streamcluster::stream::Source;
-    use crate::talk::Silence;
 
     fn job(shape: Shape, points: u64, threads: usize, seed: u64) -> Job {
         let source = Source::Drawn { points };

@@ -11,8 +11,8 @@ use std::ops::Range;
 use super::gain::{Board, Sums, Until};
 use super::points::{LANES, Points};
 use super::shape::Shape;
+use crate::parallel_region::{ParallelRegion, Worker};
 use crate::parsec::lrand48::Lrand48;
-use crate::team::{Team, Worker};
 
 /// No centre.
 pub(super) const NONE: u32 = u32::MAX;
@@ -45,7 +45,7 @@ pub(super) struct Found {
 /// Searches, and goes on with the random numbers. `order` names the points in the order in which
 /// they begin.
 pub(super) fn search(
-    team: Team,
+    team: ParallelRegion,
     points: &Points,
     order: Vec<u32>,
     shape: &Shape,

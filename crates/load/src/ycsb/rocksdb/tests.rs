@@ -12,7 +12,7 @@ use crate::ycsb::store::{Session, Status};
 pub(crate) fn has_library(test: &str) -> bool {
     let loaded = Api::load(None);
     if let Err(reason) = &loaded {
-        assay_testbed::skip(test, &reason.to_string());
+        assay_test_support::skip(test, &reason.to_string());
     }
     loaded.is_ok()
 }

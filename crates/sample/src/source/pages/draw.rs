@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use assay_kernel::pages::page_size;
+use assay_kernel::anonymous_memory::page_size;
 
 /// Addresses that are asked for in one call.
 const BATCH: usize = 512;

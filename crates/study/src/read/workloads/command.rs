@@ -8,9 +8,9 @@ use assay_workload::{GIVEN, Metric, Source};
 use super::texts;
 use crate::code;
 use crate::key;
-use crate::model::Tool;
 use crate::reader::{At, Reader};
 use crate::section::Section;
+use crate::syntax::Tool;
 use crate::template::identifiers;
 
 pub(super) fn read(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {

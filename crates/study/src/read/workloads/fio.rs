@@ -3,9 +3,9 @@
 use assay_diagnostic::Diagnostic;
 
 use crate::code;
-use crate::model::{Scalar, Tool};
 use crate::reader::Reader;
 use crate::section::Section;
+use crate::syntax::{Scalar, Tool};
 use crate::template::Templated;
 
 pub(super) fn read(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {

@@ -2,9 +2,9 @@
 
 use assay_workload::GIVEN;
 
-use crate::model::{Scalar, Tool};
 use crate::reader::{At, Reader};
 use crate::section::Section;
+use crate::syntax::{Scalar, Tool};
 use crate::template::Templated;
 
 pub(super) fn read(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) -> Tool {

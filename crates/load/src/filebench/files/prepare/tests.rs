@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::super::super::model::Amount;
+use super::super::super::workload::Amount;
 use super::*;
 
 fn set(path: &Path, entries: u64) -> FileSet {

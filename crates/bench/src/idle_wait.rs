@@ -1,0 +1,120 @@
+//! Measuring while nobody else works: one measurement at a time, in a quiet moment.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use assay_kernel::counters::fields;
+use assay_kernel::{Root, filesystem, signal};
+
+use crate::failure::Failure;
+
+/// Held while this process measures; tests that use real disks take the same lock.
+pub(crate) struct HostLock {
+    _lock: File,
+}
+
+impl HostLock {
+    /// Waits until no test and no other bench uses the host.
+    pub(crate) fn take() -> Result<Self, Failure> {
+        let path = Path::new("/tmp/assay-tests.lock");
+        let lock =
+            File::options().create(true).append(true).open(path).map_err(|cause| {
+                Failure::Failed(format!("cannot open {}: {cause}", path.display()))
+            })?;
+        // Who only tries now and then never comes first where others stand in line. The wait has a
+        // thread of its own, so that Ctrl-C is answered meanwhile.
+        let (tell, told) = mpsc::channel();
+        std::thread::spawn(move || {
+            let locked = filesystem::lock(&lock, path).map(|()| lock);
+            // Nobody listens any more after Ctrl-C.
+            let _ = tell.send(locked);
+        });
+        loop {
+            match told.recv_timeout(Duration::from_millis(50)) {
+                Ok(locked) => return Ok(Self { _lock: locked? }),
+                Err(RecvTimeoutError::Timeout) => pause(Duration::ZERO)?,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Failure::Failed("the wait for the lock has ended".to_owned()));
+                }
+            }
+        }
+    }
+}
+
+/// A host this busy or less counts as quiet.
+const QUIET: f64 = 0.15;
+
+/// How long a quiet moment is waited for before it is measured all the same.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The line of `/proc/stat` of all CPUs together.
+pub(crate) const ALL: &str = "cpu ";
+
+/// Waits for a quiet moment and returns how busy the host was at last, as a part of all its CPUs.
+pub(crate) fn wait() -> Result<f64, Failure> {
+    wait_for(ALL)
+}
+
+/// The same of the CPUs of one line of `/proc/stat`.
+pub(crate) fn wait_for(cpus: &str) -> Result<f64, Failure> {
+    let began = Instant::now();
+    loop {
+        let busy = busy_for(cpus, Duration::from_millis(300))?;
+        if busy <= QUIET || began.elapsed() > PATIENCE {
+            return Ok(busy);
+        }
+    }
+}
+
+/// What to say of a moment that was not quiet.
+pub(crate) fn remark(busiest: f64) -> Option<String> {
+    (busiest > QUIET).then(|| {
+        format!("the host was not quiet: up to {:.0} % busy before a measurement", busiest * 100.0)
+    })
+}
+
+fn busy_for(cpus: &str, length: Duration) -> Result<f64, Failure> {
+    let before = ticks(cpus)?;
+    pause(length)?;
+    Ok(busy(before, ticks(cpus)?))
+}
+
+/// `user nice system idle iowait irq softirq steal` of some CPUs (proc_stat(5)).
+fn ticks(cpus: &str) -> Result<[u64; 8], Failure> {
+    let text = Root::real().read("/proc/stat")?;
+    fields(text.as_bytes(), cpus)
+        .ok_or_else(|| Failure::Failed(format!("/proc/stat has no line `{}`", cpus.trim())))
+}
+
+/// The part of the time between two readings in which CPUs were not idle.
+fn busy(before: [u64; 8], after: [u64; 8]) -> f64 {
+    let grown = |index: usize| after[index].saturating_sub(before[index]);
+    let all: u64 = (0..8).map(grown).sum();
+    let idle = grown(3) + grown(4);
+    if all == 0 { 0.0 } else { 1.0 - idle as f64 / all as f64 }
+}
+
+/// Sleeps, and gives up when the user asks to stop.
+pub(crate) fn pause(length: Duration) -> Result<(), Failure> {
+    sleep(length);
+    match signal::interrupted_by() {
+        Some(signal) => Err(Failure::Interrupted(signal)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_for_a_disk_is_idle_and_stolen_time_is_not() {
+        let before = [10, 0, 10, 100, 50, 0, 0, 5];
+        let after = [20, 0, 20, 140, 80, 0, 0, 15];
+        assert!((busy(before, after) - 0.3).abs() < 1e-12);
+        assert_eq!(busy(before, before), 0.0);
+    }
+}

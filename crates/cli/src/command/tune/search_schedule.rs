@@ -1,0 +1,272 @@
+//! The repeats of a search in their order: what the judge asks for next becomes a trial.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Instant;
+
+use assay_intervention::{Assessment, Field, Move, NotTried, Search, Tried};
+use assay_judge::Verdict;
+use assay_plan::{Scope, Setting, Slot, Trial, candidates};
+use assay_run_folder::{Manifest, Run, RunFolder};
+use assay_runner::{Failure, NextRepeat, Schedule};
+use assay_study::Bindings;
+
+use super::trial_factory::{Stage, TrialFactory};
+
+/// What is being tried, for whoever shows progress.
+pub(super) type Shown = Rc<RefCell<String>>;
+
+/// A setting with its trials.
+struct Entry {
+    setting: Setting,
+    search: Option<usize>,
+    confirmation: Option<usize>,
+    /// Why the host cannot have it after all.
+    refused: Option<String>,
+}
+
+/// Settings and where they are tried.
+struct Settings {
+    ground: TrialFactory,
+    folder: RunFolder,
+    entries: Vec<Entry>,
+    /// By their numbers in the manifest.
+    trials: Vec<Trial>,
+}
+
+/// The course of a search.
+pub(super) struct SearchSchedule {
+    settings: Settings,
+    scope: Scope,
+    most: usize,
+    began: Instant,
+    search: Option<Search>,
+    not_tried: Vec<NotTried>,
+    shown: Shown,
+}
+
+impl SearchSchedule {
+    pub(super) fn begin(
+        ground: TrialFactory,
+        unchanged: Trial,
+        scope: Scope,
+        most: usize,
+        folder: RunFolder,
+    ) -> Self {
+        let first = Entry {
+            setting: Setting::unchanged(),
+            search: Some(0),
+            confirmation: None,
+            refused: None,
+        };
+        Self {
+            settings: Settings { ground, folder, entries: vec![first], trials: vec![unchanged] },
+            scope,
+            most,
+            began: Instant::now(),
+            search: None,
+            not_tried: Vec::new(),
+            shown: Shown::default(),
+        }
+    }
+
+    pub(super) fn shown(&self) -> Shown {
+        Rc::clone(&self.shown)
+    }
+
+    pub(super) fn factors(&self) -> &Bindings {
+        &self.settings.ground.factors
+    }
+
+    /// The setting of this name.
+    pub(super) fn setting(&self, name: Option<&str>) -> Option<&Setting> {
+        let mut all = self.settings.entries.iter().map(|entry| &entry.setting);
+        all.find(|setting| Some(setting.name.as_str()) == name)
+    }
+
+    /// Every setting with its trials.
+    pub(super) fn tried(&self) -> Vec<Tried> {
+        let entries = self.settings.entries.iter().enumerate();
+        entries
+            .filter(|(_, entry)| entry.refused.is_none())
+            .map(|(index, entry)| Tried {
+                name: entry.setting.name.clone(),
+                change: entry.setting.describe(),
+                changes: entry.setting.changes.len(),
+                lines: self.settings.ground.lines(&entry.setting),
+                search: entry.search,
+                confirmation: entry.confirmation,
+                left_out_after: self.search.as_ref().and_then(|search| search.left_out(index)),
+            })
+            .collect()
+    }
+
+    /// What could not be tried.
+    pub(super) fn not_tried(&self) -> Vec<NotTried> {
+        let refused = self.settings.entries.iter().filter_map(|entry| {
+            let why = entry.refused.clone()?;
+            Some(NotTried { name: entry.setting.name.clone(), why, for_time: false })
+        });
+        self.not_tried.iter().cloned().chain(refused).collect()
+    }
+
+    /// Chooses what to try, once the first repeat has shown what the queue says.
+    fn choose(&mut self, manifest: &Manifest) -> Search {
+        let repeat = manifest.trials.first().and_then(|trial| trial.repeats.first());
+        let queue = repeat.and_then(|repeat| repeat.queues.first());
+        let now = |attribute: &str| match attribute {
+            "scheduler" => queue.map(|queue| queue.scheduler_at_start.clone()),
+            other => queue?.at_start.get(other).map(|text| text.trim().to_owned()),
+        };
+        let ground = &self.settings.ground;
+        let all = candidates(&ground.study, &ground.facts, &now, &self.scope);
+        let most = self.most.min(ground.budget.settings());
+        let mut always = Vec::new();
+        for setting in all {
+            let name = setting.name.clone();
+            match self.settings.ground.trial(&setting, Stage::Search) {
+                Err(why) => self.not_tried.push(NotTried { name, why, for_time: false }),
+                Ok(trial) if self.settings.is_known(&trial) => {
+                    let why = "it is what another setting is already".to_owned();
+                    self.not_tried.push(NotTried { name, why, for_time: false });
+                }
+                Ok(_) if self.settings.entries.len() > most => {
+                    let why = "there is no time for it (`--for`, `--settings`)".to_owned();
+                    self.not_tried.push(NotTried { name, why, for_time: true });
+                }
+                Ok(_) => {
+                    // What the study sets is compared with what it would be without.
+                    if name == "defaults" {
+                        always.push(self.settings.entries.len());
+                    }
+                    self.settings.add(setting);
+                }
+            }
+        }
+        let budget = self.settings.ground.budget;
+        let elapsed = self.began.elapsed().as_secs_f64();
+        Search::begin(self.settings.entries.len(), &always, budget, elapsed)
+    }
+}
+
+impl Schedule for SearchSchedule {
+    fn next(&mut self, manifest: &Manifest) -> Option<NextRepeat<'_>> {
+        let first = manifest.trials.first()?;
+        if first.repeats.is_empty() {
+            self.shown.replace("as it is".to_owned());
+            let slot = Slot { trial: 0, repeat: 0 };
+            return Some(NextRepeat { slot, trial: &self.settings.trials[0] });
+        }
+        let mut search = match self.search.take() {
+            Some(search) => search,
+            None => self.choose(manifest),
+        };
+        let mut found = None;
+        while found.is_none() {
+            let elapsed = self.began.elapsed().as_secs_f64();
+            let Some(next) = search.next(elapsed, &mut self.settings) else { break };
+            found = self.settings.number(next, search.finalists().len(), manifest);
+            if let Some((_, name)) = &found {
+                let stage = if matches!(next, Move::Confirm(_)) { "confirm " } else { "try " };
+                self.shown.replace(format!("{stage}{name}"));
+            }
+        }
+        self.search = Some(search);
+        let (trial, _) = found?;
+        let repeat = manifest.trials.get(trial).map_or(0, |known| known.repeats.len());
+        let slot = Slot { trial, repeat: u32::try_from(repeat).unwrap_or(u32::MAX) };
+        Some(NextRepeat { slot, trial: &self.settings.trials[trial] })
+    }
+
+    fn goes_on_without(&mut self, slot: Slot, why: &Failure) -> bool {
+        let entry = self
+            .settings
+            .entries
+            .iter_mut()
+            .find(|entry| entry.search == Some(slot.trial) && slot.trial > 0);
+        match entry {
+            Some(entry) => {
+                entry.refused = Some(why.to_string());
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+impl Settings {
+    fn add(&mut self, setting: Setting) -> usize {
+        self.entries.push(Entry { setting, search: None, confirmation: None, refused: None });
+        self.entries.len() - 1
+    }
+
+    /// Whether the study as it is comes to the same.
+    fn is_known(&self, trial: &Trial) -> bool {
+        let bare = |trial: &Trial| {
+            let mut trial = trial.clone();
+            trial.factors.clear();
+            for disk in &mut trial.disks {
+                disk.queue.sort();
+            }
+            trial
+        };
+        self.trials.first().is_some_and(|first| bare(first) == bare(trial))
+    }
+
+    /// The trial of a move and the name of its setting; the trial is made when it is new. `None`
+    /// where the host refused it.
+    fn number(
+        &mut self,
+        next: Move,
+        finalists: usize,
+        manifest: &Manifest,
+    ) -> Option<(usize, String)> {
+        let (Move::Try(index) | Move::Confirm(index)) = next;
+        let stage = match next {
+            Move::Try(_) => Stage::Search,
+            Move::Confirm(_) => Stage::Confirmation(finalists),
+        };
+        let new = manifest.trials.len();
+        let entry = self.entries.get_mut(index).filter(|entry| entry.refused.is_none())?;
+        let place = match stage {
+            Stage::Search => &mut entry.search,
+            Stage::Confirmation(_) => &mut entry.confirmation,
+        };
+        if let Some(number) = place {
+            return Some((*number, entry.setting.name.clone()));
+        }
+        match self.ground.trial(&entry.setting, stage) {
+            Ok(trial) => {
+                *place = Some(new);
+                self.trials.truncate(new);
+                self.trials.push(trial);
+                Some((new, entry.setting.name.clone()))
+            }
+            Err(why) => {
+                entry.refused = Some(why);
+                None
+            }
+        }
+    }
+}
+
+impl Field for Settings {
+    /// Judges what was recorded so far. What cannot be read is not known.
+    fn look(&mut self) -> Vec<Assessment> {
+        let unknown = Assessment { verdict: Verdict::Void, error: None, within: 0.0, rate: None };
+        let judgement = Run::of(&self.folder)
+            .map(|run| assay_judge::judge_so_far(&run.manifest, &run.samples))
+            .ok();
+        let seen = |entry: &Entry| {
+            let trial = judgement.as_ref()?.trials.get(entry.search?)?;
+            Some(Assessment::of(trial))
+        };
+        self.entries.iter().map(|entry| seen(entry).unwrap_or_else(|| unknown.clone())).collect()
+    }
+
+    fn combine(&mut self, one: usize, other: usize) -> Option<usize> {
+        let both = self.entries.get(one)?.setting.with(&self.entries.get(other)?.setting)?;
+        self.ground.trial(&both, Stage::Search).ok()?;
+        Some(self.add(both))
+    }
+}

@@ -1,0 +1,80 @@
+//! Where settings are tried: the study, the host, and how long a repeat takes.
+
+use std::time::Duration;
+
+use assay_facts::HostFacts;
+use assay_intervention::Budget;
+use assay_plan::{Setting, Trial};
+use assay_study::{Bindings, Scalar, Stop, Study, WarmUp, setting_lines};
+
+use crate::command::run::plan_for;
+
+/// A verdict on a setting may be read after each rung, of which there are so many; its intervals
+/// may be wrong at one of them only.
+const RUNGS: usize = 4;
+
+/// What a repeat is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// To choose.
+    Search,
+    /// To say what so many chosen settings keep: the best is taken of all of them, so that each
+    /// may spend its part of the error only.
+    Confirmation(usize),
+}
+
+/// Everything that makes trials of settings.
+pub(super) struct TrialFactory {
+    pub(super) study: Study,
+    pub(super) factors: Bindings,
+    pub(super) facts: HostFacts,
+    pub(super) budget: Budget,
+}
+
+impl TrialFactory {
+    /// The study's one trial under a setting.
+    pub(super) fn trial(&self, setting: &Setting, stage: Stage) -> Result<Trial, String> {
+        let mut study = setting.apply(&self.study, &self.factors)?;
+        let (length, parts, name) = match stage {
+            Stage::Search => (self.budget.search_s, RUNGS, "search"),
+            Stage::Confirmation(settings) => {
+                (self.budget.confirmation_s, settings.max(1), "confirmation")
+            }
+        };
+        let cut = match study.design.warm_up {
+            WarmUp::Fixed(length) => length,
+            WarmUp::Auto => Duration::ZERO,
+        };
+        study.design.at_most = cut + Duration::from_secs_f64(length);
+        study.design.stop = Stop::AtMost;
+        study.promises.retain(|promise| !promise.is.is_across());
+        for promise in &mut study.promises {
+            promise.confidence = 1.0 - (1.0 - promise.confidence) / parts as f64;
+        }
+        let mut plan = plan_for(&study, &self.facts, 0);
+        if let Some(refusal) = plan.refusals.first() {
+            return Err(first_line(&refusal.to_string()));
+        }
+        if plan.trials.len() != 1 {
+            return Err(format!("it became {} trials", plan.trials.len()));
+        }
+        let mut trial = plan.trials.remove(0);
+        let text = |text: &str| Scalar::Text(text.to_owned());
+        trial.factors.insert(assay_plan::CHANGED.to_owned(), text(&setting.name));
+        trial.factors.insert("stage".to_owned(), text(name));
+        Ok(trial)
+    }
+
+    /// What to write into the study to have a setting.
+    pub(super) fn lines(&self, setting: &Setting) -> Vec<String> {
+        setting
+            .apply(&self.study, &self.factors)
+            .map(|changed| setting_lines(&self.study, &changed))
+            .unwrap_or_default()
+    }
+}
+
+/// What is refused, without what to do about it: a search tries something else.
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}

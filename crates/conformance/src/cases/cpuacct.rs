@@ -1,0 +1,91 @@
+//! cpuacct: CPU time of the groups of a v1 hierarchy.
+
+use assay_kernel::Error;
+
+use super::cpu::account::{self, Reading, judge_usage};
+use crate::case::Case;
+use crate::fixture::Fixture;
+use crate::need::Need;
+use crate::outcome::Outcome;
+
+const DOCUMENT: &str = "Documentation/admin-guide/cgroup-v1/cpuacct.rst";
+
+pub(super) const CASES: &[Case] = &[
+    Case {
+        controller: "cpuacct",
+        behaviour: "usage-is-the-time-of-its-threads",
+        promise: "cpuacct.usage grows by the CPU time that threads of the group use.",
+        documented: DOCUMENT,
+        needs: &[Need::OnV1("cpuacct")],
+        run: account::usage,
+    },
+    Case {
+        controller: "cpuacct",
+        behaviour: "usage-of-a-sleeper-is-nothing",
+        promise: "cpuacct.usage of a group that sleeps does not grow, whatever its neighbours do.",
+        documented: DOCUMENT,
+        needs: &[Need::OnV1("cpuacct")],
+        run: account::sleeper,
+    },
+    Case {
+        controller: "cpuacct",
+        behaviour: "usage-percpu-adds-up",
+        promise: "The values of cpuacct.usage_percpu add up to cpuacct.usage.",
+        documented: DOCUMENT,
+        needs: &[Need::OnV1("cpuacct")],
+        run: per_cpu,
+    },
+    Case {
+        controller: "cpuacct",
+        behaviour: "usage-reaches-the-parent",
+        promise: "What a group uses is counted for the groups above it, too.",
+        documented: DOCUMENT,
+        needs: &[Need::OnV1("cpuacct")],
+        run: of_parent,
+    },
+];
+
+fn per_cpu(ground: &mut Fixture) -> Result<Outcome, Error> {
+    ground.make("a")?;
+    let mut probe = ground.start("a", "spin")?;
+    ground.let_run(&probe, 0.1)?;
+    // Two files are not read at one moment, so nothing may run in between.
+    probe.end()?;
+    let usage = ground.number("a", "cpuacct.usage")?;
+    let text = ground.read("a", "cpuacct.usage_percpu")?;
+    let parts: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    Ok(judge_per_cpu(usage, &parts))
+}
+
+fn judge_per_cpu(usage: u64, parts: &[u64]) -> Outcome {
+    let sum: u64 = parts.iter().sum();
+    let evidence = format!("usage {usage} ns, {} CPUs together {sum} ns", parts.len());
+    if usage == 0 {
+        return Outcome::void("nothing was used").with(evidence);
+    }
+    Outcome::holds(usage == sum, evidence)
+}
+
+fn of_parent(ground: &mut Fixture) -> Result<Outcome, Error> {
+    ground.make_parent("a")?;
+    ground.make("a/b")?;
+    let mut probe = ground.start("a/b", "spin")?;
+    ground.let_run(&probe, 0.1)?;
+    probe.end()?;
+    let child = ground.number("a/b", "cpuacct.usage")?;
+    let parent = Reading::at_rest(ground.number("a", "cpuacct.usage")?, child);
+    Ok(judge_usage(Reading::at_rest(0, 0), parent, "a child that spun, counted for the parent"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::Verdict;
+
+    #[test]
+    fn parts_that_miss_a_cpu_are_broken() {
+        assert_eq!(judge_per_cpu(10, &[4, 6]).verdict, Verdict::Kept);
+        assert_eq!(judge_per_cpu(10, &[4]).verdict, Verdict::Broken);
+        assert_eq!(judge_per_cpu(0, &[]).verdict, Verdict::Void);
+    }
+}

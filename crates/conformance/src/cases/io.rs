@@ -1,0 +1,121 @@
+//! io, blkio on v1: caps, weights, classes and counters, on a disk of the case's own.
+
+mod cap;
+mod class;
+mod disk;
+mod stat;
+mod weight;
+
+use assay_kernel::Error;
+
+use crate::case::Case;
+use crate::fixture::Fixture;
+use crate::need::Need;
+use crate::outcome::Outcome;
+
+const V2: &str = "Documentation/admin-guide/cgroup-v2.rst, IO Interface Files";
+const THROTTLE: &str = "Documentation/admin-guide/cgroup-v2.rst, io.max; cgroup-v1/blkio-controller.rst, Throttling/Upper limit policy";
+const BFQ: &str = "Documentation/block/bfq-iosched.rst, 4. BFQ group scheduling";
+
+/// blkio.throttle or io.max, on a loop disk.
+const CAPPED: &[Need] = &[
+    Need::Controller("io"),
+    Need::Root,
+    Need::Loop,
+    Need::FileBy("blkio.throttle.read_bps_device", "io.max"),
+];
+/// BFQ's weights, on a loop disk.
+const WEIGHTED: &[Need] = &[
+    Need::Controller("io"),
+    Need::Root,
+    Need::Loop,
+    Need::FileBy("blkio.bfq.weight", "io.bfq.weight"),
+];
+
+const fn case(
+    behaviour: &'static str,
+    promise: &'static str,
+    documented: &'static str,
+    needs: &'static [Need],
+    run: fn(&mut Fixture) -> Result<Outcome, Error>,
+) -> Case {
+    Case { controller: "io", behaviour, promise, documented, needs, run }
+}
+
+pub(super) const CASES: &[Case] = &[
+    case(
+        "max-caps-bytes",
+        "A group reads no more bytes a second than io.max allows.",
+        THROTTLE,
+        CAPPED,
+        cap::bytes,
+    ),
+    case(
+        "max-caps-requests",
+        "A group makes no more requests a second than io.max allows.",
+        THROTTLE,
+        CAPPED,
+        cap::requests,
+    ),
+    case(
+        "max-leaves-siblings-alone",
+        "A limit of one group does not bind its sibling.",
+        THROTTLE,
+        CAPPED,
+        cap::sibling,
+    ),
+    case(
+        "max-far-above-use-does-nothing",
+        "A group below its limit reads as fast as it wants.",
+        THROTTLE,
+        CAPPED,
+        cap::room,
+    ),
+    case(
+        "bfq-weights-divide-a-saturated-disk",
+        "Groups with BFQ weights 1:2:4 that all want more than the disk gives get it 1:2:4.",
+        BFQ,
+        WEIGHTED,
+        weight::bfq,
+    ),
+    case(
+        "bfq-weights-do-nothing-on-a-disk-with-room",
+        "BFQ weights take nothing from groups that together leave the disk idle at times.",
+        BFQ,
+        WEIGHTED,
+        weight::bfq_room,
+    ),
+    case(
+        "iocost-weights-divide-a-saturated-disk",
+        "Groups with io.weight 1:2:4 that all want more than the cost model gives get it 1:2:4.",
+        V2,
+        &[Need::OnV2("io"), Need::Root, Need::Loop, Need::File("io.weight")],
+        weight::iocost,
+    ),
+    case(
+        "idle-class-yields",
+        "A group of the class idle yields a saturated disk to one of the class best-effort.",
+        "Documentation/admin-guide/cgroup-v2.rst, IO Priority",
+        &[
+            Need::Controller("io"),
+            Need::Root,
+            Need::Loop,
+            Need::FileBy("blkio.prio.class", "io.prio.class"),
+        ],
+        class::idle,
+    ),
+    case(
+        "stat-counts-what-was-read",
+        "The counters of a group grow by exactly what its processes have read.",
+        V2,
+        CAPPED,
+        stat::own,
+    ),
+    case(
+        "stat-leaves-others-out",
+        "The counters of a group do not grow by what a sibling reads.",
+        V2,
+        CAPPED,
+        stat::others,
+    ),
+];

@@ -1,0 +1,206 @@
+//! net_cls and net_prio: the class and the priority that packets of a group carry.
+//!
+//! Packets are sent on a device whose queue sorts them, and counted there. For net_cls that is a
+//! device of a network namespace of the probe's own. net_prio.ifpriomap knows only devices of the
+//! first network namespace (`write_priomap` of net/core/netprio_cgroup.c), so there one end of a
+//! pair of devices is outside for as long as the probe lives.
+
+use assay_kernel::Error;
+
+use crate::case::Case;
+use crate::fixture::Fixture;
+use crate::need::Need;
+use crate::outcome::Outcome;
+use crate::running::Running;
+
+const CLASS: &str = "Documentation/admin-guide/cgroup-v1/net_cls.rst";
+const PRIORITY: &str = "Documentation/admin-guide/cgroup-v1/net_prio.rst";
+type Run = fn(&mut Fixture) -> Result<Outcome, Error>;
+
+const fn class(behaviour: &'static str, promise: &'static str, run: Run) -> Case {
+    const NEEDS: &[Need] = &[Need::OwnV1("net_cls"), Need::Root];
+    Case { controller: "net_cls", behaviour, promise, documented: CLASS, needs: NEEDS, run }
+}
+
+const fn priority(behaviour: &'static str, promise: &'static str, run: Run) -> Case {
+    const NEEDS: &[Need] = &[Need::OwnV1("net_prio"), Need::Root];
+    Case { controller: "net_prio", behaviour, promise, documented: PRIORITY, needs: NEEDS, run }
+}
+
+pub(super) const CASES: &[Case] = &[
+    class(
+        "packets-carry-the-class-of-their-group",
+        "Packets of a group with a net_cls.classid go to the class of that number.",
+        |ground| marked(ground, NET_CLS),
+    ),
+    class(
+        "packets-without-a-class-go-unclassified",
+        "Packets of a group without a net_cls.classid go to no class.",
+        |ground| unmarked(ground, NET_CLS),
+    ),
+    class(
+        "a-moved-process-sends-in-its-new-class",
+        "Packets that a process sends after it was moved carry the class of its new group.",
+        |ground| moved(ground, NET_CLS),
+    ),
+    priority(
+        "packets-carry-the-priority-of-their-group",
+        "Packets on a device have the priority that the group's net_prio.ifpriomap gives it.",
+        |ground| marked(ground, NET_PRIO),
+    ),
+    priority(
+        "packets-without-a-priority-keep-none",
+        "Packets on a device that net_prio.ifpriomap does not name have no priority.",
+        |ground| unmarked(ground, NET_PRIO),
+    ),
+    priority(
+        "a-moved-process-sends-with-its-new-priority",
+        "Packets that a process sends after it was moved have the priority of its new group.",
+        |ground| moved(ground, NET_PRIO),
+    ),
+];
+
+/// Two classes, `1:10` and `1:20` in the words of tc(8). A priority with such a number names the
+/// class too (tc-htb(8)).
+const FIRST: u32 = 0x1_0010;
+const SECOND: u32 = 0x1_0020;
+/// Packets that a case sends at a time.
+const SENT: u32 = 50;
+
+/// How a group marks its packets.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    place: &'static str,
+    /// Writes the mark of a group for packets on this device.
+    write: fn(&Fixture, &str, &str, u32) -> Result<(), Error>,
+    file: &'static str,
+}
+
+const NET_CLS: Mark = Mark {
+    place: "inside",
+    write: |ground, group, _, class| ground.write(group, "net_cls.classid", &class.to_string()),
+    file: "net_cls.classid",
+};
+const NET_PRIO: Mark = Mark {
+    place: "outside",
+    write: |ground, group, device, priority| {
+        ground.write(group, "net_prio.ifpriomap", &format!("{device} {priority}"))
+    },
+    file: "net_prio.ifpriomap",
+};
+
+/// Packets that left in the first class, in the second, and in neither.
+type Counts = [u64; 3];
+
+/// A probe in a group with a queue that sorts its packets, the name of the device, and by what it
+/// sorts; the reason where the kernel lacks what is needed for that.
+fn sender(
+    ground: &Fixture,
+    group: &str,
+    mark: Mark,
+) -> Result<Result<(Running, String, String), String>, Error> {
+    let words = format!("packets where={} class={FIRST},{SECOND}", mark.place);
+    let mut probe = ground.start(group, &words)?;
+    let said = probe.line()?.unwrap_or_default();
+    Ok(match said.strip_prefix("sorts ") {
+        Some(means) => {
+            let device = format!("assay{}", probe.pid());
+            Ok((probe, device, means.to_owned()))
+        }
+        None => Err(said.strip_prefix("lacks ").unwrap_or("the probe ended").to_owned()),
+    })
+}
+
+/// Lets the probe send, and counts what has left by then, `in_all` at least.
+fn send(ground: &Fixture, probe: &mut Running, in_all: u32) -> Result<Counts, Error> {
+    probe.say(&format!("send {SENT}"));
+    probe.line()?;
+    let mut counts = [0; 3];
+    ground.wait_for(2.0, || {
+        probe.say("count");
+        let said = probe.line()?.unwrap_or_default();
+        for (count, word) in counts.iter_mut().zip(said.split(' ').skip(1)) {
+            *count = word.parse().unwrap_or(0);
+        }
+        Ok(counts.iter().sum::<u64>() >= u64::from(in_all))
+    })?;
+    Ok(counts)
+}
+
+fn marked(ground: &mut Fixture, mark: Mark) -> Result<Outcome, Error> {
+    ground.make("a")?;
+    let (mut probe, device, means) = match sender(ground, "a", mark)? {
+        Ok(found) => found,
+        Err(why) => return Ok(Outcome::not_available(why)),
+    };
+    (mark.write)(ground, "a", &device, FIRST)?;
+    let counts = send(ground, &mut probe, SENT)?;
+    Ok(judge(counts, [SENT, 0], mark.file).with(format!("sorted {means}")))
+}
+
+fn unmarked(ground: &mut Fixture, mark: Mark) -> Result<Outcome, Error> {
+    ground.make("a")?;
+    ground.make("b")?;
+    let (mut probe, device, means) = match sender(ground, "a", mark)? {
+        Ok(found) => found,
+        Err(why) => return Ok(Outcome::not_available(why)),
+    };
+    // A sibling has a mark, which must not rub off.
+    (mark.write)(ground, "b", &device, SECOND)?;
+    let counts = send(ground, &mut probe, SENT)?;
+    Ok(judge(counts, [0, 0], mark.file).with(format!("sorted {means}")))
+}
+
+fn moved(ground: &mut Fixture, mark: Mark) -> Result<Outcome, Error> {
+    ground.make("a")?;
+    ground.make("b")?;
+    let (mut probe, device, means) = match sender(ground, "a", mark)? {
+        Ok(found) => found,
+        Err(why) => return Ok(Outcome::not_available(why)),
+    };
+    (mark.write)(ground, "a", &device, FIRST)?;
+    (mark.write)(ground, "b", &device, SECOND)?;
+    send(ground, &mut probe, SENT)?;
+    ground.write("b", "cgroup.procs", &probe.pid().to_string())?;
+    let counts = send(ground, &mut probe, 2 * SENT)?;
+    Ok(judge(counts, [SENT, SENT], mark.file).with(format!("sorted {means}")))
+}
+
+/// Packets of the host itself that pass the device (neighbour discovery of IPv6) carry no mark,
+/// so the number of those in neither class may be larger.
+fn judge(counts: Counts, wanted: [u32; 2], file: &str) -> Outcome {
+    let [first, second, rest] = counts;
+    let seen = format!(
+        "{file}: {first} packets in the first class, {second} in the second, {rest} in neither; \
+         to be {} and {}",
+        wanted[0], wanted[1]
+    );
+    if first + second + rest < u64::from(SENT) {
+        return Outcome::void("not all packets left the device").with(seen);
+    }
+    let unmarked = if wanted == [0, 0] { u64::from(SENT) } else { 0 };
+    let right = [first, second] == wanted.map(u64::from) && rest >= unmarked;
+    Outcome::holds(right, seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::Verdict;
+
+    #[test]
+    fn packets_in_a_wrong_class_are_broken() {
+        assert_eq!(judge([50, 0, 3], [50, 0], "x").verdict, Verdict::Kept);
+        assert_eq!(judge([0, 0, 50], [50, 0], "x").verdict, Verdict::Broken);
+        assert_eq!(judge([0, 50, 0], [50, 0], "x").verdict, Verdict::Broken);
+        assert_eq!(judge([100, 0, 0], [50, 50], "x").verdict, Verdict::Broken);
+        assert_eq!(judge([50, 50, 0], [50, 50], "x").verdict, Verdict::Kept);
+    }
+
+    #[test]
+    fn packets_without_a_mark_that_get_one_are_broken() {
+        assert_eq!(judge([0, 0, 52], [0, 0], "x").verdict, Verdict::Kept);
+        assert_eq!(judge([0, 50, 0], [0, 0], "x").verdict, Verdict::Broken);
+        assert_eq!(judge([0, 0, 10], [0, 0], "x").verdict, Verdict::Void);
+    }
+}

@@ -1,0 +1,127 @@
+//! rdma: objects of RDMA devices.
+
+use assay_kernel::Error;
+use rustix::io::Errno;
+
+use crate::case::Case;
+use crate::errno_name::words;
+use crate::fixture::Fixture;
+use crate::need::Need;
+use crate::outcome::Outcome;
+
+const DOCUMENT: &str = "Documentation/admin-guide/cgroup-v2.rst, RDMA, and Documentation/admin-guide/cgroup-v1/rdma.rst";
+const NEEDS: &[Need] = &[Need::Controller("rdma"), Need::Root];
+
+const fn case(
+    behaviour: &'static str,
+    promise: &'static str,
+    run: fn(&mut Fixture) -> Result<Outcome, Error>,
+) -> Case {
+    Case { controller: "rdma", behaviour, promise, documented: DOCUMENT, needs: NEEDS, run }
+}
+
+pub(super) const CASES: &[Case] = &[
+    case(
+        "a-device-that-is-not-there-is-refused",
+        "A limit in rdma.max on a device that there is not ends in ENODEV.",
+        unknown,
+    ),
+    case(
+        "a-limit-reads-back",
+        "rdma.max takes limits on a device and gives them back, alone or all at once.",
+        limit,
+    ),
+    case(
+        "a-group-without-processes-uses-nothing",
+        "rdma.current says nothing but 0 for a new group.",
+        unused,
+    ),
+];
+
+const DEVICES: &str = "/sys/class/infiniband";
+
+fn unknown(ground: &mut Fixture) -> Result<Outcome, Error> {
+    ground.make("a")?;
+    let said = ground.refusal("a", "rdma.max", "assay_none hca_handle=1");
+    let seen = format!("a limit on a device of no machine: {}, to be ENODEV", words(said));
+    Ok(Outcome::holds(said == Some(Errno::NODEV), seen))
+}
+
+/// The first RDMA device, or why there is none.
+fn device(ground: &Fixture) -> Result<String, String> {
+    let names = ground.root().list(DEVICES).unwrap_or_default();
+    names.into_iter().min().ok_or_else(|| {
+        format!(
+            "no RDMA device in {DEVICES}; `rdma link add rxe0 type rxe netdev DEVICE` makes one of a \
+             network device where the kernel has rdma_rxe"
+        )
+    })
+}
+
+fn limit(ground: &mut Fixture) -> Result<Outcome, Error> {
+    let device = match device(ground) {
+        Ok(device) => device,
+        Err(why) => return Ok(Outcome::not_available(why)),
+    };
+    ground.make("a")?;
+    let mut seen = Vec::new();
+    for (limits, wanted) in [
+        ("hca_handle=2", "hca_handle=2 hca_object=max"),
+        ("hca_handle=3 hca_object=4", "hca_handle=3 hca_object=4"),
+        ("hca_handle=max hca_object=max", ""),
+    ] {
+        ground.write("a", "rdma.max", &format!("{device} {limits}"))?;
+        let text = ground.read("a", "rdma.max")?;
+        seen.push(judge_limit(&device, limits, wanted, &text));
+    }
+    Ok(Outcome::all(seen))
+}
+
+/// A device without any limit has no line, or one that says so.
+fn judge_limit(device: &str, wrote: &str, wanted: &str, text: &str) -> Outcome {
+    let seen = format!("wrote `{device} {wrote}`, read `{}`", text.replace('\n', "; "));
+    let line = text.lines().find_map(|line| line.strip_prefix(device)).map(str::trim);
+    let right = match line {
+        None => wanted.is_empty(),
+        Some(line) if wanted.is_empty() => line == "hca_handle=max hca_object=max",
+        Some(line) => line == wanted,
+    };
+    Outcome::holds(right, seen)
+}
+
+fn unused(ground: &mut Fixture) -> Result<Outcome, Error> {
+    if let Err(why) = device(ground) {
+        return Ok(Outcome::not_available(why));
+    }
+    ground.make("a")?;
+    Ok(judge_unused(&ground.read("a", "rdma.current")?))
+}
+
+fn judge_unused(text: &str) -> Outcome {
+    let numbers = text.split_whitespace().filter_map(|word| word.split_once('='));
+    let none = numbers.into_iter().all(|(_, number)| number == "0");
+    Outcome::holds(none, format!("rdma.current of a new group: `{}`", text.replace('\n', "; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::Verdict;
+
+    #[test]
+    fn limits_that_read_back_otherwise_are_broken() {
+        let judge = |wanted, text| judge_limit("rxe0", "x", wanted, text).verdict;
+        let one = "hca_handle=2 hca_object=max";
+        assert_eq!(judge(one, "mlx hca_handle=7\nrxe0 hca_handle=2 hca_object=max"), Verdict::Kept);
+        assert_eq!(judge(one, "rxe0 hca_handle=3 hca_object=max"), Verdict::Broken);
+        assert_eq!(judge(one, ""), Verdict::Broken);
+        assert_eq!(judge("", "rxe0 hca_handle=max hca_object=max"), Verdict::Kept);
+        assert_eq!(judge("", "rxe0 hca_handle=1 hca_object=max"), Verdict::Broken);
+    }
+
+    #[test]
+    fn a_use_by_nobody_is_broken() {
+        assert_eq!(judge_unused("rxe0 hca_handle=0 hca_object=0").verdict, Verdict::Kept);
+        assert_eq!(judge_unused("rxe0 hca_handle=0 hca_object=2").verdict, Verdict::Broken);
+    }
+}

@@ -1,0 +1,46 @@
+//! A scratch disk for cases that read files or divide a disk.
+
+use std::path::Path;
+
+use assay_host::ledger::LoopDevice;
+use assay_host::scratch::{Format, ScratchDisk, ScratchSpec, Source, set_up};
+use assay_kernel::{Error, signal};
+use assay_units::Bytes;
+
+use crate::fixture::Fixture;
+
+/// Where images are made: a place that is rarely held in memory (hier(7)), so that reading the
+/// disk is not reading memory twice.
+const IMAGES: &str = "/var/tmp";
+
+impl Fixture<'_> {
+    /// A loop disk of `size` that reads as zeros, for cases to which speed and content mean
+    /// nothing: making it costs nothing. It goes when the case is over.
+    pub fn blank_disk(&mut self, size: u64) -> Result<LoopDevice, Error> {
+        let path = Path::new(IMAGES).join(format!("{}.img", self.top));
+        let image = self.ledger.make_file(self.root, &path)?;
+        image.set_len(size).map_err(|cause| Error::new("truncate", &path, &cause))?;
+        self.ledger.attach_loop(self.root, &image, &path)
+    }
+
+    /// A loop disk of `size` without a file system, full of data, with this scheduler and these
+    /// attributes of its queue. It goes when the case is over.
+    pub fn loop_disk(
+        &mut self,
+        size: Bytes,
+        scheduler: &str,
+        queue: &[(&str, &str)],
+    ) -> Result<ScratchDisk, Error> {
+        let spec = ScratchSpec {
+            name: "conform".to_owned(),
+            source: Source::Loop { image_dir: IMAGES.into(), size },
+            format: Format::None,
+            partitions: 0,
+            scheduler: Some(scheduler.to_owned()),
+            queue: queue.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect(),
+            mount_dir: Path::new(IMAGES).to_owned(),
+        };
+        let stop = || signal::interrupted_by().is_some();
+        set_up(self.root, self.ledger, &spec, &stop, &mut |_| {})
+    }
+}

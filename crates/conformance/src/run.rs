@@ -1,0 +1,204 @@
+//! Cases one after the other, each in fresh groups, all under one ledger.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use assay_cgroup::Tree;
+use assay_facts::{Home, HostFacts, Layout};
+use assay_host::Ledger;
+use assay_kernel::{Error, Root, signal};
+use rustix::io::Errno;
+
+use crate::case::Case;
+use crate::document::{CaseRecord, Document, SCHEMA};
+use crate::fixture::Fixture;
+use crate::need::{Need, homes, to_mount};
+use crate::outcome::Outcome;
+use crate::watchdog::Watchdog;
+
+/// How long a case may take before its processes are killed.
+const LIMIT: Duration = Duration::from_secs(40);
+
+/// What is to be run, where and how.
+#[derive(Debug)]
+pub struct Request<'r> {
+    /// The cases in their order.
+    pub cases: Vec<&'r Case>,
+    /// The host.
+    pub facts: HostFacts,
+    /// Where ledgers are kept.
+    pub state_dir: PathBuf,
+    /// The run's id, `20261121T120000Z-4711`; the ledger and the groups are named after it.
+    pub id: String,
+    /// The program whose command `probe` starts probes: this one.
+    pub program: PathBuf,
+    /// By how much windows and limits are longer than usual.
+    pub patience: f64,
+    /// When it began, RFC 3339.
+    pub started_at: String,
+    /// The command line.
+    pub command: String,
+}
+
+/// How it ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// What was found, as far as it went.
+    pub document: Document,
+    /// What could not be put back.
+    pub not_restored: Vec<Error>,
+    /// The signal that asked to stop, if one did.
+    pub interrupted: Option<&'static str>,
+}
+
+/// Runs the cases and puts the host back after each. `progress` hears of each case before it
+/// begins (without a record) and after it ended (with one). Fails only where no ledger can be
+/// begun; nothing is touched then.
+pub fn run(
+    request: &Request,
+    progress: &mut dyn FnMut(&Case, Option<&CaseRecord>),
+) -> Result<Finished, Error> {
+    let root = Root::real();
+    let mut ledger = Ledger::begin(&request.state_dir, &format!("conform-{}", request.id))?;
+    let mut document = empty_document(request);
+    let mut not_restored = Vec::new();
+    for case in &request.cases {
+        if signal::interrupted_by().is_some() {
+            break;
+        }
+        progress(case, None);
+        let began = Instant::now();
+        let mark = ledger.mark();
+        let outcome = attempt(request, &root, &mut ledger, case);
+        not_restored.extend(ledger.restore_to(&root, mark));
+        if signal::interrupted_by().is_some() {
+            break;
+        }
+        let record = record(case, outcome, began.elapsed());
+        progress(case, Some(&record));
+        document.cases.push(record);
+    }
+    document.restored = ledger.finish()? && not_restored.is_empty();
+    Ok(Finished { document, not_restored, interrupted: signal::interrupted_by() })
+}
+
+fn empty_document(request: &Request) -> Document {
+    let layout = match request.facts.cgroup.layout {
+        Layout::V1 => "v1",
+        Layout::V2 => "v2",
+        Layout::Hybrid => "hybrid",
+        Layout::None => "none",
+    };
+    Document {
+        schema: SCHEMA,
+        kernel: request.facts.kernel.clone(),
+        layout: layout.to_owned(),
+        virtual_machine: request.facts.virtual_machine.clone(),
+        started_at: request.started_at.clone(),
+        command: request.command.clone(),
+        patience: request.patience,
+        restored: false,
+        cases: Vec::new(),
+    }
+}
+
+fn record(case: &Case, outcome: Outcome, took: Duration) -> CaseRecord {
+    CaseRecord {
+        controller: case.controller.to_owned(),
+        behaviour: case.behaviour.to_owned(),
+        verdict: outcome.verdict,
+        reason: outcome.reason,
+        evidence: outcome.evidence,
+        seconds: (took.as_secs_f64() * 100.0).round() / 100.0,
+    }
+}
+
+/// Runs one case as far as the host can. What goes wrong on the way is `void`.
+fn attempt(request: &Request, root: &Root, ledger: &mut Ledger, case: &Case) -> Outcome {
+    if let Some(why) = case.needs.iter().find_map(|need| need.lacking(&request.facts)) {
+        return Outcome::not_available(why);
+    }
+    let top = format!("assay-conform-{}", request.id);
+    let homes = match all_homes(request, root, ledger, case, &top) {
+        Ok(homes) => homes,
+        Err(error) => return Outcome::not_available(error.to_string()),
+    };
+    let tree = match Tree::create(root, ledger, &homes, &top) {
+        Ok(tree) => tree,
+        Err(error) => return failed(&request.facts, &error),
+    };
+    let mut ground = Fixture {
+        root,
+        facts: &request.facts,
+        ledger,
+        tree,
+        homes,
+        top,
+        program: request.program.clone(),
+        patience: request.patience,
+    };
+    if let Some(why) = case.needs.iter().find_map(|need| lacks_here(&ground, *need)) {
+        return Outcome::not_available(why);
+    }
+    let limit = LIMIT.mul_f64(request.patience);
+    let watchdog = Watchdog::start(root, &ground.tops(), limit);
+    let outcome = (case.run)(&mut ground);
+    match (watchdog.stop(), outcome) {
+        (true, _) => Outcome::void(format!("it hung for {limit:?}; its processes were killed")),
+        (false, Ok(outcome)) => outcome,
+        (false, Err(error)) => failed(&request.facts, &error),
+    }
+}
+
+/// A case that could not be carried out. What a user may not do says nothing about the kernel.
+fn failed(facts: &HostFacts, error: &Error) -> Outcome {
+    let forbidden = error.is(Errno::ACCESS) || error.is(Errno::PERM);
+    match facts.root.reason() {
+        Some(why) if forbidden => {
+            Outcome::not_available(format!("needs root, because of this: {error}; {why}"))
+        }
+        _ => Outcome::void(error.to_string()),
+    }
+}
+
+/// The hierarchies that a case needs, with one mounted for it where none has its controller.
+fn all_homes(
+    request: &Request,
+    root: &Root,
+    ledger: &mut Ledger,
+    case: &Case,
+    top: &str,
+) -> Result<Vec<Home>, Error> {
+    let mut homes = homes(case.needs, &request.facts);
+    if let Some(controller) = to_mount(case.needs, &request.facts) {
+        let place = Path::new("/run").join(top);
+        ledger.make_dir(root, &place)?;
+        ledger.mount_v1(controller, &place)?;
+        homes.push(Home {
+            is_v2: false,
+            mount: place.clone(),
+            base: place,
+            controllers: BTreeSet::from([controller.to_owned()]),
+        });
+    }
+    Ok(homes)
+}
+
+/// What no facts tell.
+fn lacks_here(ground: &Fixture, need: Need) -> Option<String> {
+    match need {
+        Need::File(file) => lacks_file(ground, file),
+        Need::FileBy(v1, v2) => lacks_file(ground, ground.by_version(v1, v2)),
+        Need::Loop if !ground.root.exists("/dev/loop-control") => {
+            Some("no loop devices: `modprobe loop` may bring them".to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn lacks_file(ground: &Fixture, file: &str) -> Option<String> {
+    let version = ground.version();
+    (!ground.has("", file))
+        .then(|| format!("this kernel has no {file} in a group of cgroup {version}"))
+}

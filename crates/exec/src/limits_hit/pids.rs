@@ -1,0 +1,22 @@
+//! The limit on processes and threads.
+
+use assay_facts::Available;
+
+use super::{LimitHit, figure};
+use crate::amount::count;
+use crate::usage::ResourceUsage;
+
+/// It binds when a fork or a clone was refused.
+pub(super) fn max(used: &ResourceUsage) -> LimitHit {
+    match &used.forks_refused {
+        Available::Value(refused) => {
+            let peak = figure(&used.processes_peak, |peak| {
+                let sampled = if peak.sampled { " (sampled)" } else { "" };
+                format!("at most {} at once{sampled}", peak.value)
+            });
+            let forks = count(*refused, "fork", "forks");
+            LimitHit::bound_if(*refused > 0, format!("{forks} refused, {peak}"))
+        }
+        Available::NotAvailable(why) => LimitHit::missing(why),
+    }
+}

@@ -1,0 +1,228 @@
+//! The tables with their columns and units: the contract with notebooks. docs/exporting.md is held
+//! equal to it by a test.
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Text (Parquet: UTF8).
+    Text,
+    /// Whole numbers (UINT64).
+    Whole,
+    /// Numbers (DOUBLE).
+    Number,
+    /// Yes or no (BOOLEAN).
+    Flag,
+}
+
+impl Kind {
+    /// Its name in the document.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Whole => "uint64",
+            Self::Number => "double",
+            Self::Flag => "boolean",
+        }
+    }
+}
+
+/// One column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShapeColumn {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// Its unit; empty where it has none.
+    pub unit: &'static str,
+    /// What it means.
+    pub about: &'static str,
+}
+
+/// One table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Its name, and that of its file.
+    pub name: &'static str,
+    /// What a row is.
+    pub about: &'static str,
+    /// Its columns in their order.
+    pub columns: &'static [ShapeColumn],
+}
+
+const fn column(
+    name: &'static str,
+    kind: Kind,
+    unit: &'static str,
+    about: &'static str,
+) -> ShapeColumn {
+    ShapeColumn { name, kind, unit, about }
+}
+
+const fn text(name: &'static str, about: &'static str) -> ShapeColumn {
+    column(name, Kind::Text, "", about)
+}
+
+const RUN: ShapeColumn = text("run", "name of the run's folder; joins all tables");
+const TRIAL: ShapeColumn =
+    column("trial", Kind::Whole, "", "which trial of the run, from 0; joins with `run`");
+const REPEAT: ShapeColumn = column("repeat", Kind::Whole, "", "which repeat of the trial, from 0");
+
+pub(crate) static RUNS: Shape = Shape {
+    name: "runs",
+    about: "one row a run",
+    columns: &[
+        RUN,
+        text("study", "the study's name"),
+        text("title", "its title"),
+        text("started_at", "when it began, RFC 3339, UTC"),
+        text("host", "the host's name"),
+        text("kernel", "its kernel"),
+        text("cpu", "model of its CPUs"),
+        column("cpus", Kind::Whole, "CPUs", "CPUs that the run could use"),
+        column("memory_bytes", Kind::Whole, "bytes", "its memory"),
+        text("guest", "the kernel of the lab's guest, where the run took place in one"),
+        text("assay", "version that recorded it"),
+        column("seed", Kind::Whole, "", "seed of order and data"),
+        text("verdict", "kept, broken, undecided or void; null of a recording"),
+        column("restored", Kind::Flag, "", "whether the host was restored; null if it never said"),
+        text("ended_early", "why it ended before its last trial, if it did"),
+    ],
+};
+
+pub(crate) static TRIALS: Shape = Shape {
+    name: "trials",
+    about: "one row a factor of a trial; a trial without factors has one row with null",
+    columns: &[
+        RUN,
+        TRIAL,
+        text("factor", "the factor's name"),
+        text("level", "its level as text"),
+        column("level_number", Kind::Number, "", "its level where that is a number"),
+        text("verdict", "the trial's verdict"),
+        column("repeats", Kind::Whole, "", "repeats that count"),
+        column("window_s", Kind::Number, "s", "judged time, all repeats together"),
+        column("warm_up_s", Kind::Number, "s", "what was cut at the beginning, the longest"),
+        column("observer_cpu", Kind::Number, "CPUs", "CPU time of sampling by wall time"),
+    ],
+};
+
+pub(crate) static PROMISES: Shape = Shape {
+    name: "promises",
+    about: "one row a promise and group; a promise without numbers has one row with null",
+    columns: &[
+        RUN,
+        TRIAL,
+        column("promise", Kind::Whole, "", "which promise of the trial, from 0"),
+        text("measure", "what is measured"),
+        text("is", "the relation: proportional, equal, at_most, at_least, placed"),
+        text("to", "the knob or bound"),
+        column("within", Kind::Number, "fraction", "the margin"),
+        column("confidence", Kind::Number, "fraction", "confidence of the intervals"),
+        text("promise_verdict", "the verdict on the promise"),
+        column("worst_error", Kind::Number, "fraction", "largest |error| over all groups"),
+        column("worst_error_low", Kind::Number, "fraction", "lower end of its interval"),
+        column("worst_error_high", Kind::Number, "fraction", "upper end; null where unbounded"),
+        column("total_rate", Kind::Number, "measure/s", "all groups together, a second"),
+        text("group", "the group's name"),
+        column("knob", Kind::Number, "knob", "the knob as read back"),
+        column("expected", Kind::Number, "share or measure/s", "what was promised of the group"),
+        column("seen", Kind::Number, "share or measure/s", "what it got"),
+        column("low", Kind::Number, "share or measure/s", "lower end of its interval"),
+        column("high", Kind::Number, "share or measure/s", "upper end; null where unbounded"),
+        column("rate", Kind::Number, "measure/s", "the measure a second"),
+        text("group_verdict", "the group's own verdict"),
+    ],
+};
+
+pub(crate) static WORKLOADS: Shape = Shape {
+    name: "workloads",
+    about: "one row a number that a workload gave of itself in a repeat",
+    columns: &[
+        RUN,
+        TRIAL,
+        REPEAT,
+        text("group", "the group that it ran in"),
+        text("workload", "its name, unique in the trial"),
+        text("metric", "name of the number with its unit; latencies as `read_p99_ns`"),
+        column("value", Kind::Number, "as the name says", "the number; null where not available"),
+        text("not_available", "why there is none"),
+    ],
+};
+
+pub(crate) static SAMPLES: Shape = Shape {
+    name: "samples",
+    about: "one row a counter of a subject at an instant, as it was read",
+    columns: &[
+        RUN,
+        TRIAL,
+        REPEAT,
+        text("source", "the source: docs/reference/sources.md has all"),
+        text("subject", "a group's name, a disk, a CPU, a thread, or `host`"),
+        column("seconds", Kind::Number, "s", "since all groups of the repeat ran; before it < 0"),
+        column("time_ns", Kind::Whole, "ns", "CLOCK_MONOTONIC of the host"),
+        text("counter", "name of the counter with its unit"),
+        column("value", Kind::Whole, "as the name says", "the value; sums since the beginning"),
+    ],
+};
+
+/// All tables.
+pub static TABLES: [&Shape; 5] = [&RUNS, &TRIALS, &PROMISES, &WORKLOADS, &SAMPLES];
+
+/// The tables as they stand in docs/exporting.md.
+#[must_use]
+pub fn page() -> String {
+    let mut page = String::new();
+    for shape in TABLES {
+        page.push_str(&format!("### `{}`\n\n", shape.name));
+        page.push_str(&format!("{}.\n\n", sentence(shape.about)));
+        page.push_str("| column | type | unit | |\n|---|---|---|---|\n");
+        for column in shape.columns {
+            let (name, kind) = (column.name, column.kind.word());
+            let about = column.about.replace('|', "\\|");
+            page.push_str(&format!("| `{name}` | {kind} | {} | {about} |\n", column.unit));
+        }
+        page.push('\n');
+    }
+    page.truncate(page.trim_end().len());
+    page.push('\n');
+    page
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The document has everything between two marks from here.
+    #[test]
+    fn the_document_has_these_tables() {
+        const BEGIN: &str =
+            "<!-- tables: written by ASSAY_BLESS=1 cargo test -p assay-export -->\n";
+        const END: &str = "<!-- end of tables -->";
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/exporting.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        let (before, rest) = text.split_once(BEGIN).expect("the mark before the tables");
+        let (tables, after) = rest.split_once(END).expect("the mark behind the tables");
+        if std::env::var_os("ASSAY_BLESS").is_some() {
+            std::fs::write(path, format!("{before}{BEGIN}\n{}\n{END}{after}", page())).unwrap();
+            return;
+        }
+        assert_eq!(tables.trim(), page().trim(), "ASSAY_BLESS=1 writes it anew");
+    }
+
+    #[test]
+    fn no_table_has_a_column_twice_and_numbers_have_units() {
+        for shape in TABLES {
+            for (index, column) in shape.columns.iter().enumerate() {
+                let twice = shape.columns[..index].iter().any(|other| other.name == column.name);
+                assert!(!twice, "{}.{}", shape.name, column.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! OpenMetrics text: the verdicts of a run that is over, or the counters of one that goes on.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt::Write;
+use std::path::Path;
+
+use assay_judge::{Judgement, Verdict};
+use assay_run_folder::{Budget, Manifest, RepeatId, Table};
+
+use crate::error::Error;
+use crate::metrics::{Metric, metric};
+
+/// Families of metrics by name: what is said of each, and its samples.
+#[derive(Debug, Default)]
+struct Families(BTreeMap<String, Family>);
+
+#[derive(Debug, Default)]
+struct Family {
+    kind: &'static str,
+    unit: &'static str,
+    help: &'static str,
+    samples: Vec<String>,
+}
+
+impl Families {
+    fn add(
+        &mut self,
+        name: &str,
+        about: (&'static str, &'static str, &'static str),
+        labels: &[(&str, &str)],
+        value: f64,
+    ) {
+        if !value.is_finite() {
+            return;
+        }
+        let (kind, unit, help) = about;
+        let family = self.0.entry(name.to_owned()).or_default();
+        (family.kind, family.unit, family.help) = (kind, unit, help);
+        let end = match kind {
+            "counter" => "_total",
+            "info" => "_info",
+            _ => "",
+        };
+        family.samples.push(format!("{name}{end}{} {value}", text(labels)));
+    }
+
+    /// Families must not interleave, and the text ends with `# EOF`.
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (name, family) in &self.0 {
+            let _ = writeln!(text, "# TYPE {name} {}", family.kind);
+            if !family.unit.is_empty() {
+                let _ = writeln!(text, "# UNIT {name} {}", family.unit);
+            }
+            if !family.help.is_empty() {
+                let _ = writeln!(text, "# HELP {name} {}", family.help);
+            }
+            for sample in &family.samples {
+                let _ = writeln!(text, "{sample}");
+            }
+        }
+        text.push_str("# EOF\n");
+        text
+    }
+}
+
+fn text(labels: &[(&str, &str)]) -> String {
+    let labels: Vec<String> = labels
+        .iter()
+        .map(|(name, value)| format!("{name}=\"{}\"", assay_escape::openmetrics(value)))
+        .collect();
+    if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) }
+}
+
+const VERDICT: (&str, &str, &str) = ("stateset", "", "The verdict on a promise: one of four is 1.");
+const SHARE: (&str, &str, &str) =
+    ("gauge", "", "What a group got: a share of all, or the measure a second for limits.");
+const EXPECTED: (&str, &str, &str) = ("gauge", "", "What a group was promised, as its share.");
+const RATE: (&str, &str, &str) = ("gauge", "", "The measure of a group a second.");
+const ERROR: (&str, &str, &str) =
+    ("gauge", "ratio", "Largest relative error of a promise over all groups.");
+const NUMBER: (&str, &str, &str) =
+    ("gauge", "", "What a workload said of itself, mean over the repeats.");
+
+/// A run that is over: its verdicts and what they rest on.
+#[must_use]
+pub fn openmetrics(name: &str, manifest: &Manifest, judgement: Option<&Judgement>) -> String {
+    let mut all = Families::default();
+    let host = &manifest.host;
+    all.add(
+        "assay_run",
+        ("info", "", "The run that all others belong to."),
+        &[
+            ("run", name),
+            ("study", &manifest.study),
+            ("host", &host.host_name),
+            ("kernel", &host.kernel),
+            ("assay", &manifest.assay),
+            ("started_at", &manifest.started_at),
+        ],
+        1.0,
+    );
+    let trials = judgement.map_or(&[][..], |judgement| &judgement.trials);
+    for (number, trial) in trials.iter().enumerate() {
+        let number = number.to_string();
+        for (index, promise) in trial.promises.iter().enumerate() {
+            let index = index.to_string();
+            let common = [
+                ("run", name),
+                ("trial", number.as_str()),
+                ("promise", index.as_str()),
+                ("measure", promise.measure.as_str()),
+            ];
+            for one in [Verdict::Kept, Verdict::Broken, Verdict::Undecided, Verdict::Void] {
+                let state = [&common[..], &[("assay_promise", one.word())]].concat();
+                let is = f64::from(u8::from(promise.verdict == one));
+                all.add("assay_promise", VERDICT, &state, is);
+            }
+            if let Some(worst) = promise.worst_error {
+                all.add("assay_promise_worst_error_ratio", ERROR, &common, worst.value);
+            }
+            for group in &promise.groups {
+                let labels = [&common[..], &[("group", group.name.as_str())]].concat();
+                all.add("assay_group_seen", SHARE, &labels, group.share);
+                all.add("assay_group_expected", EXPECTED, &labels, group.expected_share);
+                all.add("assay_group_rate", RATE, &labels, group.rate);
+            }
+        }
+        for workload in &trial.workloads {
+            for (metric, figure) in &workload.metrics {
+                let labels = [
+                    ("run", name),
+                    ("trial", number.as_str()),
+                    ("group", workload.group.as_str()),
+                    ("workload", workload.name.as_str()),
+                    ("metric", metric.as_str()),
+                ];
+                all.add("assay_workload_number", NUMBER, &labels, figure.value);
+            }
+        }
+    }
+    all.text()
+}
+
+/// The latest reading of each counter of a run that goes on.
+#[derive(Debug, Default)]
+pub struct Live {
+    /// The repeat that runs.
+    place: Option<RepeatId>,
+    /// By name of a metric and subject.
+    latest: BTreeMap<(String, String), (Metric, u64)>,
+    /// What may still be kept of this repeat.
+    budget: Budget,
+}
+
+impl Live {
+    /// Takes samples that are new.
+    pub fn take(&mut self, place: RepeatId, table: &Table) -> Result<(), Error> {
+        // Only the running repeat is of interest: counters begin again with each.
+        if self.place != Some(place) {
+            *self = Self { place: Some(place), ..Self::default() };
+        }
+        let RepeatId { trial, repeat } = place;
+        let folder = format!("samples/trial-{trial:02}-repeat-{repeat:02}");
+        let file = Path::new(&folder).join(&table.source);
+        for column in &table.columns {
+            let Some(metric) = metric(&table.source, &column.name) else { continue };
+            for (row, value) in column.values.iter().enumerate() {
+                let Some(value) = value else { continue };
+                let subject = &table.subjects[table.subject[row] as usize];
+                let reading = (metric.clone(), *value);
+                match self.latest.entry((metric.name.clone(), subject.clone())) {
+                    Entry::Occupied(mut known) => {
+                        known.insert(reading);
+                    }
+                    Entry::Vacant(new) => {
+                        // Both are kept here, and stand once more in the text.
+                        let cost = 2 * (Budget::cost(subject) + Budget::cost(&metric.name));
+                        self.budget.take_names(cost, &file)?;
+                        new.insert(reading);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The text as it is now.
+    #[must_use]
+    pub fn text(&self, run: &str) -> String {
+        let mut all = Families::default();
+        let Some(RepeatId { trial, repeat }) = self.place else { return all.text() };
+        let (trial, repeat) = (trial.to_string(), repeat.to_string());
+        for ((name, subject), (metric, value)) in &self.latest {
+            let labels = [
+                ("run", run),
+                ("trial", trial.as_str()),
+                ("repeat", repeat.as_str()),
+                ("subject", subject.as_str()),
+            ];
+            let kind = if metric.counter { "counter" } else { "gauge" };
+            all.add(name, (kind, metric.unit, ""), &labels, *value as f64 * metric.scale);
+        }
+        all.text()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_run_folder::Column;
+
+    use super::*;
+
+    #[test]
+    fn the_latest_reading_of_the_running_repeat_is_shown_in_base_units() {
+        let table = Table {
+            source: "cpu".to_owned(),
+            time_ns: vec![1, 2],
+            subject: vec![0, 0],
+            subjects: vec!["a \"b\"".to_owned()],
+            columns: vec![Column {
+                name: "usage_ns".to_owned(),
+                values: vec![Some(1_000_000_000), Some(2_500_000_000)],
+            }],
+        };
+        let mut live = Live::default();
+        live.take(RepeatId { trial: 0, repeat: 0 }, &table).unwrap();
+        live.take(RepeatId { trial: 0, repeat: 1 }, &table).unwrap();
+        let text = live.text("r");
+        let wanted = "# TYPE assay_cpu_usage_seconds counter\n# UNIT assay_cpu_usage_seconds seconds\n\
+            assay_cpu_usage_seconds_total{run=\"r\",trial=\"0\",repeat=\"1\",subject=\"a \\\"b\\\"\"} 2.5\n# EOF\n";
+        assert_eq!(text, wanted);
+    }
+
+    /// Each row has a name of its own, which is kept for each counter.
+    #[test]
+    fn names_that_are_kept_of_a_repeat_share_one_budget() {
+        let table = |from: u64| Table {
+            source: "cpu".to_owned(),
+            time_ns: vec![1; 10],
+            subject: (0..10).collect(),
+            subjects: (from..from + 10).map(|name| format!("{name:04}")).collect(),
+            columns: vec![Column { name: "usage_ns".to_owned(), values: vec![Some(1); 10] }],
+        };
+        let place = RepeatId { trial: 3, repeat: 0 };
+        let one = 2 * (Budget::cost("0000") + Budget::cost("assay_cpu_usage_seconds"));
+        let budget = Budget::new(0, 10 * one);
+        let mut live = Live { place: Some(place), budget, ..Live::default() };
+        live.take(place, &table(0)).unwrap();
+        live.take(place, &table(0)).unwrap();
+        let error = live.take(place, &table(1)).unwrap_err().to_string();
+        assert!(error.contains("trial-03-repeat-00/cpu"), "{error}");
+        live.take(RepeatId { trial: 3, repeat: 1 }, &table(1)).unwrap();
+    }
+}

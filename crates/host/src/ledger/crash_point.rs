@@ -1,0 +1,31 @@
+//! The instants at which a process can die: between any two writes. Outside of tests nothing
+//! happens at them; in tests the fuse (`fuse.rs`) burns there.
+
+#[cfg(not(test))]
+pub(super) use alive::{crash_point, synced, write_all};
+
+#[cfg(test)]
+pub(super) use super::crash_injector::{burn as crash_point, synced, write_all};
+
+#[cfg(not(test))]
+mod alive {
+    use std::fs::File;
+    use std::io::{self, Write};
+    use std::path::Path;
+
+    use assay_kernel::Error;
+
+    /// An instant between two writes.
+    #[expect(clippy::unnecessary_wraps, reason = "in tests a process dies here")]
+    pub(in super::super) fn crash_point() -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Appends to a ledger; in tests the process may die after each byte.
+    pub(in super::super) fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+        file.write_all(bytes)
+    }
+
+    /// What was appended until now is on the disk; in tests it then survives a power cut.
+    pub(in super::super) fn synced(_path: &Path) {}
+}

@@ -1,0 +1,190 @@
+//! `backlogged`: the disk always had work waiting, so that there was something to divide.
+//!
+//! Weights divide a queue. While the queue is empty, whoever asks is served, and shares follow
+//! demand. Only the *whole* queue is judged: one group that waits for a place in the scheduler's
+//! pool has no request in the queue, but that is how shares break, not why they cannot be seen.
+
+use assay_run_folder::WorkloadResult;
+
+use super::{Evidence, Finding, Scope, ValidityCheck, held_back, of_each_repeat};
+use crate::bfq_request_cap::{self, Cap};
+use crate::queue::Queue;
+use crate::repeat::Repeat;
+use crate::wording::{percent, some_of};
+
+/// The mean queue must be at least this part of what the workloads keep outstanding.
+const LEAST_PART: f64 = 0.5;
+
+/// At most this part of the readings may show a short queue.
+const MOST_SHORT: f64 = 0.05;
+
+/// A workload that kept this part of its requests outstanding, by latency times rate, never ran
+/// dry for long.
+pub(super) const ALL_THE_TIME: f64 = 0.9;
+
+/// A disk whose queue cannot be seen fails the gate: nothing shows that the groups competed.
+pub(super) fn gate(evidence: &Evidence<'_>) -> ValidityCheck {
+    let check = of_each_repeat("backlogged", evidence, |repeat| {
+        let mut finding = find(evidence, repeat);
+        if let Some(kept) = by_littles_law(&repeat.record.workloads) {
+            finding.evidence = format!("{}; {kept}", finding.evidence);
+        }
+        finding
+    });
+    let summary = "the queue of the disk ran dry, so that shares followed demand and not the knobs";
+    ValidityCheck { check, scope: Scope::IoShares, proves: Some(("C-NOT-BACKLOGGED", summary)) }
+}
+
+fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
+    let queues = Queue::all(evidence.trial, repeat);
+    if queues.is_empty() {
+        return Finding::missing("no measured group names its disk");
+    }
+    let findings: Vec<Finding> = queues
+        .iter()
+        .map(|queue| match queue {
+            Err(why) => Finding::missing(why),
+            Ok(queue) if held_back::applies(evidence) => {
+                held_back::find(evidence, queue, queues.len(), &repeat.record.workloads)
+            }
+            Ok(queue) => match outside(evidence, repeat, queue) {
+                Some(text) => Finding::new(true, text),
+                None => of_queue(queue),
+            },
+        })
+        .collect();
+    let texts: Vec<String> = findings.iter().map(|finding| finding.evidence.clone()).collect();
+    Finding::new(findings.iter().all(|finding| finding.ok), some_of(&texts, "; "))
+}
+
+/// Where requests wait in front of the scheduler, because the pool is smaller than what is wanted
+/// of it or because BFQ caps a group below what it wants, a short queue does not show that nobody
+/// wanted anything: every workload that had its requests outstanding all the time did. That is how
+/// shares break, and not why they cannot be seen.
+fn outside(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Option<String> {
+    let (pool, wanted) = (queue.nr_requests?, queue.outstanding?);
+    let capped = || {
+        let shares = evidence.io_shares(repeat)?;
+        let groups = evidence.groups.iter().copied().zip(shares);
+        let bound = bfq_request_cap::of_groups(evidence.trial, groups, pool).iter().any(Cap::binds);
+        (bound && queue.scheduler.as_deref() == Some("bfq")).then_some(())
+    };
+    if wanted <= pool {
+        capped()?;
+    }
+    let least = repeat
+        .record
+        .workloads
+        .iter()
+        .map(|result| {
+            let groups = evidence.trial.groups.iter();
+            let mut known = groups.flat_map(|group| &group.workloads);
+            let workload = known.find(|workload| workload.name == result.workload)?;
+            Some(part_outstanding(outstanding(result)?, f64::from(workload.io.outstanding?)))
+        })
+        .try_fold(f64::INFINITY, |least, part| Some(least.min(part?)))?;
+    let queued = queue.mean_queue.as_ref().ok()?;
+    (least.is_finite() && least >= ALL_THE_TIME).then(|| {
+        format!(
+            "{}: every workload kept {} or more of its requests outstanding, {wanted} in all; \
+             {queued:.1} of them were in the queue, and the others waited for a place in it (the \
+             pool holds {pool})",
+            queue.device,
+            percent(least)
+        )
+    })
+}
+
+/// The part of its requests that a workload kept outstanding.
+///
+/// io_submit(2) blocks while the scheduler's pool has no room, and fio dates a request from after
+/// the call: the one that the thread is waiting to hand in is wanted, and in no latency.
+pub(super) fn part_outstanding(kept: f64, wanted: f64) -> f64 {
+    kept / (wanted - 1.0).max(1.0)
+}
+
+fn of_queue(queue: &Queue) -> Finding {
+    let usable = queue.counts_waiting();
+    let mut texts = Vec::new();
+    let mut ok = true;
+    let mut seen = false;
+    if let Ok(mean) = queue.mean_queue {
+        // Without a word on what the workloads keep outstanding, one request a group is the
+        // least; it decides only where `in_flight` cannot.
+        let decides = queue.outstanding.is_some() || !usable;
+        let enough = mean >= LEAST_PART * queue.capacity();
+        ok &= enough || !decides;
+        seen |= decides;
+        texts.push(mean_text(queue, mean));
+    }
+    if usable && let Some(short) = queue.part_below(fewest(queue)) {
+        ok &= short <= MOST_SHORT;
+        seen = true;
+        texts.push(format!(
+            "fewer than {} in flight in {} of the samples (at most {} allowed)",
+            fewest(queue),
+            percent(short),
+            percent(MOST_SHORT)
+        ));
+    }
+    if seen {
+        return Finding::new(ok, format!("{}: {}", queue.device, texts.join(", ")));
+    }
+    let why = queue.mean_queue.as_ref().err().cloned().unwrap_or_default();
+    Finding::missing(&why)
+}
+
+/// How many requests every reading should find: one for each group, so that each has something
+/// to be chosen from. Groups that keep one request outstanding have none between two of them;
+/// of those, half are asked for, as of the mean. More than the pool holds cannot be there.
+fn fewest(queue: &Queue) -> f64 {
+    let groups = queue.groups as f64;
+    let half = queue.least_waiting.map_or(groups, |outstanding| (LEAST_PART * outstanding).ceil());
+    groups.min(half).min(queue.nr_requests.unwrap_or(groups)).max(1.0)
+}
+
+fn mean_text(queue: &Queue, mean: f64) -> String {
+    let wanted = match queue.outstanding {
+        Some(outstanding) if Some(outstanding) == queue.least_waiting => {
+            format!("the workloads keep {outstanding} outstanding")
+        }
+        Some(outstanding) => format!(
+            "the workloads keep {outstanding} outstanding, at least {} after merging",
+            queue.capacity()
+        ),
+        None => {
+            format!("{} groups keep an unknown number outstanding", queue.groups)
+        }
+    };
+    let pool = match queue.nr_requests {
+        Some(pool) => format!(", the pool holds {pool}"),
+        None => String::new(),
+    };
+    format!("a mean queue of {mean:.1} requests ({wanted}{pool})")
+}
+
+/// Requests outstanding by Little's law, latency times rate, smallest and largest workload.
+fn by_littles_law(results: &[WorkloadResult]) -> Option<String> {
+    let kept: Vec<(f64, &str)> = results
+        .iter()
+        .filter_map(|result| Some((outstanding(result)?, result.workload.as_str())))
+        .collect();
+    let least = kept.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let most = kept.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(format!(
+        "by latency times rate `{}` kept {:.1} and `{}` {:.1} outstanding",
+        least.1, least.0, most.1, most.0
+    ))
+}
+
+/// Requests that a workload kept outstanding, by Little's law.
+pub(crate) fn outstanding(result: &WorkloadResult) -> Option<f64> {
+    let mut sum = None;
+    for direction in ["read", "write"] {
+        let rate = result.metrics.get(&format!("{direction}_iops"));
+        if let (Some(latency), Some(rate)) = (result.latency.get(direction), rate) {
+            *sum.get_or_insert(0.0) += latency.mean_ns * 1e-9 * rate;
+        }
+    }
+    sum
+}

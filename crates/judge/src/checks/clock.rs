@@ -1,0 +1,51 @@
+//! `clock`: the clock that dates samples and the clock that counts CPU time agree.
+//!
+//! A rate is a difference of counters by a difference of times. A guest that was stopped by its
+//! hypervisor, or a clock that was stepped under it, shows as CPU time that does not add up: what
+//! the CPUs account for by second must be the same in both halves of the window.
+
+use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
+use crate::repeat::Repeat;
+use crate::series;
+use crate::wording::percent;
+
+/// All that a CPU can spend its time on (proc_stat(5)).
+const ALL: [&str; 8] =
+    ["user_ns", "nice_ns", "system_ns", "idle_ns", "iowait_ns", "irq_ns", "softirq_ns", "steal_ns"];
+
+/// The halves may differ by so much: counters of idle CPUs are settled in ticks.
+const MOST: f64 = 0.1;
+
+/// Listed where the time of all CPUs was sampled.
+pub(super) fn gate(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
+    evidence.repeats.iter().find(|repeat| repeat.table("host_cpu").is_ok())?;
+    let check = of_each_repeat("clock", evidence, |repeat| {
+        find(repeat).unwrap_or_else(|why| Finding::spared(&why))
+    });
+    let summary = "the clock jumped, or the machine was stopped, while the repeat ran";
+    Some(ValidityCheck { check, scope: Scope::Sampled, proves: Some(("C-CLOCK", summary)) })
+}
+
+fn find(repeat: &Repeat<'_>) -> Result<Finding, String> {
+    let series = repeat.table("host_cpu")?.sum("host", &ALL)?;
+    let middle = repeat.start_ns + (repeat.end_ns - repeat.start_ns) / 2;
+    let rate = |from: u64, to: u64| -> Result<f64, String> {
+        let (grown, seconds) = series::growth(&series, from, to)
+            .ok_or("the samples of `host_cpu` do not cover the window")?;
+        Ok(grown * 1e-9 / seconds)
+    };
+    let (first, second) = (rate(repeat.start_ns, middle)?, rate(middle, repeat.end_ns)?);
+    if first <= 0.0 {
+        return Err("the counters of `host_cpu` did not move".to_owned());
+    }
+    let apart = (second / first - 1.0).abs();
+    Ok(Finding::new(
+        apart <= MOST,
+        format!(
+            "the CPUs account for {first:.2} and {second:.2} CPU seconds a second in the halves of \
+             the window, {} apart (at most {} allowed)",
+            percent(apart),
+            percent(MOST)
+        ),
+    ))
+}

@@ -1,0 +1,174 @@
+//! `cpu`: what limits the groups is the resource that the promise is about.
+
+use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
+use crate::cpus::{self, Shared};
+use crate::knob_value;
+use crate::repeat::Repeat;
+use crate::wording::{count, percent, some_of};
+
+/// Less idle time than this means that the CPUs are the limit.
+const LEAST_IDLE: f64 = 0.05;
+
+/// A CPU spent most of its time on what takes this part of it.
+const HALF: f64 = 0.5;
+
+/// For promises about the disk: the CPUs must have had time to spare. Without a reading the
+/// promise is void, since a busy CPU and a deep queue look alike from the groups' side.
+pub(super) fn spare(evidence: &Evidence<'_>) -> ValidityCheck {
+    let check = of_each_repeat("cpu", evidence, |repeat| {
+        // Groups that are held to some CPUs cannot use what is idle elsewhere. Groups on different
+        // CPUs have the whole machine in common and nothing less.
+        let shared = Shared::of(evidence.host, evidence.trial, repeat.record).ok().flatten();
+        match cpus::spent(repeat, shared.as_ref().map(|shared| &shared.set)) {
+            Err(why) => Finding::missing(&why),
+            Ok(spent) => Finding::new(
+                spent.idle >= LEAST_IDLE,
+                format!(
+                    "the CPUs were idle {} of the time (at least {} needed)",
+                    percent(spent.idle),
+                    percent(LEAST_IDLE)
+                ),
+            )
+            .and(busiest(evidence, repeat)),
+        }
+    });
+    let summary = "the CPUs were saturated: they, and not the disk, limited the groups";
+    ValidityCheck { check, scope: Scope::IoShares, proves: Some(("C-CPU", summary)) }
+}
+
+/// The busiest CPU by itself: interrupts of a disk come in on one, the worker of a loop device runs
+/// on one, and a group's only thread cannot use two. A CPU that somebody else keeps busy concerns
+/// nobody who can run elsewhere. `None` where single CPUs were not sampled.
+fn busiest(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Option<Finding> {
+    let all = cpus::each(repeat)?;
+    let busiest = all.iter().min_by(|a, b| a.idle.total_cmp(&b.idle))?;
+    let by_groups = cpus::used_on(evidence.trial, repeat, &busiest.name);
+    let text = format!(
+        "{}, the busiest, was idle {} (in the kernel {}, in interrupts {} of the time)",
+        busiest.name,
+        percent(busiest.idle),
+        percent(busiest.kernel),
+        percent(busiest.interrupts)
+    );
+    let is_theirs = busiest.kernel >= HALF || by_groups.is_none_or(|part| part >= HALF);
+    Some(Finding::new(busiest.idle >= LEAST_IDLE || !is_theirs, text))
+}
+
+/// For promises about shares of CPU time: the CPUs of the groups must have been fought over,
+/// which takes more threads than CPUs and no idle time.
+pub(super) fn saturated(evidence: &Evidence<'_>) -> ValidityCheck {
+    let mut uncontended = false;
+    for repeat in evidence.repeats {
+        let shared = Shared::of(evidence.host, evidence.trial, repeat.record).unwrap_or(None);
+        uncontended |= shared
+            .is_some_and(|shared| !wanted(evidence, &shared).is_none_or(|n| n > shared.count()));
+    }
+    let check = of_each_repeat("cpu", evidence, |repeat| {
+        let shared = Shared::of(evidence.host, evidence.trial, repeat.record);
+        // Groups on different CPUs have no number to judge, which says why by itself.
+        let shared = shared.unwrap_or(None);
+        match cpus::spent(repeat, shared.as_ref().map(|shared| &shared.set)) {
+            Err(why) => Finding::missing(&why),
+            Ok(spent) => fought_over(evidence, shared.as_ref(), spent.idle),
+        }
+    });
+    let proves = if uncontended {
+        let summary = "there was a CPU for every thread of the groups, so that no weight decided";
+        ("C-CPU-UNCONTENDED", summary)
+    } else {
+        ("C-CPU-IDLE", "the CPUs had time to spare, so that no group had to go short")
+    };
+    ValidityCheck { check, scope: Scope::CpuShares, proves: Some(proves) }
+}
+
+/// Threads of all measured groups, where they are known.
+fn wanted(evidence: &Evidence<'_>, shared: &Shared) -> Option<f64> {
+    let threads = |group: &&str| shared.threads.get(*group).copied().map(f64::from);
+    evidence.groups.iter().map(threads).sum()
+}
+
+fn fought_over(evidence: &Evidence<'_>, shared: Option<&Shared>, idle: f64) -> Finding {
+    let busy = idle < LEAST_IDLE;
+    let mut text = format!(
+        "the CPUs were idle {} of the time (less than {} needed for groups to compete)",
+        percent(idle),
+        percent(LEAST_IDLE)
+    );
+    let Some(shared) = shared else { return Finding::new(busy, text) };
+    let Some(wanted) = wanted(evidence, shared) else { return Finding::new(busy, text) };
+    let contended = wanted > shared.count();
+    let cpus = count(shared.set.len(), "CPU");
+    let threads = count(wanted as usize, "thread");
+    text = if contended {
+        format!("{threads} of the groups want {cpus} ({}); {text}", shared.set)
+    } else {
+        format!(
+            "nothing was contended: the groups have {threads} for {cpus} ({}), a CPU for each, \
+             whatever the weights; {text}",
+            shared.set
+        )
+    };
+    Finding::new(busy && contended, text)
+}
+
+/// For promises that a quota is also delivered: there must have been room for it, and threads to
+/// use it.
+pub(super) fn room(evidence: &Evidence<'_>) -> ValidityCheck {
+    let check = of_each_repeat("cpu", evidence, |repeat| {
+        let shared = Shared::of(evidence.host, evidence.trial, repeat.record);
+        let found = shared.and_then(|shared| match shared {
+            None => Err("which CPUs the groups could use was not recorded".to_owned()),
+            Some(shared) => has_room(evidence, repeat, &shared),
+        });
+        found.unwrap_or_else(|why| Finding::missing(&why))
+    });
+    let few = evidence.repeats.iter().any(|repeat| {
+        let shared = Shared::of(evidence.host, evidence.trial, repeat.record).ok().flatten();
+        shared.is_some_and(|shared| !too_few_threads(evidence, repeat, &shared).is_empty())
+    });
+    let summary = match few {
+        true => "a group had too few threads, or CPUs, to use its quota",
+        false => "the CPUs had no room for the quotas",
+    };
+    ValidityCheck { check, scope: Scope::CpuQuotas, proves: Some(("C-CPU-ROOM", summary)) }
+}
+
+fn has_room(
+    evidence: &Evidence<'_>,
+    repeat: &Repeat<'_>,
+    shared: &Shared,
+) -> Result<Finding, String> {
+    let short = too_few_threads(evidence, repeat, shared);
+    if !short.is_empty() {
+        return Ok(Finding::new(false, some_of(&short, "; ")));
+    }
+    let spent = cpus::spent(repeat, Some(&shared.set))?;
+    let others = cpus::others(evidence.trial, repeat, shared, spent)?;
+    Ok(Finding::new(
+        spent.idle >= LEAST_IDLE,
+        format!(
+            "{} were idle {} of the time (at least {} needed for a quota to be had in full), and \
+             processes outside the groups used {}",
+            shared.label(),
+            percent(spent.idle),
+            percent(LEAST_IDLE),
+            percent(others)
+        ),
+    ))
+}
+
+/// Groups whose quota is more than their threads could use.
+fn too_few_threads(evidence: &Evidence<'_>, repeat: &Repeat<'_>, shared: &Shared) -> Vec<String> {
+    let short = evidence.groups.iter().filter_map(|group| {
+        let quota = knob_value::number(repeat.record, group, "cpu.max").ok()?;
+        let threads = *shared.threads.get(*group)?;
+        (shared.demand(group) < quota).then(|| {
+            format!(
+                "{} of `{group}` on {} cannot use a quota of {quota} CPUs",
+                count(threads as usize, "thread"),
+                count(shared.set.len(), "CPU")
+            )
+        })
+    });
+    short.collect()
+}

@@ -1,0 +1,140 @@
+//! `io-limit`: no limit of bytes or requests, of a group or of one around it, bound while shares of
+//! a disk were judged.
+//!
+//! A limit takes from a group whatever its weight. The kernel counts nowhere how often it does, so
+//! that a limit counts as one that bound where the group came near it.
+
+use assay_run_folder::LimitReading;
+
+use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
+use crate::repeat::Repeat;
+use crate::wording::some_of;
+
+/// A group that used this part of its limit was held back by it: the kernel lets requests go in
+/// slices of 100 ms, so that a limit is never used in full.
+const NEAR: f64 = 0.8;
+
+/// Listed where the run recorded limits.
+pub(super) fn gate(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
+    evidence.repeats.iter().find(|repeat| repeat.record.overrides.is_some())?;
+    let check = of_each_repeat("io-limit", evidence, |repeat| find(evidence, repeat));
+    let summary = "a limit of bytes, requests or latency bound, so that it and not the weights \
+                   decided";
+    Some(ValidityCheck { check, scope: Scope::IoShares, proves: Some(("C-IO-LIMIT", summary)) })
+}
+
+fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
+    let Some(overrides) = &repeat.record.overrides else {
+        return Finding::spared("limits were not recorded");
+    };
+    let (mut bound, mut free) = (Vec::new(), Vec::new());
+    for reading in overrides.limits.iter().filter(|reading| concerns(evidence, reading)) {
+        for limit in limits_of(reading) {
+            let used = limit.column.map(|columns| used(evidence, repeat, reading, columns));
+            let text = limit.text(reading, used.as_ref());
+            match used {
+                Some(Ok(used)) if used < NEAR * limit.value => free.push(text),
+                _ => bound.push(text),
+            }
+        }
+    }
+    if !bound.is_empty() {
+        return Finding::new(false, some_of(&bound, "; "));
+    }
+    Finding::new(
+        true,
+        match free.is_empty() {
+            true => "no group has a limit on the disk, and none is known around them".to_owned(),
+            false => some_of(&free, "; "),
+        },
+    )
+}
+
+/// Limits of measured groups and of groups that hold one; on cgroup v1 a limit holds for its own
+/// group alone (block/blk-throttle.c: `sq->parent_sq` without the default hierarchy).
+fn concerns(evidence: &Evidence<'_>, reading: &LimitReading) -> bool {
+    let own = |name: &&str| *name == reading.group;
+    match reading.file.as_str() {
+        file if file.starts_with("blkio.throttle.") => evidence.groups.iter().any(own),
+        "io.max" | "io.latency" => {
+            reading.group.starts_with("above:")
+                || evidence.groups.iter().any(|name| own(name) || is_inside(name, &reading.group))
+        }
+        _ => false,
+    }
+}
+
+fn is_inside(name: &str, group: &str) -> bool {
+    name.strip_prefix(group).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// One number of a limit's file.
+struct Limit {
+    what: &'static str,
+    value: f64,
+    /// The counter of `io` that it is a limit of; `None` where none tells whether it bound.
+    column: Option<&'static str>,
+}
+
+impl Limit {
+    fn text(&self, reading: &LimitReading, used: Option<&Result<f64, String>>) -> String {
+        let group = reading.group.strip_prefix("above:").unwrap_or(&reading.group);
+        let limit =
+            format!("`{}` of `{group}` allows {:.0} {}", reading.file, self.value, self.what);
+        match used {
+            Some(Ok(used)) => format!("{limit}, and {used:.0} were used"),
+            Some(Err(why)) => format!("{limit}, and what was used is not available: {why}"),
+            None => format!("{limit}, for which the kernel holds others back"),
+        }
+    }
+}
+
+fn limits_of(reading: &LimitReading) -> Vec<Limit> {
+    let text = if reading.at_start.is_empty() { &reading.at_end } else { &reading.at_start };
+    let mut found = Vec::new();
+    for line in text.lines() {
+        for word in line.split_whitespace().skip(1) {
+            let (key, value) = word.split_once('=').unwrap_or((reading.file.as_str(), word));
+            let known = match key {
+                "rbps" | "blkio.throttle.read_bps_device" => ("bytes a second", Some("read_bytes")),
+                "wbps" | "blkio.throttle.write_bps_device" => {
+                    ("bytes a second", Some("write_bytes"))
+                }
+                "riops" | "blkio.throttle.read_iops_device" => {
+                    ("requests a second", Some("read_ios"))
+                }
+                "wiops" | "blkio.throttle.write_iops_device" => {
+                    ("requests a second", Some("write_ios"))
+                }
+                "target" => ("microseconds of latency", None),
+                _ => continue,
+            };
+            if let Ok(value) = value.parse::<f64>() {
+                found.push(Limit { what: known.0, value, column: known.1 });
+            }
+        }
+    }
+    found
+}
+
+/// What the group, or all groups inside of it, used a second.
+fn used(
+    evidence: &Evidence<'_>,
+    repeat: &Repeat<'_>,
+    reading: &LimitReading,
+    column: &str,
+) -> Result<f64, String> {
+    let table = repeat.table("io")?;
+    let leaves = evidence.trial.groups.iter().filter(|group| !group.workloads.is_empty());
+    let inside = leaves.filter(|group| {
+        reading.group.starts_with("above:")
+            || group.name == reading.group
+            || is_inside(&group.name, &reading.group)
+    });
+    let mut sum = 0.0;
+    for group in inside {
+        let (grown, seconds) = repeat.grown(&table, &group.name, &[column])?;
+        sum += grown / seconds;
+    }
+    Ok(sum)
+}

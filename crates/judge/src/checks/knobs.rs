@@ -1,0 +1,131 @@
+//! `knobs`: what was written could be read back, stood all the time, and still stood at the end.
+
+use assay_facts::Available;
+use assay_run_folder::{Drift, GroupRecord, KnobRecord, Reading, Seen};
+
+use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
+use crate::knob_value;
+use crate::repeat::Repeat;
+use crate::wording::{count, some_of};
+
+/// Fails on any knob of a measured group, or of a group around one, that does not hold the
+/// value written, at the start, at the end, or in a look between, which is taken about once a
+/// second. A knob that cannot be read fails as well: it is not known what was tested.
+pub(super) fn gate(evidence: &Evidence<'_>) -> ValidityCheck {
+    let check = of_each_repeat("knobs", evidence, |repeat| find(evidence, repeat));
+    let summary = "a knob did not hold the value that was written";
+    ValidityCheck { check, scope: Scope::All, proves: Some(("C-KNOB-DRIFT", summary)) }
+}
+
+fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
+    let mut wrong = Vec::new();
+    let mut held = 0;
+    let mut notes: Vec<String> = Vec::new();
+    for group in evidence.trial.groups.iter().filter(|group| concerns(evidence, group)) {
+        for knob in &group.knobs {
+            let reading = knob_value::find(repeat.record, &group.name, &knob.knob);
+            match fault(knob, reading).or_else(|| drift(repeat, knob, reading?)) {
+                None => held += 1,
+                Some(fault) => wrong.push(format!("`{}` of `{}` {fault}", knob.file, group.name)),
+            }
+            if let Some(note) = knob.note.as_ref().filter(|note| !notes.contains(note)) {
+                notes.push(note.clone());
+            }
+        }
+    }
+    if !wrong.is_empty() {
+        return Finding::new(false, some_of(&wrong, "; "));
+    }
+    let mut text = match held {
+        0 => "the study sets no knob on a measured group".to_owned(),
+        held => {
+            let between = match repeat.record.watch {
+                Some(watch) => format!(", and in {} between", count(watch.rounds as usize, "look")),
+                None => String::new(),
+            };
+            let held = count(held, "value");
+            format!("{held} read back as written, at the start and at the end{between}")
+        }
+    };
+    if !notes.is_empty() {
+        text = format!("{text}; {}", some_of(&notes, "; "));
+    }
+    Finding::new(true, text)
+}
+
+/// A measured group, or one that holds a measured group.
+fn concerns(evidence: &Evidence<'_>, group: &GroupRecord) -> bool {
+    let inside = format!("{}/", group.name);
+    evidence.groups.iter().any(|name| *name == group.name || name.starts_with(&inside))
+}
+
+/// A value that somebody else changed while the repeat ran, and perhaps changed back.
+fn drift(repeat: &Repeat<'_>, knob: &KnobRecord, reading: &Reading) -> Option<String> {
+    reading.drift.iter().find_map(|(file, drift)| {
+        let written = if *file == knob.file { Some(&knob.written) } else { knob.also.get(file) };
+        let differs = |seen: &Seen| match (&seen.value, written) {
+            (Available::Value(text), Some(written)) => !knob_value::same(file, written, text),
+            _ => true,
+        };
+        (differs(&drift.first) || differs(&drift.last)).then(|| match *file == knob.file {
+            true => changed(repeat, drift),
+            false => format!("({file}) {}", changed(repeat, drift)),
+        })
+    })
+}
+
+/// When a value was seen to differ, and what it was.
+pub(super) fn changed(repeat: &Repeat<'_>, drift: &Drift) -> String {
+    let began = repeat.record.all_released_ns;
+    let after = |seen: &Seen| seen.time_ns.saturating_sub(began) as f64 * 1e-9;
+    let value = |seen: &Seen| match &seen.value {
+        Available::Value(text) => format!("`{}`", text.trim()),
+        Available::NotAvailable(why) => format!("nothing ({why})"),
+    };
+    let first =
+        format!("read {} {:.1} s after the start", value(&drift.first), after(&drift.first));
+    if drift.readings < 2 {
+        return first;
+    }
+    format!(
+        "{first} and {} at {:.1} s ({} readings differ)",
+        value(&drift.last),
+        after(&drift.last),
+        drift.readings
+    )
+}
+
+fn fault(knob: &KnobRecord, reading: Option<&Reading>) -> Option<String> {
+    let Some(reading) = reading else {
+        return Some("was not read back".to_owned());
+    };
+    for (value, when) in
+        [(&reading.at_start, "after it was written"), (&reading.at_end, "at the end")]
+    {
+        match value {
+            Available::NotAvailable(why) => return Some(format!("not available {when}: {why}")),
+            Available::Value(text) if !knob_value::same(&knob.file, &knob.written, text) => {
+                return Some(format!(
+                    "was written `{}` and reads `{}` {when}",
+                    knob.written,
+                    text.trim()
+                ));
+            }
+            Available::Value(_) => {}
+        }
+    }
+    for (file, written) in &knob.also {
+        match reading.also.get(file) {
+            Some(Available::Value(text)) if knob_value::same(file, written, text) => {}
+            // Runs of older versions did not read these files.
+            None => {}
+            Some(Available::Value(text)) => {
+                return Some(format!("wrote `{written}` to {file}, which reads `{}`", text.trim()));
+            }
+            Some(Available::NotAvailable(why)) => {
+                return Some(format!("has {file} not available: {why}"));
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,174 @@
+//! `memory`: memory was short around the group, and the group wanted what it was promised.
+
+use assay_facts::Hierarchy;
+use assay_run_folder::{GroupRecord, RelationRecord};
+
+use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
+use crate::knob_value;
+use crate::measure::Measure;
+use crate::repeat::Repeat;
+use crate::series::Sorted;
+use crate::wording::{rate, some_of};
+
+/// An inner group's part of what a counter holds is taken from it, and both are read at moments of
+/// their own: less than this part of it is no more than the time between.
+const BETWEEN_READINGS: f64 = 0.05;
+
+/// Pages that were lost and wanted back come to this part of what was promised, at least: a page
+/// here and there is lost by whoever holds memory at all.
+const WANTED_BACK: f64 = 0.01;
+
+const PAGE: f64 = 4096.0;
+
+/// A protection says who goes short when somebody must. Without a limit that was met nobody had
+/// to, and a group that never held as much as it was promised may just not have wanted it.
+pub(super) fn gate(evidence: &Evidence<'_>) -> ValidityCheck {
+    let check = of_each_repeat("memory", evidence, |repeat| match repeat.table("memory") {
+        Err(why) => Finding::missing(&why),
+        Ok(table) => find(evidence, repeat, &table),
+    });
+    let summary = "memory was not short around the group, or the group did not want it";
+    ValidityCheck {
+        check,
+        scope: Scope::MemoryProtections,
+        proves: Some(("C-MEMORY-FREE", summary)),
+    }
+}
+
+fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Finding {
+    let Some(short) = shortage(evidence, repeat, table) else {
+        let mut text = "memory was not short: no limit around the groups was met, and no group \
+                        lost and wanted back but what limits of its own took"
+            .to_owned();
+        let filled = filled(evidence, repeat, table);
+        if !filled.is_empty() {
+            text = format!("{text}; {}", some_of(&filled, ", "));
+        }
+        return Finding::new(false, text);
+    };
+    let unwanted: Vec<String> = evidence
+        .groups
+        .iter()
+        .filter_map(|group| unwanted(evidence, repeat, table, group))
+        .collect();
+    if unwanted.is_empty() {
+        return Finding::new(true, short);
+    }
+    Finding::new(false, some_of(&unwanted, "; "))
+}
+
+fn grown(table: &Sorted<'_>, repeat: &Repeat<'_>, group: &str, columns: &[&str]) -> Option<f64> {
+    Some(repeat.grown(table, group, columns).ok()?.0)
+}
+
+/// What shows that memory was short: a limit of a group around a measured one that was met, or
+/// pages that some group lost and read again, which no limit took that is its own.
+fn shortage(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Option<String> {
+    let groups = &evidence.trial.groups;
+    let around = groups.iter().filter(|group| holds_measured(evidence, group));
+    let met = around.filter_map(|group| {
+        let met = own_limit_met(evidence, repeat, table, &group.name)?;
+        Some(format!("the limit of `{}` was met {met:.0} times", group.name))
+    });
+    let running = groups.iter().filter(|group| !group.workloads.is_empty());
+    let lost = running.filter_map(|group| {
+        let lost = grown(table, repeat, &group.name, Measure::MemoryRefaults.columns())?;
+        (lost > 0.0 && !is_limited(evidence, repeat, table, group))
+            .then(|| format!("`{}` read {lost:.0} pages again that it had lost", group.name))
+    });
+    let seen: Vec<String> = met.chain(lost).collect();
+    (!seen.is_empty()).then(|| some_of(&seen, ", "))
+}
+
+fn holds_measured(evidence: &Evidence<'_>, group: &GroupRecord) -> bool {
+    evidence.groups.iter().any(|name| is_within(name, &group.name))
+}
+
+fn is_within(inner: &str, outer: &str) -> bool {
+    inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Whether what a group lost is its own affair: its limit was met, or that of a group around it in
+/// which nothing is measured.
+fn is_limited(
+    evidence: &Evidence<'_>,
+    repeat: &Repeat<'_>,
+    table: &Sorted<'_>,
+    group: &GroupRecord,
+) -> bool {
+    let is_own = |one: &GroupRecord| {
+        let outer = is_within(&group.name, &one.name) && !holds_measured(evidence, one);
+        one.name == group.name || outer
+    };
+    let mut groups = evidence.trial.groups.iter();
+    groups.any(|one| is_own(one) && own_limit_met(evidence, repeat, table, &one.name).is_some())
+}
+
+/// How often a group's own limit was met, if it was. `memory.events` of v2 counts what the groups
+/// inside met as well; `memory.failcnt` of v1 does not.
+fn own_limit_met(
+    evidence: &Evidence<'_>,
+    repeat: &Repeat<'_>,
+    table: &Sorted<'_>,
+    group: &str,
+) -> Option<f64> {
+    let met = |name: &str| grown(table, repeat, name, &["max_events"]);
+    let controller = evidence.host.cgroup.controllers.get("memory");
+    let on_v1 = matches!(controller.map(|one| &one.hierarchy), Some(Hierarchy::V1(_)));
+    let names = evidence.trial.groups.iter().map(|one| one.name.as_str());
+    let children =
+        names.filter(|name| name.rsplit_once('/').is_some_and(|(parent, _)| parent == group));
+    let inside = if on_v1 { 0.0 } else { children.filter_map(met).sum::<f64>() };
+    let own = met(group)? - inside;
+    (own > BETWEEN_READINGS * inside).then_some(own)
+}
+
+/// How full the groups around measured ones became: where the time was too short to fill them, a
+/// longer repeat shows more.
+fn filled(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Vec<String> {
+    let limited = evidence.trial.groups.iter().filter_map(|group| {
+        let limit = knob_value::number(repeat.record, &group.name, "memory.max").ok()?;
+        let held = most_held(table, &group.name)?;
+        let (held, limit) =
+            (rate(Measure::MemoryCurrent, held), rate(Measure::MemoryCurrent, limit));
+        Some(format!("`{}` held at most {held} of its {limit}", group.name))
+    });
+    limited.collect()
+}
+
+fn most_held(table: &Sorted<'_>, group: &str) -> Option<f64> {
+    let held = table.sum(group, &["current_bytes"]).ok()?;
+    held.iter().map(|(_, value)| *value).reduce(f64::max)
+}
+
+/// Why a group cannot be said to have been denied what it was promised, the most of it where it was
+/// promised more than once: it never held that much and lost next to nothing that it wanted back.
+fn unwanted(
+    evidence: &Evidence<'_>,
+    repeat: &Repeat<'_>,
+    table: &Sorted<'_>,
+    group: &str,
+) -> Option<String> {
+    let bounds = evidence.promises.iter().filter_map(|(measure, relation)| match relation {
+        RelationRecord::AtLeastKnob(knob) if *measure == Measure::MemoryCurrent => {
+            knob_value::number(repeat.record, group, knob).ok()
+        }
+        RelationRecord::AtLeast(bound) if *measure == Measure::MemoryCurrent => Some(*bound),
+        _ => None,
+    });
+    let bound = bounds.reduce(f64::max)?;
+    let most = most_held(table, group)?;
+    let lost = grown(table, repeat, group, Measure::MemoryRefaults.columns()).unwrap_or(0.0);
+    (most < bound && lost * PAGE <= WANTED_BACK * bound).then(|| {
+        format!(
+            "`{group}` never held more than {} of the {} that it was promised, and lost {} that \
+             it wanted back: its workload wants too little",
+            rate(Measure::MemoryCurrent, most),
+            rate(Measure::MemoryCurrent, bound),
+            match lost > 0.0 {
+                true => format!("no more than {lost:.0} pages"),
+                false => "nothing".to_owned(),
+            }
+        )
+    })
+}

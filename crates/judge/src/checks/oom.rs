@@ -1,0 +1,38 @@
+//! `oom`: the kernel ended nobody for want of memory.
+
+use assay_run_folder::TrialRecord;
+
+use super::{Scope, ValidityCheck};
+use crate::judgement::Check;
+use crate::wording::some_of;
+
+/// Looks at every repeat that was started, since one that lost a process to the kernel is left out
+/// of the numbers. Where no group has counters of memory there is nothing to look at.
+pub(super) fn gate(trial: &TrialRecord) -> Option<ValidityCheck> {
+    let mut killed = Vec::new();
+    let mut groups = 0;
+    for (index, repeat) in trial.repeats.iter().enumerate() {
+        for (group, counted) in &repeat.memory_events {
+            groups += 1;
+            if counted.get("oom_kill").is_some_and(|kills| *kills > 0) {
+                let numbers: Vec<String> = counted
+                    .iter()
+                    .filter(|(_, count)| **count > 0)
+                    .map(|(name, count)| format!("{name} {count}"))
+                    .collect();
+                killed.push(format!("repeat {}, `{group}`: {}", index + 1, numbers.join(", ")));
+            }
+        }
+    }
+    if groups == 0 {
+        return None;
+    }
+    let (ok, evidence) = match killed.is_empty() {
+        true => (true, "the kernel killed no process of a group for want of memory".to_owned()),
+        false => (false, format!("the kernel's own counters: {}", some_of(&killed, "; "))),
+    };
+    let check = Check { check: "oom".to_owned(), ok, evidence };
+    let summary = "the kernel killed a process of the workload for want of memory: the limit did \
+                   not hold the load back, it ended it";
+    Some(ValidityCheck { check, scope: Scope::All, proves: Some(("C-OOM-KILLED", summary)) })
+}

@@ -1,0 +1,114 @@
+//! `page-cache`: the bytes that the workloads moved are the bytes that the disk moved.
+
+use assay_run_folder::{GroupRecord, WorkloadResult};
+
+use super::{Evidence, Finding, Scope, ValidityCheck, merged, of_each_repeat};
+use crate::queue::is_measured;
+use crate::repeat::Repeat;
+use crate::series::{Series, Sorted, growth, monotone};
+use crate::wording::some_of;
+
+const LEAST: f64 = 0.9;
+const MOST: f64 = 1.1;
+
+/// With fewer turns than this, one at the edge of the window is more than a hundredth of a rate, and
+/// several may be there.
+const MANY_TURNS: f64 = 100.0;
+
+/// A turn at either end may be in the samples and not in what the workload reports, or the reverse.
+const EDGES: f64 = 2.0;
+
+/// Compares each group's rate on the disk with the rate that its workloads report. Direct I/O
+/// must agree within a tenth both ways; buffered reads may read ahead, but not come from memory.
+/// Tools that report no bytes cannot be compared, which does not void a promise: the promise is
+/// about the bytes on the disk, and those were seen.
+pub(super) fn gate(evidence: &Evidence<'_>) -> ValidityCheck {
+    let check = of_each_repeat("page-cache", evidence, |repeat| match repeat.table("io") {
+        Err(why) => Finding::spared(&why),
+        Ok(table) => find(evidence, repeat, &table),
+    });
+    let summary = "the page cache was measured: workloads and disk moved different amounts";
+    let proves = merged::of(evidence).unwrap_or(("C-PAGE-CACHE", summary));
+    ValidityCheck { check, scope: Scope::Io, proves: Some(proves) }
+}
+
+fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Finding {
+    let mut wrong = Vec::new();
+    let mut ratios = Vec::new();
+    for group in evidence.trial.groups.iter().filter(|group| is_measured(group)) {
+        let Some((ratio, slack)) = ratio(group, repeat, table) else { continue };
+        ratios.push(ratio);
+        let direct = group.workloads.iter().all(|workload| workload.io.direct);
+        if ratio < LEAST - slack || (direct && ratio > MOST + slack) {
+            wrong.push(format!(
+                "the disk moved {ratio:.2} times the bytes that the workloads of `{}` report",
+                group.name
+            ));
+        }
+    }
+    if !wrong.is_empty() {
+        return Finding::new(false, some_of(&wrong, "; "));
+    }
+    let least = ratios.iter().copied().reduce(f64::min);
+    let most = ratios.iter().copied().reduce(f64::max);
+    match (least, most) {
+        (Some(least), Some(most)) => Finding::new(
+            true,
+            format!(
+                "the disk moved {least:.2} to {most:.2} times the bytes that the workloads report"
+            ),
+        ),
+        _ => Finding::spared("no measured workload reports the bytes that it read"),
+    }
+}
+
+/// Bytes on the disk by bytes of the workloads; `None` where they cannot be compared. Buffered
+/// writes are not: they reach the disk when the kernel likes.
+///
+/// Neither the workload's own time nor the window is exactly that of the samples. Rates do not mind,
+/// unless the group is served in so few turns that one at the edge counts; totals do not mind turns,
+/// but miss what came before and after the samples. Which of them is compared follows from how
+/// the group was served, and not from which agrees.
+fn ratio(group: &GroupRecord, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Option<(f64, f64)> {
+    if group.workloads.iter().any(|workload| workload.io.writes && !workload.io.direct) {
+        return None;
+    }
+    let (mut rate, mut total) = (0.0, 0.0);
+    for workload in &group.workloads {
+        let mut results = repeat.record.workloads.iter();
+        let result = results
+            .find(|result| result.workload == workload.name && result.group == group.name)?;
+        let bytes = reported_bytes(result)?;
+        rate += bytes / result.runtime_s.filter(|seconds| *seconds > 0.0)?;
+        total += bytes;
+    }
+    let series = table.sum(&group.name, &["read_bytes", "write_bytes"]).ok()?;
+    let series = monotone(&group.name, series).ok()?;
+    let (moved, seconds) = growth(&series, repeat.record.released_ns, repeat.end_ns)?;
+    let (all, _) = growth(&series, 0, u64::MAX)?;
+    if total <= 0.0 {
+        return None;
+    }
+    match turns(&series) < MANY_TURNS {
+        true => Some((all / total, EDGES * largest_step(&series) / total)),
+        false => Some((moved / seconds / rate, 0.0)),
+    }
+}
+
+/// The most that came between two readings.
+fn largest_step(series: &Series) -> f64 {
+    series.windows(2).map(|pair| pair[1].1 - pair[0].1).fold(0.0, f64::max)
+}
+
+/// Over how many of its readings the service of a group is spread: `(sum x)^2 / sum x^2`.
+fn turns(series: &Series) -> f64 {
+    let steps = || series.windows(2).map(|pair| pair[1].1 - pair[0].1);
+    let (sum, squares): (f64, f64) = (steps().sum(), steps().map(|step| step * step).sum());
+    if squares > 0.0 { sum * sum / squares } else { 0.0 }
+}
+
+fn reported_bytes(result: &WorkloadResult) -> Option<f64> {
+    let bytes = |name: &str| result.metrics.get(name).copied();
+    let (read, written) = (bytes("read_bytes"), bytes("write_bytes"));
+    read.or(written).map(|_| read.unwrap_or(0.0) + written.unwrap_or(0.0))
+}

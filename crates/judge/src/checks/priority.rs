@@ -1,0 +1,103 @@
+//! `priority`: what really runs in the groups is scheduled alike.
+//!
+//! A weight divides what is left once classes and policies are served: BFQ does not wait for a
+//! queue of the idle class, whatever its group's weight, a thread of SCHED_FIFO is not asked for
+//! its group's weight, and a group with `cpu.idle` gets what the others leave. A program may set
+//! all that by itself (`prioclass` of fio, chrt, ionice).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_run_folder::OverridesRecord;
+
+use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
+use crate::repeat::Repeat;
+use crate::wording::some_of;
+
+/// Listed where shares of a disk are promised and threads were looked at.
+pub(super) fn of_io(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
+    is_recorded(evidence)?;
+    let check = of_each_repeat("priority", evidence, |repeat| {
+        find(repeat, |overrides| io_classes(evidence, overrides), "I/O class")
+    });
+    let summary = "the groups' requests are of different I/O classes, which come before weights";
+    Some(ValidityCheck { check, scope: Scope::IoShares, proves: Some(("C-IO-PRIORITY", summary)) })
+}
+
+/// Listed where shares of CPU time are promised and threads were looked at.
+pub(super) fn of_cpu(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
+    is_recorded(evidence)?;
+    let check = of_each_repeat("priority", evidence, |repeat| {
+        find(repeat, |overrides| cpu_policies(evidence, overrides), "scheduling policy")
+    });
+    let summary = "the groups' threads are scheduled under different policies, which come before \
+                   weights";
+    Some(ValidityCheck { check, scope: Scope::CpuShares, proves: Some(("C-CPU-POLICY", summary)) })
+}
+
+fn is_recorded(evidence: &Evidence<'_>) -> Option<()> {
+    evidence.repeats.iter().find(|repeat| repeat.record.overrides.is_some()).map(|_| ())
+}
+
+/// What is out of the ordinary in each group, by its name.
+type Odd = BTreeMap<String, BTreeSet<String>>;
+
+fn find(repeat: &Repeat<'_>, odd: impl Fn(&OverridesRecord) -> Option<Odd>, what: &str) -> Finding {
+    let Some(overrides) = &repeat.record.overrides else {
+        return Finding::spared("threads were not looked at");
+    };
+    let Some(odd) = odd(overrides) else {
+        return Finding::spared("no thread of a measured group was seen");
+    };
+    let sets: BTreeSet<&BTreeSet<String>> = odd.values().collect();
+    let said = |(group, set): (&String, &BTreeSet<String>)| {
+        let all: Vec<&str> = set.iter().map(String::as_str).collect();
+        (!set.is_empty()).then(|| format!("`{group}` has {}", all.join(" and ")))
+    };
+    let said: Vec<String> = odd.iter().filter_map(said).collect();
+    let text = match (said.is_empty(), sets.len() > 1) {
+        (true, _) => format!("the threads of all groups have the usual {what}"),
+        (false, false) => format!("all groups alike: {}", some_of(&said, "; ")),
+        (false, true) => format!("{}, and other groups have not", some_of(&said, "; ")),
+    };
+    Finding::new(sets.len() <= 1, text)
+}
+
+/// Who has what another group might not have. `None` where no thread was seen.
+fn by_group(
+    evidence: &Evidence<'_>,
+    overrides: &OverridesRecord,
+    of_thread: impl Fn(&assay_run_folder::ThreadReading) -> Option<String>,
+    of_file: &[&str],
+) -> Option<Odd> {
+    let mut odd: Odd = Odd::new();
+    for reading in &overrides.threads {
+        if evidence.groups.contains(&reading.group.as_str()) {
+            odd.entry(reading.group.clone()).or_default().extend(of_thread(reading));
+        }
+    }
+    for limit in overrides.limits.iter().filter(|limit| of_file.contains(&limit.file.as_str())) {
+        let value = if limit.at_start.is_empty() { &limit.at_end } else { &limit.at_start };
+        if let Some(set) = odd.get_mut(&limit.group) {
+            set.insert(format!("`{}` = {value}", limit.file));
+        }
+    }
+    (!odd.is_empty()).then_some(odd)
+}
+
+/// Levels of the best-effort class matter inside of a group alone.
+fn io_classes(evidence: &Evidence<'_>, overrides: &OverridesRecord) -> Option<Odd> {
+    let class = |reading: &assay_run_folder::ThreadReading| {
+        let odd = matches!(reading.io_class.as_str(), "rt" | "idle");
+        odd.then(|| format!("threads of the I/O class {}", reading.io_class))
+    };
+    by_group(evidence, overrides, class, &["io.prio.class", "blkio.prio.class"])
+}
+
+/// Nice values matter inside of a group alone, and SCHED_BATCH is preempted no less.
+fn cpu_policies(evidence: &Evidence<'_>, overrides: &OverridesRecord) -> Option<Odd> {
+    let policy = |reading: &assay_run_folder::ThreadReading| {
+        let odd = !matches!(reading.policy.as_str(), "other" | "batch" | "unknown");
+        odd.then(|| format!("threads of SCHED_{}", reading.policy.to_uppercase()))
+    };
+    by_group(evidence, overrides, policy, &["cpu.idle"])
+}

@@ -1,0 +1,105 @@
+//! `repeats`: which repeats count.
+
+use assay_run_folder::{Manifest, RepeatRecord, Table, TrialRecord};
+
+use super::{Scope, ValidityCheck};
+use crate::judgement::Check;
+use crate::wording::{count, some_of, together};
+
+/// A repeat: its number from 1, its record, its samples.
+pub(crate) type Entry<'r> = (usize, &'r RepeatRecord, &'r [Table]);
+
+/// The repeats of a trial, sorted out.
+pub(crate) struct Selection<'r> {
+    /// Repeats to take numbers from.
+    pub(crate) judged: Vec<Entry<'r>>,
+    /// How many of them count. None do when every repeat was cut short; the numbers of those
+    /// that have any are then shown under a void verdict.
+    pub(crate) counted: usize,
+    /// Repeats that were cut short and do not count, as far as their window was seen.
+    pub(crate) cut_short: Vec<Entry<'r>>,
+    started: usize,
+    left_out: Vec<String>,
+}
+
+/// The fault of a repeat that the user ended.
+const INTERRUPTED: &str = "interrupted";
+
+/// What nobody has seen of a trial and what may be the worst of it: repeats that something else than
+/// the user ended, since a workload may have failed because it starved, and those that a run which
+/// ended early did not come to, since it may have been ended for what it showed.
+pub(crate) fn unseen(manifest: &Manifest, trial: &TrialRecord) -> Option<String> {
+    let faults = trial.repeats.iter().enumerate();
+    let faults = faults.filter_map(|(index, repeat)| Some((index + 1, repeat.fault.as_ref()?)));
+    let failed = faults.filter(|(_, fault)| fault.kind != INTERRUPTED);
+    let failed = failed.map(|(number, fault)| format!("repeat {number}: {}", fault.message));
+    together(failed.chain(not_begun(manifest, trial)))
+}
+
+/// The repeats that were planned and that a run which ended early lacks. One that ended by itself
+/// had all that it needed.
+fn not_begun(manifest: &Manifest, trial: &TrialRecord) -> Option<String> {
+    let why = match (&manifest.ended_early, manifest.restored) {
+        (Some(why), _) => why.as_str(),
+        (None, None) => "the run never said that it is over",
+        (None, Some(_)) => return None,
+    };
+    let planned = trial.planned_repeats?;
+    let whole = trial.repeats.iter().filter(|repeat| repeat.fault.is_none()).count();
+    (whole < planned)
+        .then(|| format!("{whole} of {} took place ({why})", count(planned, "planned repeat")))
+}
+
+impl<'r> Selection<'r> {
+    /// Leaves out repeats with a fault.
+    pub(crate) fn new(trial: &'r TrialRecord, samples: &'r [Vec<Table>]) -> Self {
+        let mut whole = Vec::new();
+        let mut cut_short = Vec::new();
+        let mut left_out = Vec::new();
+        for (index, record) in trial.repeats.iter().enumerate() {
+            let tables = samples.get(index).map_or(&[][..], Vec::as_slice);
+            let entry = (index + 1, record, tables);
+            match &record.fault {
+                None => whole.push(entry),
+                Some(fault) => {
+                    left_out.push(format!(
+                        "repeat {} left out ({}: {})",
+                        index + 1,
+                        fault.kind,
+                        fault.message
+                    ));
+                    if !tables.is_empty() && record.stopped_ns > record.all_released_ns {
+                        cut_short.push(entry);
+                    }
+                }
+            }
+        }
+        let counted = whole.len();
+        let (judged, cut_short) =
+            if counted == 0 { (cut_short, Vec::new()) } else { (whole, cut_short) };
+        Self { judged, counted, cut_short, started: trial.repeats.len(), left_out }
+    }
+
+    /// Leaves out repeats that something from outside has spoilt, by number with what it was.
+    pub(crate) fn leave_out(&mut self, spoilt: &[(usize, String)]) {
+        self.judged.retain(|(number, ..)| !spoilt.iter().any(|(other, _)| other == number));
+        self.counted -= spoilt.len().min(self.counted);
+        let said = spoilt.iter().map(|(number, why)| format!("repeat {number} left out ({why})"));
+        self.left_out.extend(said);
+    }
+
+    /// Fails when no repeat is left.
+    pub(crate) fn gate(&self) -> ValidityCheck {
+        let mut evidence = match (self.started, self.counted) {
+            (0, _) => "no repeat of this trial was started".to_owned(),
+            (started, counted) => {
+                format!("{counted} of {} count", count(started, "started repeat"))
+            }
+        };
+        if !self.left_out.is_empty() {
+            evidence = format!("{evidence}; {}", some_of(&self.left_out, "; "));
+        }
+        let check = Check { check: "repeats".to_owned(), ok: self.counted > 0, evidence };
+        ValidityCheck { check, scope: Scope::All, proves: None }
+    }
+}

@@ -1,0 +1,40 @@
+//! `start`: the groups began together.
+
+use assay_facts::Available;
+
+use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
+use crate::repeat::Repeat;
+use crate::wording::percent;
+
+/// First I/O of the last group at most this part of the window after that of the first.
+const MOST_SKEW: f64 = 0.05;
+
+/// The window starts when the last group is released, so a late release costs nothing; a late
+/// first request does, because the group had no demand until then.
+pub(super) fn gate(evidence: &Evidence<'_>) -> ValidityCheck {
+    let check = of_each_repeat("start", evidence, find);
+    let summary = "the groups did not begin together, so that the first had what the others left";
+    ValidityCheck { check, scope: Scope::All, proves: Some(("C-LATE-START", summary)) }
+}
+
+fn find(repeat: &Repeat<'_>) -> Finding {
+    let record = repeat.record;
+    let released = record.all_released_ns.saturating_sub(record.released_ns) as f64 * 1e-6;
+    match &record.start_skew_s {
+        Available::NotAvailable(why) => {
+            let mut finding = Finding::spared(why);
+            finding.evidence =
+                format!("{}; all were released within {released:.1} ms", finding.evidence);
+            finding
+        }
+        Available::Value(skew) => Finding::new(
+            *skew <= MOST_SKEW * repeat.window_s(),
+            format!(
+                "all were released within {released:.1} ms and did their first I/O within {:.1} ms \
+                 (at most {} of the window allowed)",
+                skew * 1000.0,
+                percent(MOST_SKEW)
+            ),
+        ),
+    }
+}

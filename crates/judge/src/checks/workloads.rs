@@ -1,0 +1,39 @@
+//! `workloads`: everything that was to run in a measured group ran through the window.
+
+use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
+use crate::repeat::Repeat;
+use crate::wording::{count, some_of};
+
+/// A workload that failed took its demand away, and the shares of all others with it.
+pub(super) fn gate(evidence: &Evidence<'_>) -> ValidityCheck {
+    let check = of_each_repeat("workloads", evidence, |repeat| find(evidence, repeat));
+    let summary = "a workload of a measured group did not run through the window, so that the \
+                   others shared what it left";
+    ValidityCheck { check, scope: Scope::All, proves: Some(("C-WORKLOAD", summary)) }
+}
+
+fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
+    let mut failed = Vec::new();
+    let mut ran = 0;
+    let measured = evidence.trial.groups.iter().filter(|group| crate::queue::is_measured(group));
+    for (group, workload) in
+        measured.flat_map(|group| group.workloads.iter().map(move |workload| (group, workload)))
+    {
+        let result = repeat
+            .record
+            .workloads
+            .iter()
+            .find(|result| result.workload == workload.name && result.group == group.name);
+        match result.map(|result| &result.failure) {
+            Some(None) => ran += 1,
+            Some(Some(failure)) => {
+                failed.push(format!("`{}` of `{}`: {failure}", workload.name, group.name));
+            }
+            None => failed.push(format!("`{}` of `{}` left no result", workload.name, group.name)),
+        }
+    }
+    if failed.is_empty() {
+        return Finding::new(true, format!("{} ran through the window", count(ran, "workload")));
+    }
+    Finding::new(false, some_of(&failed, "; "))
+}

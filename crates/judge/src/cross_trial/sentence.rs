@@ -1,0 +1,77 @@
+//! The one sentence that says why a promise across trials has its verdict.
+
+use assay_run_folder::{AcrossRecord, ComparisonRecord};
+
+use super::Pair;
+use crate::judgement::Verdict;
+use crate::wording::{count, few, levels, margin, number, percent};
+
+/// The reason of a verdict, with the numbers of the pair that decided it.
+pub(super) fn reason(promise: &ComparisonRecord, pairs: &[Pair], verdict: Verdict) -> String {
+    let Some(decisive) = decisive(pairs, verdict) else {
+        return "fewer than two levels of the factor are in this run".to_owned();
+    };
+    let (spread, interval) = match (&decisive.spread, decisive.interval) {
+        (Ok(spread), Some(interval)) => (spread, interval),
+        (Err(why), _) => return format!("there is no number to compare: {why}"),
+        (Ok(_), None) => return "there is no number to compare".to_owned(),
+    };
+    let (ratio, low, high) = interval;
+    let what = format!(
+        "`{}` under {} is {} times that under {}",
+        promise.measure,
+        levels(&decisive.of),
+        number(ratio),
+        levels(&decisive.to)
+    );
+    if !spread.is_known() {
+        let few = few(spread.count);
+        return format!(
+            "{what}, and {few} nothing of how far others would be from it; set `repeats` to 3 or \
+             more under [design]"
+        );
+    }
+    let interval = format!(
+        "{} to {} with {} confidence over {}",
+        number(low),
+        number(high),
+        percent(promise.confidence),
+        count(spread.count, "repeat")
+    );
+    let open = match (verdict, &decisive.objection) {
+        (_, Some(why)) => format!("; {why}"),
+        (Verdict::Undecided, None) => ", which leaves it open".to_owned(),
+        _ => String::new(),
+    };
+    let of_all = match pairs.len() {
+        0 | 1 => String::new(),
+        pairs if verdict == Verdict::Kept => format!("all of {}: ", count(pairs, "pair")),
+        _ => String::new(),
+    };
+    format!("{of_all}{what} ({interval}); {} was promised{open}", promised(&promise.is))
+}
+
+/// `at least 1.1`, `a difference of at most 5 %`.
+fn promised(is: &AcrossRecord) -> String {
+    match is {
+        AcrossRecord::Ratio { at_least: Some(low), at_most: Some(high), .. } => {
+            format!("{} to {}", number(*low), number(*high))
+        }
+        AcrossRecord::Ratio { at_least: Some(low), .. } => format!("at least {}", number(*low)),
+        AcrossRecord::Ratio { at_most: Some(high), .. } => format!("at most {}", number(*high)),
+        AcrossRecord::Ratio { .. } => "any ratio".to_owned(),
+        AcrossRecord::Equal { within, .. } => {
+            format!("a difference of at most {}", margin(*within))
+        }
+    }
+}
+
+/// The pair on which the verdict rests: of those that have it, the one whose ratio is farthest
+/// from 1.
+fn decisive(pairs: &[Pair], verdict: Verdict) -> Option<&Pair> {
+    let distance = |pair: &&Pair| pair.spread.as_ref().map_or(0.0, |spread| spread.mean.abs());
+    pairs
+        .iter()
+        .filter(|pair| pair.verdict == verdict)
+        .max_by(|a, b| distance(a).total_cmp(&distance(b)))
+}

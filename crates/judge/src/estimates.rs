@@ -1,0 +1,210 @@
+//! Everything that is computed for a promise whose data are there.
+
+use crate::decide::{Offence, Side};
+use crate::expected::Expected;
+use crate::grid::Grid;
+use crate::judgement::{Interval, Observation, SpansJudgement, Verdict, WorstSpan};
+use crate::observed;
+use crate::spans::{self, Spans};
+use crate::states;
+use crate::statistics::batches::{self, Quantity, Within};
+use crate::statistics::over_repeats::to_accuse;
+use crate::statistics::pooled::{Estimate, combine};
+use crate::statistics::proportion;
+
+/// What the numbers are of.
+pub(crate) struct Asked<'a> {
+    /// Names of the groups, in the order of the study.
+    pub(crate) names: Vec<String>,
+    /// What was promised of each, as a share or a rate.
+    pub(crate) expected: Vec<Expected>,
+    pub(crate) quantity: Quantity,
+    pub(crate) side: Side,
+    /// The margin.
+    pub(crate) within: f64,
+    /// Confidence of the intervals.
+    pub(crate) confidence: f64,
+    /// Spans in which the promise is to hold.
+    pub(crate) every: Option<assay_run_folder::EveryRecord>,
+    pub(crate) repeats: Vec<Observed<'a>>,
+}
+
+/// One measure in one repeat.
+#[derive(Clone, Copy)]
+pub(crate) struct Observed<'a> {
+    /// Which repeat, from 1.
+    pub(crate) number: usize,
+    /// All that was observed.
+    pub(crate) observed: &'a Grid,
+    /// The window that is judged.
+    pub(crate) judged: &'a Grid,
+}
+
+/// The numbers of one promise.
+pub(crate) struct Numbers {
+    /// Names, in the order of the study.
+    pub(crate) names: Vec<String>,
+    /// What was promised of each group, as a share or a rate.
+    pub(crate) expected: Vec<Expected>,
+    /// What runs like these will give.
+    pub(crate) seen: Vec<Estimate>,
+    /// How far that is from the promise.
+    pub(crate) offences: Vec<Offence>,
+    /// The largest error of any group in each repeat by itself.
+    pub(crate) errors: Vec<f64>,
+    /// The measure per second, each group.
+    pub(crate) rates: Vec<f64>,
+    /// Seconds of window, all repeats together.
+    pub(crate) window_s: f64,
+    /// Repeats.
+    pub(crate) repeats: usize,
+    /// What was seen in all seconds; `None` where only totals are known.
+    pub(crate) was: Option<Observation>,
+    /// The same of each group.
+    pub(crate) facts: Vec<Interval>,
+    /// The span in which each group was furthest off.
+    pub(crate) worst_spans: Vec<Option<WorstSpan>>,
+    /// What is promised of spans.
+    pub(crate) spans: Option<SpansJudgement>,
+    /// What is said of the spans of each group; empty where nothing is promised of spans.
+    pub(crate) span_verdicts: Vec<Option<Verdict>>,
+    /// Why the states that the run moved between leave open what runs like these give.
+    pub(crate) unsettled: Option<String>,
+    /// Seconds that the group with the longest memory remembers, in the repeat where that is longest.
+    pub(crate) memory_s: f64,
+}
+
+/// A window holds so many times its memory, at least, or its own noise cannot be known from it.
+const MEMORIES: f64 = 20.0;
+
+impl Numbers {
+    /// Whether each window is long beside what it remembers.
+    pub(crate) fn remembers_little(&self) -> bool {
+        self.memory_s * MEMORIES * self.repeats as f64 <= self.window_s
+    }
+
+    /// Whether the noise of the only window cannot be known from itself, so that no interval is
+    /// given.
+    pub(crate) fn is_unbounded(&self, verdict: Verdict) -> bool {
+        self.repeats == 1 && verdict != Verdict::Broken && !self.remembers_little()
+    }
+}
+
+impl Asked<'_> {
+    /// Computes the numbers; the error says what is missing.
+    pub(crate) fn numbers(self) -> Result<Numbers, String> {
+        let shares: Vec<f64> = self.expected.iter().map(|expected| expected.share).collect();
+        let mut within: Vec<Within> = Vec::with_capacity(self.repeats.len());
+        let mut memory_s = 0.0_f64;
+        for repeat in &self.repeats {
+            let found = batches::of_repeat(repeat.judged, self.quantity);
+            within.push(found.ok_or_else(|| {
+                format!("no measured group got anything in repeat {}", repeat.number)
+            })?);
+            memory_s = memory_s.max(batches::memory_s(repeat.judged, self.quantity));
+        }
+        let seen = combine(&within, self.quantity, &shares, self.confidence);
+        let offences = seen.iter().zip(&shares);
+        let offences = offences.map(|(seen, share)| Offence::new(seen, *share, self.side));
+        let offences: Vec<Offence> = offences.collect();
+        let spans = self.spans();
+        let facts = observed::facts(&self);
+        let states = states::find(&self, &spans);
+        let was = observed::was(&self, &within, &facts, &states);
+        let (judged, span_verdicts) = self.judge_spans(&spans).unzip();
+        Ok(Numbers {
+            unsettled: states::unsettled(&self, &states),
+            errors: self.repeats.iter().map(|repeat| self.error(repeat.judged)).collect(),
+            rates: self.rates(),
+            window_s: self.repeats.iter().map(|repeat| repeat.judged.seconds()).sum(),
+            repeats: self.repeats.len(),
+            was,
+            worst_spans: self.worst_spans(&spans),
+            spans: judged,
+            span_verdicts: span_verdicts.unwrap_or_default(),
+            facts,
+            names: self.names,
+            expected: self.expected,
+            seen,
+            offences,
+            memory_s,
+        })
+    }
+
+    /// All observed seconds of each repeat in spans: of the promised length, else of the usual one.
+    pub(crate) fn spans(&self) -> Vec<Vec<Spans>> {
+        let shares: Vec<f64> = self.expected.iter().map(|expected| expected.share).collect();
+        let every = self.every.map_or(spans::USUAL_S, |every| every.span_s);
+        let of = |repeat: &Observed<'_>| Spans::of(repeat.observed, self.quantity, &shares, every);
+        self.repeats.iter().map(of).collect()
+    }
+
+    /// How far outside of the promise these repeats were as a fact, if they were.
+    pub(crate) fn broken(&self) -> Option<String> {
+        observed::broken(self)
+    }
+
+    /// The largest error of any group over one grid, of its totals alone.
+    pub(crate) fn error(&self, grid: &Grid) -> f64 {
+        let whole = self.quantity.whole(grid);
+        let each = grid.totals().iter().zip(&self.expected);
+        each.map(|(total, expected)| self.side.error(total / whole, expected.share))
+            .fold(0.0, f64::max)
+    }
+
+    fn rates(&self) -> Vec<f64> {
+        let seconds: f64 = self.repeats.iter().map(|repeat| repeat.judged.seconds()).sum();
+        let total = |group: usize| -> f64 {
+            self.repeats.iter().map(|repeat| repeat.judged.totals()[group]).sum()
+        };
+        (0..self.names.len()).map(|group| total(group) / seconds).collect()
+    }
+
+    fn worst_spans(&self, spans: &[Vec<Spans>]) -> Vec<Option<WorstSpan>> {
+        let error = |times: f64| self.side.error(times, 1.0);
+        let of_group = |group: usize| {
+            let expected = self.expected[group].share;
+            let each = self.repeats.iter().zip(spans);
+            each.filter_map(|(repeat, spans)| spans[group].worst(repeat.number, error, expected))
+                .max_by(|a, b| error(a.share / expected).total_cmp(&error(b.share / expected)))
+        };
+        (0..self.names.len()).map(of_group).collect()
+    }
+
+    /// Kept where every group holds in so many of the spans, by its own interval; broken where one
+    /// does not, by an interval that holds for all groups at once. Spans of another length than was
+    /// promised say neither.
+    fn judge_spans(&self, spans: &[Vec<Spans>]) -> Option<(SpansJudgement, Vec<Option<Verdict>>)> {
+        let every = self.every?;
+        let every_s = spans::length_s(spans, every.span_s)?;
+        let error = |times: f64| self.side.error(times, 1.0);
+        let groups = self.names.len();
+        let all = to_accuse(self.confidence, groups);
+        let held = |group: usize, sure: f64| {
+            let counted: Vec<_> =
+                spans.iter().map(|repeat| repeat[group].held(error, self.within)).collect();
+            proportion::over_repeats(&counted, sure)
+        };
+        let of_group = |group: usize| {
+            let (one, surely) = (held(group, self.confidence)?, held(group, all)?);
+            let verdict = match () {
+                () if !spans::fits(every_s, every.span_s) => Verdict::Undecided,
+                () if surely.high < every.part => Verdict::Broken,
+                () if one.low >= every.part => Verdict::Kept,
+                () => Verdict::Undecided,
+            };
+            Some((group, one, verdict))
+        };
+        let found: Vec<(usize, Interval, Verdict)> = (0..groups).filter_map(of_group).collect();
+        let fewest = found.iter().min_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
+        let verdict = |group: usize| found.iter().find(|one| one.0 == group).map(|one| one.2);
+        let judged = SpansJudgement {
+            every_s,
+            promised: every.part,
+            group: self.names[fewest.0].clone(),
+            held: fewest.1,
+            verdict: Verdict::worst(found.iter().map(|one| one.2)),
+        };
+        Some((judged, (0..groups).map(verdict).collect()))
+    }
+}

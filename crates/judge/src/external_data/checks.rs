@@ -1,0 +1,184 @@
+//! What numbers from elsewhere tell about themselves.
+//!
+//! A check that the numbers answer is made; one that they do not answer is listed as not
+//! available and passes, since otherwise nothing measured elsewhere could ever be judged. The
+//! caveat of the judgement says so.
+
+use super::{Amounts, ExternalData, OutsideGroup};
+use crate::judgement::{Cause, Check};
+use crate::wording::{percent, some_of};
+
+/// Groups must have run together for this part of the longest of them.
+const TOGETHER: f64 = 0.9;
+
+/// A group that kept fewer than this part of its requests outstanding was not always waiting.
+const LEAST_PART: f64 = 0.5;
+
+/// All checks, also those that hold.
+pub(super) fn all(outside: &ExternalData) -> Vec<Check> {
+    vec![
+        workloads(outside),
+        alone(outside),
+        together(outside),
+        backlogged(outside),
+        disk(outside),
+        page_cache(outside),
+    ]
+}
+
+/// The cause that a failed check proves.
+pub(super) fn cause(check: &Check) -> Option<Cause> {
+    let (code, summary) = match check.check.as_str() {
+        "workloads" => ("C-WORKLOAD", "a workload failed"),
+        "alone" => ("C-ALONE", "nobody shared the resource"),
+        "together" => ("C-NOT-TOGETHER", "the groups did not run at the same time"),
+        "backlogged" => ("C-DEMAND", "a group did not ask for all that it could have had"),
+        "disk" => ("C-OTHER-DISK", "the groups used different disks"),
+        "page-cache" => ("C-PAGE-CACHE", "the page cache may have been measured"),
+        _ => return None,
+    };
+    (!check.ok).then(|| Cause {
+        code: code.to_owned(),
+        summary: summary.to_owned(),
+        evidence: vec![check.evidence.clone()],
+        strength: None,
+    })
+}
+
+fn check(name: &str, ok: bool, evidence: impl Into<String>) -> Check {
+    Check { check: name.to_owned(), ok, evidence: evidence.into() }
+}
+
+fn named(groups: &[OutsideGroup], say: impl Fn(&OutsideGroup) -> Option<String>) -> Vec<String> {
+    let lines = groups.iter().filter_map(|group| Some((group, say(group)?)));
+    lines.map(|(group, said)| format!("`{}` {said}", group.name)).collect()
+}
+
+fn workloads(outside: &ExternalData) -> Check {
+    let failed = named(&outside.groups, |group| group.facts.failure.clone());
+    match failed.is_empty() {
+        true => check("workloads", true, "no workload reports an error"),
+        false => check("workloads", false, some_of(&failed, "; ")),
+    }
+}
+
+fn alone(outside: &ExternalData) -> Check {
+    let groups = outside.groups.len();
+    check("alone", groups > 1, format!("{groups} groups are compared"))
+}
+
+/// Shares mean something only of time that the groups have in common.
+fn together(outside: &ExternalData) -> Check {
+    let spans: Option<Vec<(f64, f64)>> = outside.groups.iter().map(span).collect();
+    let seconds: Vec<f64> = outside.groups.iter().filter_map(length).collect();
+    let longest = seconds.iter().copied().fold(0.0, f64::max);
+    let shortest = seconds.iter().copied().fold(f64::INFINITY, f64::min);
+    if seconds.len() == outside.groups.len() && shortest < TOGETHER * longest {
+        return check(
+            "together",
+            false,
+            format!("one group ran for {shortest:.1} s and another for {longest:.1} s"),
+        );
+    }
+    let Some(spans) = spans else {
+        return check("together", true, "not available: nothing says when each group ran");
+    };
+    let from = spans.iter().map(|span| span.0).fold(f64::NEG_INFINITY, f64::max);
+    let to = spans.iter().map(|span| span.1).fold(f64::INFINITY, f64::min);
+    let part = (to - from).max(0.0) / longest.max(f64::MIN_POSITIVE);
+    check(
+        "together",
+        part >= TOGETHER,
+        format!(
+            "all groups ran at once for {:.1} s, {} of the longest (at least {} needed)",
+            (to - from).max(0.0),
+            percent(part),
+            percent(TOGETHER)
+        ),
+    )
+}
+
+/// When a group ran, as its readings or its tool say.
+fn span(group: &OutsideGroup) -> Option<(f64, f64)> {
+    match &group.amounts {
+        Amounts::Series(series) => {
+            Some((series.first()?.0 as f64 * 1e-9, series.last()?.0 as f64 * 1e-9))
+        }
+        Amounts::Total { .. } => Some((group.facts.began_s?, group.facts.ended_s?)),
+    }
+}
+
+fn length(group: &OutsideGroup) -> Option<f64> {
+    match &group.amounts {
+        Amounts::Series(_) => span(group).map(|(from, to)| to - from),
+        Amounts::Total { seconds, .. } => Some(*seconds),
+    }
+}
+
+fn backlogged(outside: &ExternalData) -> Check {
+    let idle = named(&outside.groups, |group| {
+        let facts = &group.facts;
+        if let Some(option) = &facts.paced {
+            return Some(format!("was held back by its own option `{option}`"));
+        }
+        let (kept, wanted) = (facts.outstanding?, facts.wanted?);
+        (kept < LEAST_PART * wanted).then(|| {
+            format!("kept {kept:.1} of {wanted} requests outstanding, by latency times rate")
+        })
+    });
+    if !idle.is_empty() {
+        return check("backlogged", false, some_of(&idle, "; "));
+    }
+    let kept = named(&outside.groups, |group| {
+        Some(format!("kept {:.1} requests outstanding", group.facts.outstanding?))
+    });
+    if kept.is_empty() {
+        return check(
+            "backlogged",
+            true,
+            "not available: nothing says whether the groups always had requests waiting",
+        );
+    }
+    let queue = outside.groups.iter().find_map(|group| group.facts.disk.as_ref());
+    let queue = queue.map_or_else(String::new, |(disk, queue)| {
+        format!("; the mean queue of {disk} was {queue:.1}")
+    });
+    check("backlogged", true, format!("by latency times rate {}{queue}", some_of(&kept, ", ")))
+}
+
+fn disk(outside: &ExternalData) -> Check {
+    let mut disks: Vec<&str> = outside
+        .groups
+        .iter()
+        .filter_map(|group| Some(group.facts.disk.as_ref()?.0.as_str()))
+        .collect();
+    disks.sort_unstable();
+    disks.dedup();
+    match disks.as_slice() {
+        [] => check("disk", true, "not available: nothing says which disk was used"),
+        [one] => check("disk", true, format!("all that say so used {one}")),
+        several => check(
+            "disk",
+            false,
+            format!("the groups used {}, each of which is divided by itself", several.join(", ")),
+        ),
+    }
+}
+
+fn page_cache(outside: &ExternalData) -> Check {
+    let buffered = named(&outside.groups, |group| {
+        (group.facts.direct == Some(false)).then(|| "went through the page cache".to_owned())
+    });
+    if !buffered.is_empty() {
+        let said = some_of(&buffered, "; ");
+        return check(
+            "page-cache",
+            false,
+            format!("{said}, so that its bytes need not be the disk's"),
+        );
+    }
+    match outside.groups.iter().all(|group| group.facts.direct == Some(true)) {
+        true => check("page-cache", true, "all groups passed the page cache by"),
+        false => check("page-cache", true, "not available: nothing says whether I/O was direct"),
+    }
+}

@@ -1,0 +1,59 @@
+//! Amounts over time: the same window, grid, warm-up and intervals as for one repeat of Assay's own.
+
+use super::{Amounts, ExternalData, Found, expected};
+use crate::checks::window;
+use crate::decide::Side;
+use crate::estimates::{Asked, Observed};
+use crate::grid::Grid;
+use crate::judgement::Check;
+use crate::series::{Series, monotone};
+use crate::statistics::batches::Quantity;
+use crate::warm_up;
+
+/// Estimates on the time that all groups have in common. The error says what is missing.
+pub(super) fn numbers(outside: &ExternalData) -> Result<Found, String> {
+    let mut all: Vec<Series> = Vec::with_capacity(outside.groups.len());
+    for group in &outside.groups {
+        let Amounts::Series(series) = &group.amounts else { continue };
+        if series.len() < 2 {
+            return Err(format!("`{}` has fewer than two readings", group.name));
+        }
+        all.push(monotone(&group.name, series.clone())?);
+    }
+    // How much of its time a group had in common with the others is asked by `together`.
+    let from_ns = all.iter().map(|series| series[0].0).max().unwrap_or(0);
+    let to_ns = all.iter().map(|series| series[series.len() - 1].0).min().unwrap_or(0);
+    let whole = Grid::of_series(&all, 1.0, from_ns, to_ns)
+        .map_err(|_| "the groups have no time in common that holds two readings".to_owned())?;
+    let steps = warm_up::find(&whole, Quantity::Share);
+    let judged = whole.cut(steps);
+    let asked = Asked {
+        names: outside.groups.iter().map(|group| group.name.clone()).collect(),
+        expected: expected(outside),
+        quantity: Quantity::Share,
+        side: Side::Both,
+        within: outside.within,
+        confidence: outside.confidence,
+        every: None,
+        repeats: vec![Observed { number: 1, observed: &whole, judged: &judged }],
+    };
+    let numbers = asked.numbers().map_err(|_| "no group got anything")?;
+    let seconds = judged.seconds();
+    let mut evidence = format!(
+        "{seconds:.1} s common to all groups after warm-up (at least {:.0} s needed)",
+        window::LEAST_S
+    );
+    let silent = window::silence(&whole);
+    if let Some(silent) = &silent {
+        evidence = format!("{evidence}; the log of some group {silent}");
+    }
+    let ok = silent.is_none() && seconds >= window::LEAST_S;
+    let window = Check { check: "window".to_owned(), ok, evidence };
+    Ok(Found {
+        checks: vec![window],
+        numbers,
+        warm_up_s: steps as f64 * whole.step_s(),
+        assumption: None,
+        known: true,
+    })
+}

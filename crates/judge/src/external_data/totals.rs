@@ -1,0 +1,141 @@
+//! Totals alone: the share is known, and how far chance reaches only as far as the tool recorded
+//! how its rate varied.
+//!
+//! fio keeps mean and standard deviation of its rate over readings of half a second, and not their
+//! order. Two things are therefore not known, and the worse case of both is taken:
+//!
+//! - how long the rate remembers: [`TOGETHER`] readings count as one observation;
+//! - whether groups vary together or against each other: the standard deviation of a share is at
+//!   most `(1 - s) sd(ln x) + sum s_j sd(ln x_j)` over the others, whatever their correlation
+//!   (triangle inequality).
+
+use super::{Amounts, ExternalData, Found, Scatter, expected};
+use crate::decide::{Offence, Side};
+use crate::estimates::Numbers;
+use crate::statistics::over_repeats::to_accuse;
+use crate::statistics::pooled::{Estimate, Range};
+use crate::statistics::student::t_quantile;
+
+/// Readings that count as one observation: 2.5 s of fio's. A server that hands its turns out in
+/// rounds longer than that is beyond what totals can tell.
+const TOGETHER: f64 = 5.0;
+
+/// Fewer observations than this say nothing of how a rate varies.
+const OBSERVATIONS: f64 = 10.0;
+
+/// A rate, and the standard deviation of the logarithm of its mean, where that is known.
+struct Rate {
+    value: f64,
+    error: Option<f64>,
+    observations: f64,
+    seconds: f64,
+}
+
+/// Estimates from totals. Rates are compared, not amounts: each group has its own seconds.
+pub(super) fn numbers(outside: &ExternalData) -> Result<Found, String> {
+    let rates: Vec<Rate> =
+        outside.groups.iter().map(|group| rate(&group.amounts)).collect::<Result<_, _>>()?;
+    let all: f64 = rates.iter().map(|rate| rate.value).sum();
+    if all <= 0.0 {
+        return Err("no group got anything".to_owned());
+    }
+    let least = rates.iter().map(|rate| rate.observations).fold(f64::INFINITY, f64::min);
+    let known = rates.iter().all(|rate| rate.error.is_some()) && least >= OBSERVATIONS;
+    let observations = if known { least } else { 0.0 };
+    let seen: Vec<Estimate> = (0..rates.len())
+        .map(|index| estimate(&rates, all, index, observations, outside.confidence))
+        .collect();
+    let window_s = rates.iter().map(|rate| rate.seconds).fold(f64::INFINITY, f64::min);
+    let each = rates.iter().map(|rate| rate.value).collect();
+    let expected = expected(outside);
+    let offences = seen.iter().zip(&expected);
+    let offences = offences.map(|(seen, one)| Offence::new(seen, one.share, Side::Both)).collect();
+    let numbers = Numbers {
+        names: outside.groups.iter().map(|group| group.name.clone()).collect(),
+        offences,
+        expected,
+        seen,
+        errors: Vec::new(),
+        rates: each,
+        window_s,
+        repeats: 1,
+        was: None,
+        facts: Vec::new(),
+        worst_spans: Vec::new(),
+        spans: None,
+        span_verdicts: Vec::new(),
+        unsettled: None,
+        memory_s: 0.0,
+    };
+    Ok(Found {
+        checks: Vec::new(),
+        numbers,
+        warm_up_s: 0.0,
+        assumption: Some(assumption(known, least)),
+        known,
+    })
+}
+
+fn assumption(known: bool, observations: f64) -> String {
+    if !known && observations > 0.0 {
+        format!(
+            "the readings are worth {observations:.1} observations, and {OBSERVATIONS} are needed to \
+             know how much a share varies"
+        )
+    } else if known {
+        "from totals and the spread of the tool's own readings, taking that the rate remembers \
+         no longer than 2.5 s; logs over time (`--bw-log`, `--csv`) need no such assumption"
+            .to_owned()
+    } else {
+        "totals alone do not tell how much a share varies; give logs over time (`--bw-log`, \
+         `--csv`)"
+            .to_owned()
+    }
+}
+
+fn rate(amounts: &Amounts) -> Result<Rate, String> {
+    match amounts {
+        Amounts::Total { amount, seconds, scatter } if *seconds > 0.0 => Ok(Rate {
+            value: amount / seconds,
+            error: scatter.and_then(error),
+            observations: scatter.map_or(0.0, |scatter| scatter.readings / TOGETHER),
+            seconds: *seconds,
+        }),
+        Amounts::Total { .. } => Err("a group ran for no time".to_owned()),
+        Amounts::Series(_) => {
+            Err("some groups have amounts over time and others only a total".to_owned())
+        }
+    }
+}
+
+/// The standard deviation of the logarithm of the mean.
+fn error(scatter: Scatter) -> Option<f64> {
+    let observations = scatter.readings / TOGETHER;
+    (scatter.mean > 0.0 && observations > 1.0)
+        .then(|| scatter.deviation / scatter.mean / observations.sqrt())
+}
+
+fn estimate(
+    rates: &[Rate],
+    all: f64,
+    index: usize,
+    observations: f64,
+    confidence: f64,
+) -> Estimate {
+    let value = rates[index].value / all;
+    let errors: Option<Vec<f64>> = rates.iter().map(|rate| rate.error).collect();
+    let Some(errors) = errors.filter(|_| observations > 1.0 && value > 0.0) else {
+        let (low, high) = (0.0, 1.0);
+        return Estimate { value, low, high, broken: Range { low, high } };
+    };
+    let others: f64 = (0..rates.len())
+        .filter(|other| *other != index)
+        .map(|other| rates[other].value / all * errors[other])
+        .sum();
+    let error = (1.0 - value) * errors[index] + others;
+    let freedom = observations - 1.0;
+    let half = |sure: f64| if error > 0.0 { t_quantile(sure, freedom) * error } else { 0.0 };
+    // Bonferroni: nothing is known of how groups depend on each other.
+    let (one, all) = (half(confidence), half(to_accuse(confidence, rates.len())));
+    Estimate::of_log(value.ln(), one, all)
+}

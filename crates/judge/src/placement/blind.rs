@@ -1,0 +1,59 @@
+//! A program that sees fewer nodes than the machine has, and so can place nothing by node.
+
+use crate::judgement::Cause;
+use crate::promise::Subject;
+use crate::wording::{percent, some_of};
+
+/// What programs say of the nodes that they see.
+const SEEN: &str = "nodes_seen";
+
+/// The cause of a broken promise on the nodes that a workload sees, with what became of its memory;
+/// `None` for any other metric, and where it saw all nodes.
+pub(crate) fn blind(subject: &Subject<'_>, measure: &str) -> Option<Cause> {
+    let (workload, metric) = measure.split_once('.')?;
+    let nodes = subject.host.memory_nodes.len();
+    if metric != SEEN || nodes < 2 {
+        return None;
+    }
+    let suffix = format!(".{workload}");
+    let (mut evidence, mut saw) = (Vec::new(), None);
+    for repeat in subject.repeats {
+        for result in repeat.record.workloads.iter().filter(|one| one.workload.ends_with(&suffix)) {
+            let seen = result.metrics.get(SEEN).copied().filter(|seen| *seen < nodes as f64);
+            saw = saw.or(seen);
+            if seen.is_some() {
+                evidence.extend(result.findings.iter().cloned());
+            }
+        }
+        evidence.extend(whereabouts(repeat.record.placements.iter(), &suffix));
+    }
+    let saw = saw?;
+    evidence.sort();
+    evidence.dedup();
+    evidence.insert(0, format!("it saw {saw} of the {nodes} nodes with memory"));
+    Some(Cause {
+        code: "C-PLACE-BLIND".to_owned(),
+        summary: "the program saw fewer nodes than there are, so that its own options for nodes \
+                  placed nothing and changed nothing"
+            .to_owned(),
+        evidence,
+        strength: None,
+    })
+}
+
+/// Where its memory lay and where its threads ran all the same, as the kernel says.
+fn whereabouts<'r>(
+    readings: impl Iterator<Item = &'r assay_run_folder::PlacementReading>,
+    suffix: &str,
+) -> Vec<String> {
+    let of_one = |reading: &assay_run_folder::PlacementReading| {
+        let pages = reading.pages.as_ref()?.value()?;
+        let all = pages.values().sum::<u64>().max(1) as f64;
+        let parts: Vec<String> = pages
+            .iter()
+            .map(|(node, bytes)| format!("{} on node {node}", percent(*bytes as f64 / all)))
+            .collect();
+        (!parts.is_empty()).then(|| format!("its memory lay {}", some_of(&parts, ", ")))
+    };
+    readings.filter(|one| one.workload.ends_with(suffix)).filter_map(of_one).collect()
+}

@@ -1,0 +1,269 @@
+//! One run against another.
+
+use std::collections::BTreeMap;
+
+use assay_facts::Available;
+use assay_judge::{
+    Equivalence, MeasureComparison, RunComparison, Side, Terms, compare_levels, compare_runs,
+};
+use assay_run_folder::{Recording, RelationRecord};
+use serde_json::json;
+
+use crate::synthetic::{Run, Scenario};
+
+fn run(weights: &[u32], seed: u64, repeats: usize) -> Run {
+    Scenario { seed, repeats, ..Scenario::new(weights) }.run()
+}
+
+pub(crate) fn compare(a: &Run, b: &Run, terms: &Terms) -> RunComparison {
+    let a = Side { name: "a", manifest: &a.manifest, samples: &a.samples };
+    let b = Side { name: "b", manifest: &b.manifest, samples: &b.samples };
+    compare_runs(&a, &b, terms)
+}
+
+fn measure<'c>(found: &'c RunComparison, of: &str, group: Option<&str>) -> &'c MeasureComparison {
+    let all = found.trials.iter().flat_map(|trial| &trial.measures);
+    let mut all = all.filter(|one| one.measure == "io.bytes" && one.of == of);
+    all.find(|one| one.group.as_deref() == group).unwrap()
+}
+
+const WEIGHTS: [u32; 4] = [100, 200, 400, 800];
+
+#[test]
+fn two_runs_of_the_same_are_equal_within_the_margin() {
+    for repeats in [1, 3] {
+        let (a, b) = (run(&WEIGHTS, 1, repeats), run(&WEIGHTS, 2, repeats));
+        let found = compare(&a, &b, &Terms::default());
+        if repeats == 1 {
+            // However long it was: nothing says how far another run would be from it.
+            assert_eq!(found.verdict, Equivalence::Undecided, "{}", found.reason);
+            assert!(found.notes.iter().any(|note| note.contains("single repeat")));
+            continue;
+        }
+        assert_eq!(found.verdict, Equivalence::Equal, "{repeats}: {}", found.reason);
+        let total = measure(&found, "rate", None);
+        assert!((total.ratio.unwrap() - 1.0).abs() < 0.02, "{total:?}");
+        assert_eq!((total.equivalent, total.verdict), (Some(true), Equivalence::Equal));
+        let share = measure(&found, "share", Some("task4"));
+        assert!(share.decides && share.low.unwrap() < 1.0 && share.high.unwrap() > 0.98);
+        assert!(found.reason.contains("equal within 5 %"), "{}", found.reason);
+        assert!(!found.notes.iter().any(|note| note.contains("single repeat")));
+    }
+}
+
+#[test]
+fn other_weights_are_different_and_named() {
+    let (a, b) = (run(&WEIGHTS, 1, 3), run(&[100, 100, 100, 100], 2, 3));
+    let found = compare(&a, &b, &Terms::default());
+    assert_eq!(found.verdict, Equivalence::Different, "{}", found.reason);
+    let share = measure(&found, "share", Some("task1"));
+    assert!((share.ratio.unwrap() - 3.75).abs() < 0.1, "{share:?}");
+    assert_eq!((share.equivalent, share.differs), (Some(false), Some(true)));
+    let weights = found.differences.iter().find(|one| one.what == "knob io.weight").unwrap();
+    assert_eq!(
+        (weights.a.as_str(), weights.b.as_str()),
+        ("100, 200, 400, 800", "100, 100, 100, 100")
+    );
+    assert!(found.reason.contains("the margin is 5 %"), "{}", found.reason);
+}
+
+#[test]
+fn what_is_neither_equal_nor_different_is_open_and_says_what_would_decide() {
+    let noisy = |seed| {
+        let server = crate::synthetic::Server::Noise { deviation: 0.6, correlation: 0.5 };
+        Scenario { seed, server, repeats: 3, ..Scenario::new(&WEIGHTS) }.run()
+    };
+    let found = compare(&noisy(1), &noisy(2), &Terms { within: 0.02, ..Terms::default() });
+    assert_eq!(found.verdict, Equivalence::Undecided, "{}", found.reason);
+    assert!(found.reason.contains("is open"), "{}", found.reason);
+    let open = found.trials[0].measures.iter().find(|one| one.verdict == Equivalence::Undecided);
+    assert_eq!(open.unwrap().equivalent, None);
+}
+
+#[test]
+fn against_a_baseline_only_what_became_worse_counts() {
+    let scaled = |factor: f64, seed| {
+        let mut run = run(&WEIGHTS, seed, 3);
+        for tables in run.samples[0].iter_mut() {
+            let io = tables.iter_mut().find(|table| table.source == "io").unwrap();
+            for column in &mut io.columns {
+                for value in column.values.iter_mut().flatten() {
+                    *value = (*value as f64 * factor) as u64;
+                }
+            }
+        }
+        for repeat in &mut run.manifest.trials[0].repeats {
+            for workload in &mut repeat.workloads {
+                for metric in ["read_bytes", "read_iops"] {
+                    *workload.metrics.get_mut(metric).unwrap() *= factor;
+                }
+            }
+        }
+        run
+    };
+    let baseline = Terms { baseline: true, ..Terms::default() };
+    let verdict = |factor: f64, terms: &Terms| {
+        compare(&run(&WEIGHTS, 1, 3), &scaled(factor, 2), terms).verdict
+    };
+    assert_eq!(verdict(1.3, &baseline), Equivalence::Better);
+    assert_eq!(verdict(0.8, &baseline), Equivalence::Worse);
+    assert_eq!(verdict(1.0, &baseline), Equivalence::Equal);
+    assert_eq!(verdict(1.3, &Terms::default()), Equivalence::Different);
+}
+
+#[test]
+fn a_kept_promise_that_breaks_is_worse() {
+    let a = run(&WEIGHTS, 1, 3);
+    let collapsed = Scenario::new(&WEIGHTS).shares(&[0.25, 0.25, 0.25, 0.25]);
+    let b = Scenario { repeats: 3, ..collapsed }.run();
+    let found = compare(&a, &b, &Terms { baseline: true, ..Terms::default() });
+    assert_eq!(found.verdict, Equivalence::Worse, "{}", found.reason);
+    assert!(found.reason.contains("kept in A and broken in B"), "{}", found.reason);
+    assert_eq!(found.trials[0].promises[0].change, Equivalence::Worse);
+}
+
+#[test]
+fn cpus_that_were_clocked_differently_are_a_named_difference() {
+    let with = |governor: &str, seed| {
+        let mut run = run(&WEIGHTS, seed, 3);
+        let settings = &mut run.manifest.host.settings;
+        for (name, value) in [("cpu0/cpufreq/scaling_governor", governor), ("cpufreq/boost", "1")] {
+            settings.insert(name.to_owned(), Available::Value(value.to_owned()));
+        }
+        run
+    };
+    let found = compare(&with("powersave", 1), &with("performance", 2), &Terms::default());
+    let named: Vec<_> = found.differences.iter().map(|one| one.what.as_str()).collect();
+    assert_eq!(named, ["host's cpu0/cpufreq/scaling_governor"]);
+    // A record of before says nothing of it.
+    let before = compare(&run(&WEIGHTS, 1, 3), &with("performance", 2), &Terms::default());
+    assert!(before.differences.is_empty(), "{:?}", before.differences);
+}
+
+#[test]
+fn what_cannot_be_compared_says_what_differs() {
+    let a = run(&WEIGHTS, 1, 1);
+    let refused = |b: &Run, why: &str| {
+        let found = compare(&a, b, &Terms::default());
+        assert_eq!(found.verdict, Equivalence::NotComparable);
+        assert!(found.reason.contains(why), "{}", found.reason);
+        found
+    };
+    let mut other = run(&WEIGHTS, 2, 1);
+    other.manifest.study = "cpu-weight".to_owned();
+    other.manifest.study_text = "another".to_owned();
+    other.manifest.host.kernel = "9.9".to_owned();
+    let found = refused(&other, "different studies");
+    assert!(found.reason.contains("kernel (") && found.reason.contains("9.9"), "{}", found.reason);
+    assert_ne!(
+        compare(&a, &other, &Terms { anyway: true, ..Terms::default() }).verdict,
+        Equivalence::NotComparable
+    );
+
+    let mut recording = run(&WEIGHTS, 2, 1);
+    recording.manifest.recording = Some(Recording {
+        kind: "command".to_owned(),
+        of: "true".to_owned(),
+        pid: None,
+        ended: None,
+        log: None,
+    });
+    refused(&recording, "recording without a study");
+
+    let mut crashed = run(&WEIGHTS, 2, 1);
+    crashed.manifest.trials[0].repeats.clear();
+    refused(&crashed, "no repeat of b took place");
+
+    let mut longer = run(&WEIGHTS, 2, 1);
+    longer.manifest.trials[0].at_most_s *= 10.0;
+    refused(&longer, "a repeat was to run 20 s in A and 200 s in B");
+
+    let mut lost = run(&WEIGHTS, 2, 1);
+    lost.samples = vec![vec![vec![]]];
+    lost.manifest.trials[0].repeats[0].workloads.clear();
+    refused(&lost, "in B: ");
+}
+
+#[test]
+fn levels_that_only_one_run_has_are_named() {
+    let with = |levels: &[u32], seed| {
+        let mut run = run(&WEIGHTS, seed, 3);
+        let trial = run.manifest.trials.remove(0);
+        for level in levels {
+            let mut trial = trial.clone();
+            trial.factors = BTreeMap::from([("iodepth".to_owned(), json!(level))]);
+            run.manifest.trials.push(trial);
+        }
+        run.samples = vec![run.samples[0].clone(); levels.len()];
+        run
+    };
+    let found = compare(&with(&[1, 8], 1), &with(&[8, 64], 2), &Terms::default());
+    assert_eq!(found.trials.len(), 1);
+    assert_eq!(found.only_in_a[0]["iodepth"], 1);
+    assert_eq!(found.only_in_b[0]["iodepth"], 64);
+    let found = compare(&with(&[1, 8], 1), &with(&[16, 64], 2), &Terms::default());
+    assert_eq!(found.verdict, Equivalence::NotComparable);
+    assert!(found.reason.contains("no trial of the one"), "{}", found.reason);
+    // A factor with one level each is what the runs differ by.
+    let found = compare(&with(&[8], 1), &with(&[64], 2), &Terms::default());
+    assert_eq!(found.verdict, Equivalence::Equal, "{}", found.reason);
+    assert_eq!(
+        (&found.trials[0].a_factors["iodepth"], &found.trials[0].b_factors["iodepth"]),
+        (&json!(8), &json!(64))
+    );
+}
+
+/// Two levels in one run whose host becomes slower from repeat to repeat, by much more than the
+/// levels differ.
+fn drifting() -> Run {
+    let mut run = Scenario { repeats: 4, seed: 5, ..Scenario::new(&[1]) }
+        .promise("reader.read_iops", RelationRecord::AtLeast(1.0))
+        .run();
+    let mut second = run.manifest.trials[0].clone();
+    for (trial, level, faster) in [(&mut run.manifest.trials[0], 1, 1.0), (&mut second, 2, 1.2)] {
+        trial.factors = BTreeMap::from([("x".to_owned(), json!(level))]);
+        for (number, repeat) in trial.repeats.iter_mut().enumerate() {
+            let noise = 1.0 + 0.004 * ((number * 7 + level) % 3) as f64;
+            let value = 1000.0 * faster * noise * 0.5_f64.powi(number as i32);
+            repeat.workloads[0].metrics.insert("read_iops".to_owned(), value);
+        }
+    }
+    run.manifest.trials.push(second);
+    run.samples = vec![run.samples[0].clone(); 2];
+    run
+}
+
+#[test]
+fn levels_that_took_turns_are_compared_in_pairs() {
+    let run = drifting();
+    let side = Side { name: "run", manifest: &run.manifest, samples: &run.samples };
+    let found = compare_levels(&side, "x", &[], &Terms::default()).unwrap();
+    assert!(found.paired);
+    let all = found.trials.iter().flat_map(|trial| &trial.measures);
+    let iops = all.clone().find(|one| one.measure == "reader.read_iops").unwrap();
+    assert!((iops.ratio.unwrap() - 1.2).abs() < 0.01, "{iops:?}");
+    assert_eq!((iops.verdict, found.verdict), (Equivalence::Better, Equivalence::Different));
+    // By itself neither side is known to a factor of two.
+    assert!(iops.a.high.unwrap() / iops.a.low.unwrap() > 4.0, "{iops:?}");
+
+    let error = |factor: &str, levels: &[&str]| {
+        let levels: Vec<String> = levels.iter().map(|one| (*one).to_owned()).collect();
+        compare_levels(&side, factor, &levels, &Terms::default()).unwrap_err()
+    };
+    assert!(error("y", &[]).contains("it has x"));
+    assert!(error("x", &["1", "3"]).contains("no trial has x = 3; there are 1, 2"));
+    assert!(error("x", &["1", "1"]).contains("with itself"));
+    assert!(error("x", &["1"]).contains("name the two"));
+}
+
+#[test]
+fn a_measure_that_is_asked_for_decides_and_one_that_nobody_gives_says_so() {
+    let (a, b) = (run(&WEIGHTS, 1, 3), run(&WEIGHTS, 2, 3));
+    let terms = |name: &str| Terms { measures: vec![name.to_owned()], ..Terms::default() };
+    let found = compare(&a, &b, &terms("reader.read_mean_ns"));
+    let all = found.trials.iter().flat_map(|trial| &trial.measures);
+    assert!(all.clone().any(|one| one.measure == "reader.read_mean_ns" && one.decides));
+    let found = compare(&a, &b, &terms("reader.teps"));
+    assert_eq!(found.verdict, Equivalence::Undecided, "{}", found.reason);
+    assert!(found.reason.contains("`reader.teps` is not available"), "{}", found.reason);
+}

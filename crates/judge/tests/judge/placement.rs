@@ -1,0 +1,276 @@
+//! Threads and pages that are in their place, or not, and why.
+
+use std::collections::BTreeMap;
+
+use assay_facts::Available;
+use assay_judge::{PromiseJudgement, Verdict};
+use assay_run_folder::{NodeCounts, PlacementReading, PlacementRecord, RelationRecord};
+
+use crate::synthetic::{Run, Scenario};
+
+/// One workload on CPUs 0-1 of four, its memory interleaved over two nodes; 200 looks at two
+/// threads, all in place.
+pub(crate) fn run(measure: &str) -> Run {
+    let mut run = Scenario::new(&[100, 200]).run();
+    run.manifest.host.cpus.allowed = "0-3".parse().unwrap();
+    run.manifest.host.memory_nodes = "0-1".parse().unwrap();
+    let trial = run.trial();
+    trial.promises[0].measure = measure.to_owned();
+    trial.promises[0].is = RelationRecord::Placed;
+    trial.promises[0].within = 0.05;
+    trial.placements = vec![PlacementRecord {
+        workload: "task1.reader".to_owned(),
+        group: "task1".to_owned(),
+        asked_cpus: Some("0-1".to_owned()),
+        cpus: Some("0-1".parse().unwrap()),
+        memory: Some("interleave:0-1".parse().unwrap()),
+        huge_pages: None,
+        pages: BTreeMap::from([(0, 0.5), (1, 0.5)]),
+    }];
+    let counted = |text: &str, count| BTreeMap::from([(text.to_owned(), count)]);
+    run.repeat().placements = vec![PlacementReading {
+        workload: "task1.reader".to_owned(),
+        looks: 200,
+        threads: 2,
+        samples: 400,
+        on_cpus: 400,
+        by_cpu: BTreeMap::from([(0, 200), (1, 200)]),
+        allowed_cpus: counted("0-1", 40),
+        allowed_nodes: counted("0-1", 40),
+        huge_pages: BTreeMap::new(),
+        pages: Some(Available::Value(BTreeMap::from([(0, 49 << 20), (1, 51 << 20)]))),
+        policies: counted("interleave:0-1", 100 << 20),
+        files: BTreeMap::new(),
+    }];
+    run.repeat().nodes = Some(NodeCounts {
+        missed_pages: BTreeMap::from([(0, 0), (1, 0)]),
+        numastat: BTreeMap::new(),
+        moved_pages: Available::Value(0),
+        balancing: Available::Value("0".to_owned()),
+        weights: BTreeMap::from([(0, 1), (1, 1)]),
+    });
+    run
+}
+
+fn reading(run: &mut Run) -> &mut PlacementReading {
+    &mut run.repeat().placements[0]
+}
+
+fn codes(promise: &PromiseJudgement) -> Vec<&str> {
+    promise.causes.iter().map(|cause| cause.code.as_str()).collect()
+}
+
+#[test]
+fn threads_on_their_cpus_keep_the_promise_as_surely_as_seconds_tell() {
+    let promise = run("threads").promise();
+    assert_eq!(promise.verdict, Verdict::Kept, "{}", promise.reason);
+    let row = &promise.groups[0];
+    assert_eq!((row.name.as_str(), row.share, row.high), ("task1.reader", 1.0, 1.0));
+    // t(2) = 4.303 of three repeats that are known to one of 20 seconds.
+    let low = 1.0 - 4.3027 / 3.0_f64.sqrt() / 20.0 / 12.0_f64.sqrt();
+    assert!((row.low - low).abs() < 1e-4, "{}", row.low);
+    assert!(promise.reason.contains("600 looks"), "{}", promise.reason);
+}
+
+#[test]
+fn the_fact_says_in_which_part_of_the_looks_each_workload_was_in_its_place() {
+    let mut run = run("threads");
+    reading(&mut run).on_cpus = 384;
+    let mut third = run.trial().repeats[0].clone();
+    third.placements[0].on_cpus = 372;
+    let samples = run.samples[0][0].clone();
+    run.trial().repeats = vec![third.clone(), run.trial().repeats[0].clone(), third];
+    run.samples[0] = vec![samples; 3];
+    let promise = run.promise();
+    let was = promise.was.unwrap();
+    // 0.96 in one repeat and 0.93 in two, where 0.95 was promised.
+    assert_eq!((was.verdict, was.repeats_kept, was.repeats), (Verdict::Broken, 1, 3));
+    assert_eq!(was.group, "task1.reader");
+    assert!((was.error.value - 0.06).abs() < 1e-9 && was.error.low == was.error.high, "{was:?}");
+    assert!((promise.groups[0].was.unwrap().value - 0.94).abs() < 1e-9);
+    assert!(
+        promise.reason.contains("was broken: `task1.reader` was off by 6.0 % over all 60.")
+            && promise.reason.contains("(1 of 3 repeats kept)"),
+        "{}",
+        promise.reason
+    );
+}
+
+#[test]
+fn a_few_looks_leave_it_open() {
+    let mut run = run("threads");
+    let reading = reading(&mut run);
+    (reading.looks, reading.samples, reading.on_cpus) = (20, 40, 40);
+    assert_eq!(run.promise().verdict, Verdict::Undecided);
+}
+
+#[test]
+fn a_repeat_in_which_no_thread_was_seen_is_not_passed_over() {
+    let mut run = run("threads");
+    let first = run.trial().repeats[0].clone();
+    let mut third = first.clone();
+    let unseen = &mut third.placements[0];
+    (unseen.looks, unseen.samples, unseen.on_cpus) = (0, 0, 0);
+    let samples = run.samples[0][0].clone();
+    run.trial().repeats = vec![first.clone(), first, third];
+    run.samples[0] = vec![samples; 3];
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Void, "{}", promise.reason);
+    let said = "`task1.reader`: none of its threads was seen in repeat 3";
+    assert!(promise.reason.contains(said), "{}", promise.reason);
+}
+
+#[test]
+fn threads_that_a_program_places_by_itself_are_told_from_those_that_were_never_placed() {
+    let mut run = run("threads");
+    reading(&mut run).on_cpus = 200;
+    reading(&mut run).allowed_cpus.insert("2".to_owned(), 40);
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Broken, "{}", promise.reason);
+    assert_eq!(codes(&promise), ["C-PLACE-TOOL"]);
+    assert!(promise.causes[0].evidence[0].contains("50.0 %"), "{:?}", promise.causes);
+
+    reading(&mut run).on_cpus = 0;
+    reading(&mut run).allowed_cpus = BTreeMap::from([("0-3".to_owned(), 80)]);
+    assert_eq!(codes(&run.promise()), ["C-PLACE-NOT-APPLIED"]);
+}
+
+#[test]
+fn pages_that_are_halved_are_in_their_place_and_pages_on_one_node_are_not() {
+    let promise = run("pages").promise();
+    assert_eq!(promise.verdict, Verdict::Kept, "{}", promise.reason);
+    assert!((promise.groups[0].share - 0.99).abs() < 1e-9);
+
+    let mut run = run("pages");
+    reading(&mut run).pages = Some(Available::Value(BTreeMap::from([(0, 100 << 20)])));
+    reading(&mut run).policies = BTreeMap::from([("default".to_owned(), 100 << 20)]);
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Broken, "{}", promise.reason);
+    assert!((promise.groups[0].share - 0.5).abs() < 1e-9);
+    assert_eq!(codes(&promise), ["C-PLACE-NOT-APPLIED"]);
+}
+
+#[test]
+fn a_policy_that_nobody_else_can_have_given_is_the_program_s_own() {
+    let mut run = run("pages");
+    reading(&mut run).pages = Some(Available::Value(BTreeMap::from([(0, 100 << 20)])));
+    reading(&mut run).policies = BTreeMap::from([("bind:0".to_owned(), 100 << 20)]);
+    let promise = run.promise();
+    assert_eq!(codes(&promise), ["C-PLACE-TOOL"]);
+    assert!(promise.causes[0].evidence[0].contains("100 % under `bind:0`"), "{promise:#?}");
+    reading(&mut run).policies.insert("interleave:0-1".to_owned(), 300 << 20);
+    let promise = run.promise();
+    assert!(promise.causes[0].summary.contains("some of its memory"), "{promise:#?}");
+    // Where nothing was to be set, any policy is the program's own.
+    run.trial().placements[0].memory = Some("first touch".parse().unwrap());
+    run.trial().placements[0].pages = BTreeMap::from([(1, 1.0)]);
+    reading(&mut run).policies = BTreeMap::from([("bind:0".to_owned(), 100 << 20)]);
+    assert_eq!(codes(&run.promise()), ["C-PLACE-TOOL"]);
+}
+
+#[test]
+fn pages_of_files_are_judged_by_themselves_and_those_read_earlier_are_the_cause() {
+    let mut run = run("file_pages");
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Void, "{}", promise.reason);
+    assert!(promise.reason.contains("no file but programs"), "{}", promise.reason);
+    reading(&mut run).files = BTreeMap::from([(
+        "/data/table".to_owned(),
+        BTreeMap::from([(0, 49 << 20), (1, 51 << 20)]),
+    )]);
+    assert_eq!(run.promise().verdict, Verdict::Kept);
+    reading(&mut run).files =
+        BTreeMap::from([("/data/table".to_owned(), BTreeMap::from([(0, 100 << 20)]))]);
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Broken, "{}", promise.reason);
+    assert_eq!(codes(&promise), ["C-PLACE-FILES"]);
+    let evidence = &promise.causes[0].evidence[0];
+    assert!(evidence.contains("100 % of the pages of `/data/table` were on node 0"), "{evidence}");
+}
+
+/// One program that says how many nodes it saw, as its output was read.
+fn seeing(nodes: f64) -> Run {
+    let mut run = run("pages");
+    let promise = &mut run.trial().promises[0];
+    promise.measure = "reader.nodes_seen".to_owned();
+    promise.is = RelationRecord::AtLeast(2.0);
+    // Two repeats with the same number may have met in it by chance.
+    for _ in 0..2 {
+        let again = run.trial().repeats[0].clone();
+        run.trial().repeats.push(again);
+        let samples = run.samples[0][0].clone();
+        run.samples[0].push(samples);
+    }
+    for repeat in &mut run.trial().repeats {
+        let result = &mut repeat.workloads[0];
+        result.metrics.insert("nodes_seen".to_owned(), nodes);
+        result.findings = vec!["it chose among pieces of physical memory".to_owned()];
+    }
+    run
+}
+
+#[test]
+fn a_program_that_sees_one_of_two_nodes_placed_nothing_by_node() {
+    let mut blind = seeing(1.0);
+    // The others of the scenario say nothing of nodes.
+    blind.trial().groups.truncate(1);
+    let promise = blind.promise();
+    assert_eq!(promise.verdict, Verdict::Broken, "{}", promise.reason);
+    assert_eq!(codes(&promise), ["C-PLACE-BLIND"]);
+    let evidence = promise.causes[0].evidence.join("; ");
+    for said in ["saw 1 of the 2 nodes", "49.0 % on node 0", "pieces of physical memory"] {
+        assert!(evidence.contains(said), "no {said} in {evidence}");
+    }
+    let mut sees = seeing(2.0);
+    sees.trial().groups.truncate(1);
+    let promise = sees.promise();
+    assert_eq!(promise.verdict, Verdict::Kept, "{}", promise.reason);
+    assert!(promise.causes.is_empty());
+}
+
+#[test]
+fn full_nodes_balancing_and_cpusets_are_causes() {
+    let mut run = run("pages");
+    reading(&mut run).pages =
+        Some(Available::Value(BTreeMap::from([(0, 90 << 20), (1, 10 << 20)])));
+    let counts = run.repeat().nodes.as_mut().unwrap();
+    counts.missed_pages.insert(0, 5000);
+    counts.moved_pages = Available::Value(700);
+    counts.balancing = Available::Value("1".to_owned());
+    reading(&mut run).allowed_nodes = BTreeMap::from([("0".to_owned(), 40)]);
+    let promise = run.promise();
+    assert_eq!(codes(&promise), ["C-PLACE-CPUSET", "C-PLACE-NODE-FULL", "C-NUMA-BALANCING"]);
+}
+
+#[test]
+fn weights_that_were_read_decide_what_weighted_interleaving_promises() {
+    let mut run = run("pages");
+    run.trial().placements[0].memory = Some("weighted-interleave:0-1".parse().unwrap());
+    run.repeat().nodes.as_mut().unwrap().weights = BTreeMap::from([(0, 3), (1, 1)]);
+    reading(&mut run).pages =
+        Some(Available::Value(BTreeMap::from([(0, 75 << 20), (1, 25 << 20)])));
+    assert_eq!(run.promise().verdict, Verdict::Kept);
+}
+
+#[test]
+fn what_could_not_be_elsewhere_is_void() {
+    let mut threads = run("threads");
+    threads.manifest.host.cpus.allowed = "0-1".parse().unwrap();
+    let mut pages = run("pages");
+    pages.manifest.host.memory_nodes = "0".parse().unwrap();
+    let mut nothing = run("pages");
+    nothing.trial().placements[0].memory = Some("first touch".parse().unwrap());
+    nothing.trial().placements[0].pages.clear();
+    let mut unseen = run("threads");
+    unseen.repeat().placements.clear();
+    for (run, said) in [
+        (threads, "could be nowhere else"),
+        (pages, "one node"),
+        (nothing, "promises nothing of single nodes"),
+        (unseen, "was not looked at"),
+    ] {
+        let promise = run.promise();
+        assert_eq!(promise.verdict, Verdict::Void);
+        assert!(promise.reason.contains(said), "no {said} in {}", promise.reason);
+    }
+}

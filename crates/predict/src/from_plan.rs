@@ -1,0 +1,254 @@
+//! From a trial of the plan to the question that the model answers, and what had to be assumed.
+
+use assay_facts::HostFacts;
+use assay_plan::{DiskPlan, GroupPlan, Trial, null_blk_speed};
+use assay_run_folder::IoClass;
+use assay_study::DiskSource;
+
+use crate::calibration::{Cost, Costs, RequestKind};
+use crate::scenario::{Bfq, Device, Member, Scenario, Scheduler};
+
+/// A trial as the model sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedTrial {
+    /// The question; weights are those that are planned.
+    pub question: Scenario,
+    /// Names of the measured groups, as the members stand.
+    pub names: Vec<String>,
+    /// Who obeys the weights: `bfq`, `iocost`, or nobody.
+    pub obeyed_by: Option<String>,
+    /// Requests a second that iocost was told.
+    pub told_iops: Option<f64>,
+    /// What was assumed because nobody has measured it.
+    pub assumed: Vec<String>,
+    /// What a user said that the model does not have.
+    pub left_out: Vec<String>,
+}
+
+/// Tags of a loop device (drivers/block/loop.c: LOOP_DEFAULT_HW_Q_DEPTH).
+const LOOP_DEPTH: u32 = 128;
+
+/// The weight of a group that none was given (`BFQ_DEFAULT_GRP_WEIGHT` is 10 for iocost's 100;
+/// both files read 100).
+const USUAL_WEIGHT: f64 = 100.0;
+
+/// Where a disk comes from, as a calibration names it.
+pub(crate) fn disk_name(disk: &DiskPlan) -> String {
+    match &disk.source {
+        DiskSource::Loop => "loop".to_owned(),
+        DiskSource::Block { device, .. } => format!("block:{device}"),
+        DiskSource::Directory { path } => format!("directory:{path}"),
+        DiskSource::NullBlk(_) => "null_blk".to_owned(),
+    }
+}
+
+/// The question of a trial about its disk. The error says why the model has no answer.
+pub fn from_plan(trial: &Trial, facts: &HostFacts, costs: &Costs) -> Result<PlannedTrial, String> {
+    let groups: Vec<&GroupPlan> =
+        trial.groups.iter().filter(|group| !group.workloads.is_empty()).collect();
+    if groups.iter().any(|group| group.name.contains('/')) {
+        return Err("groups inside groups are not in the model".to_owned());
+    }
+    if groups.iter().any(|group| !group.measured) {
+        return Err("a background load that is not measured is not in the model".to_owned());
+    }
+    let disk = one_disk(trial, &groups)?;
+    let mut notes = Notes::default();
+    let members: Result<Vec<Member>, String> =
+        groups.iter().map(|group| member(group, costs, &mut notes)).collect();
+    let queue = |name: &str| {
+        let found = disk.queue.iter().find(|(own, _)| own == name);
+        found.map(|(_, value)| value.as_str())
+    };
+    let scheduler = scheduler(disk, &queue)?;
+    Ok(PlannedTrial {
+        question: Scenario {
+            members: members?,
+            scheduler,
+            pool: pool(disk, facts, &queue),
+            device: device(disk, &mut notes)?,
+            cpus: cpus(trial, facts, &groups)?,
+            seconds: trial.at_most.as_secs_f64(),
+        },
+        names: groups.iter().map(|group| group.name.clone()).collect(),
+        obeyed_by: groups.iter().flat_map(|group| &group.knobs).find_map(|knob| {
+            (knob.record.knob == WEIGHT).then(|| knob.record.obeyed_by.clone()).flatten()
+        }),
+        told_iops: null_blk_speed(disk).iops.map(f64::from),
+        assumed: notes.assumed,
+        left_out: notes.left_out,
+    })
+}
+
+const WEIGHT: &str = "io.weight";
+
+#[derive(Default)]
+struct Notes {
+    assumed: Vec<String>,
+    left_out: Vec<String>,
+}
+
+impl Notes {
+    fn assume(&mut self, text: String) {
+        if !self.assumed.contains(&text) {
+            self.assumed.push(text);
+        }
+    }
+
+    fn leave_out(&mut self, text: String) {
+        if !self.left_out.contains(&text) {
+            self.left_out.push(text);
+        }
+    }
+}
+
+fn one_disk<'t>(trial: &'t Trial, groups: &[&GroupPlan]) -> Result<&'t DiskPlan, String> {
+    let first = groups.first().ok_or("no group runs anything")?;
+    if groups.iter().any(|group| group.disk != first.disk) {
+        return Err("groups on different disks do not compete".to_owned());
+    }
+    first.disk.and_then(|index| trial.disks.get(index)).ok_or_else(|| "it uses no disk".to_owned())
+}
+
+/// All workloads of a group together. They must be alike: the model has one flow for each group.
+fn member(group: &GroupPlan, costs: &Costs, notes: &mut Notes) -> Result<Member, String> {
+    let mut depth = 0;
+    let mut io: Option<&IoClass> = None;
+    for workload in &group.workloads {
+        let Some(job) = workload.job() else {
+            return Err(format!(
+                "`{}` is not fio, and what it asks of a disk is not known",
+                workload.name
+            ));
+        };
+        for option in ["rate", "rate_iops", "thinktime", "fsync", "fdatasync"] {
+            if job.option(option).is_some() {
+                notes.leave_out(format!("fio's `{option}`"));
+            }
+        }
+        depth += workload.io.outstanding.ok_or("how much is kept outstanding is not known")?;
+        match io {
+            Some(first) if *first != workload.io => notes.leave_out(
+                "different workloads in one group, which are taken to be like the first".to_owned(),
+            ),
+            _ => io = Some(&workload.io),
+        }
+    }
+    let io = io.ok_or("a group runs nothing")?;
+    if !io.direct {
+        return Err("requests through the page cache are not in the model".to_owned());
+    }
+    let bytes = io.block_size.ok_or("requests of several sizes are not in the model")?;
+    Ok(cost(io, costs, notes).member(weight(group)?, depth, bytes, kind(io, io.writes)))
+}
+
+const fn kind(io: &IoClass, writes: bool) -> RequestKind {
+    RequestKind { writes, sequential: io.sequential }
+}
+
+fn cost(io: &IoClass, costs: &Costs, notes: &mut Notes) -> Cost {
+    let mut of = |writes: bool| {
+        let kind = kind(io, writes);
+        costs.get(kind.name()).map_or_else(
+            || {
+                notes.assume(format!("what a request of `{}` costs", kind.name()));
+                Cost::ASSUMED
+            },
+            |fitted| fitted.cost,
+        )
+    };
+    if io.reads && io.writes { of(false).mean(of(true)) } else { of(io.writes) }
+}
+
+fn weight(group: &GroupPlan) -> Result<f64, String> {
+    let Some(knob) = group.knobs.iter().find(|knob| knob.record.knob == WEIGHT) else {
+        return Ok(USUAL_WEIGHT);
+    };
+    let text = knob.record.asked.trim().trim_start_matches("default").trim();
+    text.parse().map_err(|_| format!("the weight `{text}` of `{}` is no number", group.name))
+}
+
+fn scheduler<'q>(
+    disk: &DiskPlan,
+    queue: &impl Fn(&str) -> Option<&'q str>,
+) -> Result<Scheduler, String> {
+    let Some("bfq") = disk.scheduler.as_deref() else { return Ok(Scheduler::Fifo) };
+    let number = |name: &str| queue(name).and_then(|text| text.trim().parse::<f64>().ok());
+    if number("iosched/low_latency") != Some(0.0) {
+        return Err(
+            "`iosched/low_latency` is not 0, and what it favours is not in the model".to_owned()
+        );
+    }
+    let usual = Bfq::default();
+    Ok(Scheduler::Bfq(Bfq {
+        budget: number("iosched/max_budget").filter(|budget| *budget > 0.0),
+        slice_idle_s: number("iosched/slice_idle_us")
+            .map(|us| us * 1e-6)
+            .or_else(|| number("iosched/slice_idle").map(|ms| ms * 1e-3))
+            .unwrap_or(usual.slice_idle_s),
+        strict: number("iosched/strict_guarantees").map_or(usual.strict, |value| value != 0.0),
+        rotational: number("rotational").map_or(usual.rotational, |value| value != 0.0),
+        timeout_s: number("iosched/timeout_sync").map_or(usual.timeout_s, |ms| ms * 1e-3),
+        caps: true,
+    }))
+}
+
+/// `nr_requests`: twice the device's depth, of which at most 128 count, unless the study says
+/// otherwise (`blk_mq_default_nr_requests`, block/blk-mq-sched.c).
+fn pool<'q>(disk: &DiskPlan, facts: &HostFacts, queue: &impl Fn(&str) -> Option<&'q str>) -> u32 {
+    if let Some(asked) = queue("nr_requests").and_then(|text| text.trim().parse().ok()) {
+        return asked;
+    }
+    let named = match &disk.source {
+        DiskSource::Block { device, .. } => {
+            let name = device.strip_prefix("/dev/").unwrap_or(device);
+            facts.disks.iter().find(|disk| disk.name == name).and_then(|disk| disk.nr_requests)
+        }
+        _ => None,
+    };
+    let depth = null_blk_speed(disk).depth.unwrap_or(LOOP_DEPTH);
+    named.unwrap_or(2 * depth.min(128))
+}
+
+fn device(disk: &DiskPlan, notes: &mut Notes) -> Result<Device, String> {
+    match &disk.source {
+        DiskSource::Loop => Ok(Device::Loop { depth: LOOP_DEPTH }),
+        DiskSource::NullBlk(_) => {
+            let speed = null_blk_speed(disk);
+            let depth = speed.depth.unwrap_or(64);
+            let service_s = speed.iops.map_or(1e-6, |iops| f64::from(depth) / f64::from(iops));
+            Ok(Device::Servers { depth, servers: depth, service_s, per_byte_s: 0.0 })
+        }
+        DiskSource::Block { .. } => {
+            notes.assume(
+                "how many requests the disk serves at once (32, each in 100 us)".to_owned(),
+            );
+            Ok(Device::Servers { depth: 32, servers: 8, service_s: 1e-4, per_byte_s: 5e-10 })
+        }
+        DiskSource::Directory { .. } => {
+            Err("a directory has a disk below it that is not the study's".to_owned())
+        }
+    }
+}
+
+/// CPUs that all groups may use.
+fn cpus(trial: &Trial, facts: &HostFacts, groups: &[&GroupPlan]) -> Result<f64, String> {
+    let set = |group: &&GroupPlan| {
+        let knob = group.knobs.iter().find(|knob| knob.record.knob == "cpuset.cpus")?;
+        Some(knob.record.asked.clone())
+    };
+    if groups.iter().any(|group| set(group).is_some()) || !trial.placements.is_empty() {
+        return Err("groups that are bound to CPUs are not in the model".to_owned());
+    }
+    Ok(facts.cpus.allowed.len().max(1) as f64)
+}
+
+/// The disk that a plan's groups share, as a calibration names it, and its scheduler.
+#[must_use]
+pub fn disk_of(plan: &assay_plan::Plan) -> Option<(String, Option<String>)> {
+    let disk = plan.trials.first()?.disks.first()?;
+    match disk.source {
+        DiskSource::Directory { .. } => None,
+        _ => Some((disk_name(disk), disk.scheduler.clone())),
+    }
+}

@@ -1,0 +1,204 @@
+//! Shares of CPU time: weights among threads that each fit on one CPU, and quotas.
+
+use assay_facts::HostFacts;
+use assay_judge::Verdict;
+use assay_judge::prediction::{GroupPrediction, PromisePrediction};
+use assay_plan::{GroupPlan, Trial};
+use assay_run_folder::{PromiseRecord, RelationRecord};
+
+use super::not_available;
+use crate::shares::max_min;
+
+/// The weight of a group that none was given.
+const USUAL_WEIGHT: f64 = 100.0;
+
+/// A limit that no group comes nearer than this is not tested (docs/judging.md).
+const NEAR: f64 = 0.9;
+
+/// What one group wants and may have.
+struct Wish {
+    name: String,
+    weight: f64,
+    threads: f64,
+    quota: f64,
+}
+
+pub(super) fn promise(
+    trial: &Trial,
+    facts: &HostFacts,
+    promise: &PromiseRecord,
+) -> PromisePrediction {
+    let found = wishes(trial).and_then(|wishes| {
+        let cpus = facts.cpus.allowed.len().max(1) as f64;
+        match &promise.is {
+            RelationRecord::Proportional(_) | RelationRecord::Equal => {
+                Ok(shares(&wishes, cpus, promise))
+            }
+            RelationRecord::AtMostKnob(knob) if knob == "cpu.max" => {
+                Ok(quotas(&wishes, cpus, promise))
+            }
+            _ => Err("of CPU time only shares and quotas are in the model".to_owned()),
+        }
+    });
+    found.unwrap_or_else(|why| not_available(promise, why))
+}
+
+fn wishes(trial: &Trial) -> Result<Vec<Wish>, String> {
+    let groups = trial.groups.iter().filter(|group| !group.workloads.is_empty());
+    if !trial.placements.is_empty() {
+        return Err("workloads with a place are not in the model".to_owned());
+    }
+    groups.map(wish).collect()
+}
+
+fn wish(group: &GroupPlan) -> Result<Wish, String> {
+    if group.name.contains('/') || !group.measured {
+        return Err("groups inside groups, and background loads, are not in the model".to_owned());
+    }
+    let asked = |name: &str| {
+        let knob = group.knobs.iter().find(|knob| knob.record.knob == name);
+        knob.map(|knob| knob.record.asked.clone())
+    };
+    if asked("cpuset.cpus").is_some() {
+        return Err("groups that are bound to CPUs are not in the model".to_owned());
+    }
+    let threads: Option<u32> = group.workloads.iter().map(|workload| workload.threads).sum();
+    let threads =
+        threads.ok_or_else(|| format!("how many threads `{}` runs is not known", group.name))?;
+    let weight = match asked("cpu.weight") {
+        None => USUAL_WEIGHT,
+        Some(text) => {
+            text.trim().parse().map_err(|_| format!("the weight `{text}` is no number"))?
+        }
+    };
+    let quota = match asked("cpu.max") {
+        None => f64::INFINITY,
+        Some(text) => quota(&text).ok_or_else(|| format!("the quota `{text}` is none"))?,
+    };
+    Ok(Wish { name: group.name.clone(), weight, threads: f64::from(threads), quota })
+}
+
+/// CPUs that a quota allows: `max`, `QUOTA`, `QUOTA PERIOD`, or a percentage of one CPU.
+fn quota(text: &str) -> Option<f64> {
+    let text = text.trim();
+    if let Some(percent) = text.strip_suffix('%') {
+        return percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0);
+    }
+    let mut words = text.split_whitespace();
+    let quota = words.next()?;
+    if quota == "max" {
+        return Some(f64::INFINITY);
+    }
+    let period = words.next().map_or(Ok(100_000.0), str::parse::<f64>).ok()?;
+    Some(quota.parse::<f64>().ok()? / period)
+}
+
+/// What each gets of the CPUs.
+fn rates(wishes: &[Wish], cpus: f64) -> Vec<f64> {
+    let siblings: Vec<(f64, f64)> =
+        wishes.iter().map(|wish| (wish.weight, wish.threads.min(cpus).min(wish.quota))).collect();
+    max_min(cpus, &siblings)
+}
+
+fn shares(wishes: &[Wish], cpus: f64, promise: &PromiseRecord) -> PromisePrediction {
+    let rates = rates(wishes, cpus);
+    let all: f64 = rates.iter().sum();
+    let weight = |wish: &Wish| match promise.is {
+        RelationRecord::Equal => 1.0,
+        _ => wish.weight,
+    };
+    // What threads cannot use is not promised (docs/judging.md), so that only quotas cost a share.
+    let can: Vec<(f64, f64)> =
+        wishes.iter().map(|wish| (weight(wish), wish.threads.min(cpus))).collect();
+    let owed = max_min(cpus, &can);
+    let whole: f64 = owed.iter().sum();
+    let threads: f64 = wishes.iter().map(|wish| wish.threads).sum();
+    let groups: Vec<GroupPrediction> = wishes
+        .iter()
+        .zip(rates.iter().zip(&owed))
+        .map(|(wish, (rate, owed))| exact(&wish.name, owed / whole, rate / all))
+        .collect();
+    let worst = worst(&groups);
+    let (verdict, reason) = if threads <= cpus {
+        let why = format!("C-CPU-UNCONTENDED: {threads} threads on {cpus} CPUs do not compete");
+        (Verdict::Void, why)
+    } else if worst <= promise.within {
+        let of =
+            if cpus > 1.0 { ", while the threads are spread evenly over the CPUs" } else { "" };
+        (Verdict::Kept, format!("weights divide what threads can use{of}"))
+    } else {
+        (Verdict::Broken, "a quota keeps some group from its share".to_owned())
+    };
+    document(promise, groups, Some(worst), all, verdict, reason)
+}
+
+fn quotas(wishes: &[Wish], cpus: f64, promise: &PromiseRecord) -> PromisePrediction {
+    let rates = rates(wishes, cpus);
+    let all: f64 = rates.iter().sum();
+    let never: Vec<&Wish> = wishes
+        .iter()
+        .zip(&rates)
+        .filter(|(wish, rate)| **rate < NEAR * wish.quota)
+        .map(|(wish, _)| wish)
+        .collect();
+    let groups = wishes
+        .iter()
+        .zip(&rates)
+        .map(|(wish, rate)| exact(&wish.name, rate / all, rate / all))
+        .collect();
+    let (verdict, reason) = match never.first() {
+        Some(wish) => (
+            Verdict::Void,
+            format!(
+                "C-NEVER-BOUND: `{}` does not come near its quota of {} CPUs",
+                wish.name, wish.quota
+            ),
+        ),
+        None => (Verdict::Kept, "every group uses its quota and no more".to_owned()),
+    };
+    document(promise, groups, None, all, verdict, reason)
+}
+
+fn exact(name: &str, expected_share: f64, share: f64) -> GroupPrediction {
+    GroupPrediction { name: name.to_owned(), expected_share, share, low: share, high: Some(share) }
+}
+
+fn worst(groups: &[GroupPrediction]) -> f64 {
+    groups.iter().map(|one| (one.share / one.expected_share - 1.0).abs()).fold(0.0, f64::max)
+}
+
+fn document(
+    promise: &PromiseRecord,
+    groups: Vec<GroupPrediction>,
+    worst_error: Option<f64>,
+    total: f64,
+    verdict: Verdict,
+    reason: String,
+) -> PromisePrediction {
+    PromisePrediction {
+        measure: promise.measure.clone(),
+        within: promise.within,
+        not_available: None,
+        verdict: Some(verdict),
+        reason,
+        worst_error,
+        total_rate: Some(total),
+        idle: None,
+        queue: None,
+        groups,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotas_are_read_as_the_kernel_and_studies_write_them() {
+        assert_eq!(quota("max 100000"), Some(f64::INFINITY));
+        assert_eq!(quota("50000 100000"), Some(0.5));
+        assert_eq!(quota("20000"), Some(0.2));
+        assert_eq!(quota("150 %"), Some(1.5));
+        assert_eq!(quota("much"), None);
+    }
+}

@@ -1,0 +1,214 @@
+//! What is counted of a simulation.
+
+use crate::scenario::Scenario;
+
+/// The part of what is served that is left out at the beginning.
+const WARM_UP: f64 = 0.1;
+
+/// Parts into which the rest is cut, to see how much of a share is chance.
+const PARTS: usize = 10;
+
+/// How often the state is noted down, at most: enough for parts of equal time.
+const MARKS: usize = 400;
+
+/// What a simulation came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Simulated {
+    /// Each member's share of the bytes; they add up to 1.
+    pub shares: Vec<f64>,
+    /// Each member's share of the requests.
+    pub shares_of_requests: Vec<f64>,
+    /// Standard error of the logarithm of each share over the whole run; infinite for a member that
+    /// was served too seldom to say.
+    pub scatter: Vec<f64>,
+    /// Requests a second.
+    pub iops: f64,
+    /// Bytes a second.
+    pub bytes_s: f64,
+    /// The part of all CPUs that is idle.
+    pub idle: f64,
+    /// Requests between their place in the pool and their end, the mean.
+    pub queue: f64,
+    /// Requests in the device, the mean.
+    pub in_device: f64,
+    /// Seconds that were simulated.
+    pub simulated_s: f64,
+    /// Requests that were served.
+    pub served: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Tally {
+    served: u64,
+    by_member: Vec<f64>,
+    /// `(time, blocks of each member)` now and then.
+    marks: Vec<(f64, Vec<f64>)>,
+    /// `(time, blocks served until then)` of each member at the beginning of each of its turns.
+    turns: Vec<Vec<(f64, f64)>>,
+    every: u64,
+    due: u64,
+    time: f64,
+    busy: f64,
+    queue: f64,
+    in_device: f64,
+}
+
+impl Tally {
+    pub(super) fn new(members: usize) -> Self {
+        Self {
+            served: 0,
+            by_member: vec![0.0; members],
+            marks: vec![(0.0, vec![0.0; members])],
+            turns: vec![Vec::new(); members],
+            every: 64,
+            due: 64,
+            time: 0.0,
+            busy: 0.0,
+            queue: 0.0,
+            in_device: 0.0,
+        }
+    }
+
+    pub(super) const fn served(&self) -> u64 {
+        self.served
+    }
+
+    pub(super) fn pass(&mut self, seconds: f64, busy: f64, queue: u32, in_device: u32) {
+        self.time += seconds;
+        self.busy += seconds * busy;
+        self.queue += seconds * f64::from(queue);
+        self.in_device += seconds * f64::from(in_device);
+    }
+
+    pub(super) fn serve(&mut self, now: f64, member: usize, blocks: u32) {
+        self.by_member[member] += f64::from(blocks);
+        self.served += u64::from(blocks);
+        if self.served >= self.due {
+            self.marks.push((now, self.by_member.clone()));
+            self.due = self.served + self.every;
+            if self.marks.len() >= MARKS {
+                self.thin_out();
+            }
+        }
+    }
+
+    /// A turn of a member begins.
+    pub(super) fn turn(&mut self, now: f64, member: usize) {
+        self.turns[member].push((now, self.by_member[member]));
+    }
+
+    /// Drops every other mark, and notes half as often from now on.
+    fn thin_out(&mut self) {
+        let mut keep = false;
+        self.marks.retain(|_| {
+            keep = !keep;
+            keep
+        });
+        self.every *= 2;
+    }
+
+    /// Blocks of each member until `time`, by interpolation.
+    fn at(&self, time: f64) -> Vec<f64> {
+        let after = self.marks.partition_point(|(mark, _)| *mark <= time);
+        let (Some(before), Some(next)) =
+            (self.marks.get(after.wrapping_sub(1)), self.marks.get(after))
+        else {
+            return self.by_member.clone();
+        };
+        let part = (time - before.0) / (next.0 - before.0).max(1e-12);
+        before.1.iter().zip(&next.1).map(|(a, b)| a + (b - a) * part).collect()
+    }
+
+    pub(super) fn close(mut self, now: f64, question: &Scenario) -> Simulated {
+        self.marks.push((now, self.by_member.clone()));
+        let from = now * WARM_UP;
+        let span = (now - from).max(1e-9);
+        let cuts: Vec<Vec<f64>> =
+            (0..=PARTS).map(|part| self.at(from + span * part as f64 / PARTS as f64)).collect();
+        let between = |a: &[f64], b: &[f64]| -> Vec<f64> {
+            a.iter().zip(b).map(|(a, b)| (b - a).max(0.0)).collect()
+        };
+        let mut blocks = between(&cuts[0], &cuts[PARTS]);
+        let parts: Vec<Vec<f64>> = cuts
+            .windows(2)
+            .map(|pair| normalised(&in_bytes(&between(&pair[0], &pair[1]), question)))
+            .collect();
+        let longer = (question.seconds / now.max(1e-9)).max(1.0);
+        let mut scatter = scatter(&parts, longer);
+        for (member, turns) in self.turns.iter().enumerate() {
+            if let Some(found) = Renewal::of(turns, from, question.seconds) {
+                blocks[member] = found.rate * span;
+                scatter[member] = found.scatter;
+            }
+        }
+        let bytes: Vec<f64> = in_bytes(&blocks, question);
+        Simulated {
+            shares: normalised(&bytes),
+            shares_of_requests: normalised(&blocks),
+            scatter,
+            iops: blocks.iter().sum::<f64>() / span,
+            bytes_s: bytes.iter().sum::<f64>() / span,
+            idle: 1.0 - (self.busy / self.time.max(1e-12) / question.cpus).min(1.0),
+            queue: self.queue / self.time.max(1e-12),
+            in_device: self.in_device / self.time.max(1e-12),
+            simulated_s: now,
+            served: self.served,
+        }
+    }
+}
+
+/// Rate and scatter of a member from whole turns: where it has few of them, a window that begins and
+/// ends anywhere would count one more or less.
+struct Renewal {
+    rate: f64,
+    scatter: f64,
+}
+
+/// Fewer turns than this say little.
+const FEW: usize = 3;
+
+impl Renewal {
+    fn of(turns: &[(f64, f64)], from: f64, run_s: f64) -> Option<Self> {
+        let turns = &turns[turns.partition_point(|(time, _)| *time < from)..];
+        let (first, last) = (turns.first()?, turns.last()?);
+        let time = last.0 - first.0;
+        let count = turns.len() - 1;
+        if count < FEW || time <= 0.0 || last.1 <= first.1 {
+            return None;
+        }
+        let rate = (last.1 - first.1) / time;
+        // Of each turn, by how much what it brought differs from what its time was worth.
+        let off = turns.windows(2).map(|pair| {
+            let worth = rate * (pair[1].0 - pair[0].0);
+            ((pair[1].1 - pair[0].1) - worth).powi(2)
+        });
+        let each = (last.1 - first.1) / count as f64;
+        let deviation = (off.sum::<f64>() / count as f64).sqrt() / each;
+        let turns_of_run = (count as f64 * run_s / time).max(1.0);
+        // A run may end anywhere within a turn: evenly spread over one, whose deviation is 0.29.
+        let scatter = (deviation.powi(2) / turns_of_run + (0.29 / turns_of_run).powi(2)).sqrt();
+        Some(Self { rate, scatter })
+    }
+}
+
+fn in_bytes(blocks: &[f64], question: &Scenario) -> Vec<f64> {
+    blocks.iter().zip(&question.members).map(|(count, own)| count * own.bytes as f64).collect()
+}
+
+fn normalised(amounts: &[f64]) -> Vec<f64> {
+    let all: f64 = amounts.iter().sum();
+    amounts.iter().map(|amount| if all > 0.0 { amount / all } else { 0.0 }).collect()
+}
+
+/// Standard errors over the parts, as they would be over a run that is so many times longer.
+fn scatter(parts: &[Vec<f64>], longer: f64) -> Vec<f64> {
+    let members = parts.first().map_or(0, Vec::len);
+    let of = |member: usize| {
+        let logs: Vec<f64> = parts.iter().map(|part| part[member].ln()).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+        let error = (squares / ((logs.len() - 1) * logs.len()) as f64 / longer).sqrt();
+        if error.is_finite() { error } else { f64::INFINITY }
+    };
+    (0..members).map(of).collect()
+}

@@ -1,0 +1,153 @@
+//! Whether a question lies within what the model was compared with.
+
+use crate::from_plan::PlannedTrial;
+use crate::scenario::{Bfq, Device, Scenario, Scheduler};
+use crate::sim::cap;
+
+/// Groups of the configurations of the validation (docs/predicting.md).
+pub(crate) const GROUPS: std::ops::RangeInclusive<usize> = 2..=64;
+
+/// Requests that each group kept outstanding where shares came out as predicted. With one at a time
+/// BFQ's injection decides, and none of 10 predictions came within 5 %.
+pub(crate) const DEPTHS: std::ops::RangeInclusive<u32> = 4..=64;
+
+/// Bytes of a request there.
+pub(crate) const BYTES: std::ops::RangeInclusive<u64> = 4096..=262_144;
+
+/// The largest weight by the smallest there.
+pub(crate) const SPREAD: f64 = 10.0;
+
+/// Why the question is outside, each reason once; empty where it is not.
+#[must_use]
+pub fn outside(asked: &PlannedTrial) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let mut unless = |holds: bool, why: String| {
+        if !holds {
+            reasons.push(why);
+        }
+    };
+    let question = &asked.question;
+    let members = &question.members;
+    let count = members.len();
+    unless(
+        GROUPS.contains(&count),
+        format!("{count} groups, compared with {} to {}", GROUPS.start(), GROUPS.end()),
+    );
+    let deep = members.iter().map(|member| member.depth).find(|depth| !DEPTHS.contains(depth));
+    if let Some(depth) = deep {
+        let (least, most) = (DEPTHS.start(), DEPTHS.end());
+        unless(false, format!("{depth} requests outstanding, compared with {least} to {most}"));
+    }
+    let large = members.iter().map(|member| member.bytes).find(|bytes| !BYTES.contains(bytes));
+    if let Some(bytes) = large {
+        let (least, most) = (BYTES.start(), BYTES.end());
+        unless(false, format!("requests of {bytes} bytes, compared with {least} to {most}"));
+    }
+    let weights = || members.iter().map(|member| member.weight);
+    let spread = weights().fold(0.0, f64::max) / weights().fold(f64::INFINITY, f64::min);
+    unless(
+        spread <= SPREAD,
+        format!("weights that differ by a factor of {spread:.0}, compared with up to {SPREAD:.0}"),
+    );
+    unless(
+        matches!(question.scheduler, Scheduler::Bfq(_))
+            && asked.obeyed_by.as_deref() != Some("iocost"),
+        "another scheduler than bfq".to_owned(),
+    );
+    unless(
+        matches!(question.device, Device::Loop { .. }),
+        "another disk than a loop device".to_owned(),
+    );
+    if let Some(why) = held_back(question) {
+        unless(false, why);
+    }
+    if finds_budget(question) {
+        reasons.push("a budget that BFQ finds by itself (max_budget = 0)".to_owned());
+    }
+    reasons.extend(asked.assumed.iter().map(|what| format!("not measured here: {what}")));
+    reasons.extend(asked.left_out.iter().map(|what| format!("not in the model: {what}")));
+    reasons
+}
+
+/// What BFQ's caps do to those whom they hold back is fitted to a few runs and derived from nothing:
+/// of 50 configurations 8 of 9 without such a group came within 5 %, and 3 of 41 with one.
+fn held_back(question: &Scenario) -> Option<String> {
+    let Scheduler::Bfq(Bfq { caps: true, .. }) = &question.scheduler else { return None };
+    let bound = question.members.iter().filter(|one| one.depth > cap(one, question)).count();
+    let all = question.members.len();
+    match bound {
+        0 => None,
+        _ if bound == all => Some(
+            "all groups want more requests than BFQ's caps of the pool allow: shares are unlike \
+             the prediction there"
+                .to_owned(),
+        ),
+        _ => Some(format!(
+            "{bound} of {all} groups want more requests than BFQ's cap of the pool allows them: \
+             that they lose is known, and how much is a guess"
+        )),
+    }
+}
+
+/// Where BFQ finds the budget by itself, from the rate that it measures, 1 of 13 predictions came
+/// within 5 %.
+const fn finds_budget(question: &Scenario) -> bool {
+    matches!(question.scheduler, Scheduler::Bfq(Bfq { budget: None, .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Member;
+
+    fn question(groups: usize, depth: u32, pool: u32, caps: bool) -> Scenario {
+        let member = |at: usize| Member {
+            weight: 100.0 * [1.0, 2.0, 4.0, 8.0][at % 4],
+            depth,
+            bytes: 4096,
+            sequential: false,
+            writes: false,
+            submit_s: 8e-6,
+            serve_s: 5e-6,
+            serve_more_s: 5e-6,
+            hold_s: 0.0,
+            delay_s: 0.0,
+        };
+        Scenario {
+            members: (0..groups).map(member).collect(),
+            scheduler: Scheduler::Bfq(Bfq { caps, ..Bfq::default() }),
+            pool,
+            device: Device::Loop { depth: 128 },
+            cpus: 2.0,
+            seconds: 6.0,
+        }
+    }
+
+    #[test]
+    fn only_groups_that_the_caps_hold_back_make_a_guess() {
+        assert_eq!(held_back(&question(8, 8, 256, true)), None);
+        assert_eq!(held_back(&question(8, 32, 256, false)), None);
+        let some = held_back(&question(8, 32, 256, true)).unwrap();
+        assert!(some.starts_with("4 of 8 groups want more"), "{some}");
+        let all = held_back(&question(16, 32, 64, true)).unwrap();
+        assert!(all.starts_with("all groups want more"), "{all}");
+    }
+
+    #[test]
+    fn a_budget_that_is_written_down_is_inside() {
+        let mut asked = question(4, 8, 256, true);
+        assert!(finds_budget(&asked));
+        asked.scheduler = Scheduler::Bfq(Bfq { budget: Some(512.0), ..Bfq::default() });
+        assert!(!finds_budget(&asked));
+    }
+
+    #[test]
+    fn writers_are_held_to_three_quarters_of_the_pool() {
+        let mut writing = question(4, 12, 256, true);
+        assert_eq!(held_back(&writing), None, "the lightest may have 17");
+        writing.members.iter_mut().for_each(|member| member.writes = true);
+        assert!(held_back(&writing).is_none(), "and of 192 it may have 13");
+        writing.pool = 224;
+        assert!(held_back(&writing).unwrap().starts_with("1 of 4"));
+    }
+}

@@ -1,0 +1,151 @@
+//! One run against another, in the words that page and terminal share.
+
+use assay_judge::{
+    Equivalence, Estimated, MeasureComparison, PromiseChange, RunComparison, TrialComparison,
+};
+
+use crate::across::interval;
+use crate::number::{self, NONE, Unit};
+use crate::wording;
+
+/// A likeness as words.
+pub(crate) const fn word(likeness: Equivalence) -> &'static str {
+    match likeness {
+        Equivalence::Equal => "equal",
+        Equivalence::Better => "better",
+        Equivalence::Worse => "worse",
+        Equivalence::Different => "different",
+        Equivalence::Undecided => "undecided",
+        Equivalence::NotComparable => "not comparable",
+    }
+}
+
+/// A sign beside the word.
+pub(crate) const fn mark(likeness: Equivalence) -> &'static str {
+    match likeness {
+        Equivalence::Equal => "=",
+        Equivalence::Better => "\u{2191}",
+        Equivalence::Worse => "\u{2193}",
+        Equivalence::Different => "\u{2260}",
+        Equivalence::Undecided => "?",
+        Equivalence::NotComparable => "\u{2205}",
+    }
+}
+
+/// The verdict whose colour it has.
+pub(crate) const fn colour(likeness: Equivalence) -> assay_judge::Verdict {
+    match likeness {
+        Equivalence::Equal | Equivalence::Better => assay_judge::Verdict::Kept,
+        Equivalence::Worse | Equivalence::Different => assay_judge::Verdict::Broken,
+        Equivalence::Undecided => assay_judge::Verdict::Undecided,
+        Equivalence::NotComparable => assay_judge::Verdict::Void,
+    }
+}
+
+/// What the verdict of the whole means.
+pub(crate) fn meaning(comparison: &RunComparison) -> String {
+    let margin = format!("{} %", number::plain(comparison.within * 100.0));
+    match (comparison.verdict, comparison.baseline) {
+        (Equivalence::Equal, true) => format!("Nothing became worse by more than {margin}."),
+        (Equivalence::Equal, false) => format!("B is equal to A within {margin}."),
+        (Equivalence::Better, _) => "Nothing became worse, and something became better.".to_owned(),
+        (Equivalence::Worse, _) => format!("Something became worse by more than {margin}."),
+        (Equivalence::Different, _) => format!("B differs from A by more than {margin}."),
+        (Equivalence::Undecided, _) => "More time or more repeats are needed to tell.".to_owned(),
+        (Equivalence::NotComparable, _) => "There is nothing to compare.".to_owned(),
+    }
+}
+
+/// The levels of a trial, those that are compared as `weight = 100 against 400`.
+pub(crate) fn heading(trial: &TrialComparison) -> String {
+    let mut parts = Vec::new();
+    if !trial.factors.is_empty() || trial.a_factors.is_empty() {
+        parts.push(wording::factors(&trial.factors));
+    }
+    if !trial.a_factors.is_empty() || !trial.b_factors.is_empty() {
+        let of = |levels: &assay_run_folder::Levels| match levels.is_empty() {
+            true => "without".to_owned(),
+            false => wording::factors(levels),
+        };
+        parts.push(format!("{} against {}", of(&trial.a_factors), of(&trial.b_factors)));
+    }
+    parts.join(", ")
+}
+
+/// `share of io.bytes`, `reader.read_p99_ns`.
+pub(crate) fn measure(one: &MeasureComparison) -> String {
+    match one.of.as_str() {
+        "share" => format!("share of {}", one.measure),
+        _ => one.measure.clone(),
+    }
+}
+
+/// Whom a measure is about.
+pub(crate) fn whom(one: &MeasureComparison) -> String {
+    one.group.clone().unwrap_or_else(|| "all".to_owned())
+}
+
+/// A value of one side with its unit.
+pub(crate) fn value(one: &MeasureComparison, side: &Estimated) -> String {
+    let Some(value) = side.value else { return NONE.to_owned() };
+    match one.of.as_str() {
+        "share" => format!("{} %", number::percent(value, number::percent_decimals(value))),
+        "number" => number::four(value),
+        _ => Unit::of_rate(&one.measure, value).with_label(value),
+    }
+}
+
+/// B by A.
+pub(crate) fn ratio(one: &MeasureComparison) -> String {
+    one.ratio.map_or_else(|| NONE.to_owned(), number::three)
+}
+
+/// The interval of the ratio.
+pub(crate) fn range(one: &MeasureComparison, between: &str) -> String {
+    interval(one.low, one.high, between, number::three)
+}
+
+/// The difference between A and B as a second statement beside equivalence.
+pub(crate) fn difference(one: &MeasureComparison) -> &'static str {
+    match (one.ratio, one.differs) {
+        (None, _) => NONE,
+        (_, Some(true)) => "surely",
+        (_, Some(false)) => "no",
+        (_, None) => "open",
+    }
+}
+
+/// `io.bytes proportional to io.weight`.
+pub(crate) fn promise(change: &PromiseChange) -> String {
+    let is = change.is.replace('_', " ");
+    match &change.to {
+        Some(to) if change.is == "proportional" => format!("{} {is} to {to}", change.measure),
+        Some(to) => format!("{} {is} {to}", change.measure),
+        None => format!("{} {is}", change.measure),
+    }
+}
+
+/// The largest error of one side.
+pub(crate) fn error(state: &assay_judge::PromiseState) -> String {
+    state.worst_error.map_or_else(|| NONE.to_owned(), wording::error_interval)
+}
+
+/// Measures in the order of their interest: what decides, then what is not equal; of the others
+/// only how many there are.
+pub(crate) fn listed(trial: &TrialComparison, most: usize) -> (Vec<&MeasureComparison>, usize) {
+    let of_interest = |one: &&MeasureComparison| {
+        one.decides || !matches!(one.verdict, Equivalence::Equal | Equivalence::NotComparable)
+    };
+    let mut shown: Vec<&MeasureComparison> = trial.measures.iter().filter(of_interest).collect();
+    let far = |one: &MeasureComparison| one.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    if shown.len() > most {
+        shown.sort_by(|a, b| {
+            (b.decides, far(b))
+                .partial_cmp(&(a.decides, far(a)))
+                .unwrap_or(std::cmp::Ordering::Equal)
+        });
+        shown.truncate(most);
+    }
+    let left = trial.measures.len() - shown.len();
+    (shown, left)
+}

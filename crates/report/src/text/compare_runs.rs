@@ -1,0 +1,150 @@
+//! A comparison of runs for a terminal.
+
+use assay_judge::{ComparedRun, RunComparison, TrialComparison};
+
+use super::NARROWEST;
+use super::layout::{Align, Column, table, wrap};
+use super::paint::Paint;
+use super::trial::heading;
+use crate::compare_runs;
+use crate::wording;
+
+/// Rows of a trial; the document has all of them.
+const ROWS: usize = 24;
+
+/// The whole text.
+pub(crate) fn render(comparison: &RunComparison, width: usize, color: bool) -> String {
+    let width = width.max(NARROWEST);
+    let paint = Paint { color };
+    let mut lines = Vec::new();
+    lines.extend(side("A", &comparison.a, width));
+    lines.extend(side("B", &comparison.b, width));
+    let verdict = comparison.verdict;
+    let said = format!("{} {}", compare_runs::mark(verdict), compare_runs::word(verdict));
+    let painted = paint.verdict(compare_runs::colour(verdict), &said);
+    lines.push(format!("{painted}  {}", compare_runs::meaning(comparison)));
+    lines.extend(wrap(&format!("  {}", wording::sentence(&comparison.reason)), width, "  "));
+    lines.extend(differences(comparison, width, paint));
+    for trial in &comparison.trials {
+        lines.push(String::new());
+        lines.extend(trial_lines(trial, width, paint));
+    }
+    lines.extend(alone("A", &comparison.only_in_a, width));
+    lines.extend(alone("B", &comparison.only_in_b, width));
+    if !comparison.notes.is_empty() {
+        lines.push(String::new());
+    }
+    let notes = comparison.notes.iter();
+    lines.extend(notes.flat_map(|note| wrap(&format!("note: {note}"), width, "  ")));
+    let mut text = lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n");
+    text.push('\n');
+    text
+}
+
+fn side(name: &str, run: &ComparedRun, width: usize) -> Vec<String> {
+    let text = format!(
+        "{name}: {} ({}, {}, {} on {}, {})",
+        run.run,
+        run.study,
+        run.started_at,
+        run.kernel,
+        run.host,
+        wording::verdict(run.verdict)
+    );
+    wrap(&text, width, "   ")
+}
+
+fn differences(comparison: &RunComparison, width: usize, paint: Paint) -> Vec<String> {
+    if comparison.differences.is_empty() {
+        return vec!["  Host, kernel, study and settings are the same in both.".to_owned()];
+    }
+    let mut lines = vec![paint.faint("  not the same in both:")];
+    for one in &comparison.differences {
+        let text = format!("    {}: {} against {}", one.what, one.a, one.b);
+        lines.extend(wrap(&text, width, "      "));
+    }
+    lines
+}
+
+fn alone(side: &str, trials: &[assay_run_folder::Levels], width: usize) -> Vec<String> {
+    if trials.is_empty() {
+        return Vec::new();
+    }
+    let levels: Vec<String> = trials.iter().map(wording::factors).collect();
+    let levels: Vec<&str> = levels.iter().map(String::as_str).collect();
+    let text = format!("trials that {side} alone has: {}", wording::names(&levels, 6));
+    std::iter::once(String::new()).chain(wrap(&text, width, "  ")).collect()
+}
+
+fn trial_lines(trial: &TrialComparison, width: usize, paint: Paint) -> Vec<String> {
+    let word =
+        format!("{} {}", compare_runs::mark(trial.verdict), compare_runs::word(trial.verdict));
+    let painted = paint.verdict(compare_runs::colour(trial.verdict), &word);
+    let mut lines = vec![heading(&compare_runs::heading(trial), &word, &painted, width, paint)];
+    if let Some(why) = &trial.not_comparable {
+        lines.extend(wrap(&format!("  not comparable: {why}"), width, "  "));
+    }
+    for change in &trial.promises {
+        let text = format!(
+            "  {}: {} in A, {} in B; worst error {} in A, {} in B",
+            compare_runs::promise(change),
+            wording::verdict(change.a.verdict),
+            wording::verdict(change.b.verdict),
+            compare_runs::error(&change.a),
+            compare_runs::error(&change.b)
+        );
+        lines.extend(wrap(&text, width, "    "));
+    }
+    let (shown, left) = compare_runs::listed(trial, ROWS);
+    if !shown.is_empty() {
+        lines.push(String::new());
+        lines.extend(rows(&shown, width, paint));
+    }
+    for one in shown.iter().filter(|one| one.ratio.is_none()) {
+        let why = one.not_available.as_deref().unwrap_or("one side has no number");
+        let text = format!(
+            "  {} of {}: not available: {why}",
+            compare_runs::measure(one),
+            compare_runs::whom(one)
+        );
+        lines.extend(wrap(&text, width, "    "));
+    }
+    if left > 0 {
+        let text =
+            format!("  {} more beside these; --json has all", wording::count(left, "measure"));
+        lines.extend(wrap(&text, width, "  "));
+    }
+    lines
+}
+
+fn rows(shown: &[&assay_judge::MeasureComparison], width: usize, paint: Paint) -> Vec<String> {
+    let cells = |of: &dyn Fn(&assay_judge::MeasureComparison) -> String| -> Vec<String> {
+        shown.iter().map(|one| of(one)).collect()
+    };
+    let columns = vec![
+        Column::new("measure", Align::Left, 0, cells(&compare_runs::measure)),
+        Column::new("group", Align::Left, 0, cells(&compare_runs::whom)),
+        Column::new("A", Align::Right, 3, cells(&|one| compare_runs::value(one, &one.a))),
+        Column::new("B", Align::Right, 3, cells(&|one| compare_runs::value(one, &one.b))),
+        Column::new("B/A", Align::Right, 0, cells(&compare_runs::ratio)),
+        Column::new("interval", Align::Right, 2, cells(&|one| compare_runs::range(one, " .. "))),
+        Column::new(
+            "differs",
+            Align::Left,
+            4,
+            cells(&|one| compare_runs::difference(one).to_owned()),
+        ),
+        Column::new(
+            "verdict",
+            Align::Left,
+            0,
+            cells(&|one| {
+                let beside = if one.decides { "" } else { " (beside)" };
+                format!("{}{beside}", compare_runs::word(one.verdict))
+            }),
+        ),
+    ];
+    let mut rows = table(columns, width).into_iter();
+    let heading = rows.next().map(|heading| paint.faint(&heading));
+    heading.into_iter().chain(rows).collect()
+}

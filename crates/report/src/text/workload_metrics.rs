@@ -1,0 +1,52 @@
+//! The table of what workloads said of themselves.
+
+use super::layout::{Align, Column, table, wrap};
+use super::paint::Paint;
+use crate::subjects::SHOWN_SINGLY;
+use crate::trial::Trial;
+use crate::workload_metrics::{Row, headline, workloads};
+
+/// The figures that matter of each workload, and what should be known before looking at them.
+pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String> {
+    let all = workloads(trial);
+    let rows: Vec<Row<'_>> =
+        all.iter().take(SHOWN_SINGLY).flat_map(|figures| headline(figures)).collect();
+    let mut lines = Vec::new();
+    if !rows.is_empty() {
+        lines.push(String::new());
+        let mut table = table(columns(&rows), width).into_iter();
+        lines.extend(table.next().map(|heading| paint.faint(&heading)));
+        lines.extend(table);
+        if all.len() > SHOWN_SINGLY {
+            lines.push(format!(
+                "  and {} more workloads, which are in the report",
+                all.len() - SHOWN_SINGLY
+            ));
+        }
+        lines.push(String::new());
+    }
+    for figures in &all {
+        for (metric, why) in &figures.not_available {
+            let text = format!("  {}: {metric} is not available: {why}", figures.name);
+            lines.extend(wrap(&text, width, "    "));
+        }
+        for finding in &figures.findings {
+            lines.extend(wrap(&format!("  {}: {finding}", figures.name), width, "    "));
+        }
+    }
+    lines
+}
+
+fn columns(rows: &[Row<'_>]) -> Vec<Column> {
+    let cells = |of: fn(&Row<'_>) -> String| -> Vec<String> { rows.iter().map(of).collect() };
+    let mut shown = vec![
+        Column::new("workload", Align::Left, 0, cells(|row| row.workload.to_owned())),
+        Column::new("tool", Align::Left, 1, cells(|row| row.tool.to_owned())),
+        Column::new("says", Align::Left, 0, cells(|row| row.metric.to_owned())),
+        Column::new("mean", Align::Right, 0, cells(|row| row.value.clone())),
+    ];
+    if rows.iter().any(|row| !row.repeats.is_empty()) {
+        shown.push(Column::new("of repeats", Align::Left, 2, cells(|row| row.repeats.clone())));
+    }
+    shown
+}

@@ -1,0 +1,97 @@
+//! What workloads said of themselves, as rows: for the terminal the figures that matter, for the
+//! page all of them.
+
+use assay_judge::{Figure, WorkloadMetrics};
+use assay_workload::{FIO, kind};
+
+use crate::number;
+use crate::trial::Trial;
+
+/// Metrics of one workload on a terminal where its kind does not say which matter.
+const SHOWN: usize = 12;
+
+/// One number of one workload.
+pub(crate) struct Row<'t> {
+    pub(crate) workload: &'t str,
+    pub(crate) tool: &'t str,
+    pub(crate) metric: &'t str,
+    /// The mean over repeats.
+    pub(crate) value: String,
+    /// One a repeat; empty where there was only one.
+    pub(crate) repeats: String,
+}
+
+/// Workloads with figures of their own: all of a trial in which anything but fio ran. What fio
+/// gives is mostly what was sampled already.
+pub(crate) fn workloads<'t>(trial: &Trial<'t>) -> Vec<&'t WorkloadMetrics> {
+    let all = trial.judgement.map_or(&[][..], |judgement| &judgement.workloads);
+    if all.iter().all(|figures| figures.tool == FIO) {
+        return Vec::new();
+    }
+    all.iter().collect()
+}
+
+/// All its numbers.
+pub(crate) fn rows(figures: &WorkloadMetrics) -> Vec<Row<'_>> {
+    figures.metrics.iter().map(|(name, figure)| row(figures, name, figure)).collect()
+}
+
+/// Those that matter, in the order of their kind.
+pub(crate) fn headline(figures: &WorkloadMetrics) -> Vec<Row<'_>> {
+    let wanted: &[&str] = match figures.tool.as_str() {
+        FIO => &["read_iops", "write_iops"],
+        tool => kind(tool).map_or(&[], |kind| kind.headline),
+    };
+    let found = wanted.iter().filter_map(|name| figures.metrics.get_key_value(*name));
+    let found: Vec<Row<'_>> = found
+        .filter(|(_, figure)| figures.tool != FIO || figure.value > 0.0)
+        .map(|(name, figure)| row(figures, name, figure))
+        .collect();
+    if found.is_empty() { rows(figures).into_iter().take(SHOWN).collect() } else { found }
+}
+
+fn row<'t>(figures: &'t WorkloadMetrics, metric: &'t str, figure: &'t Figure) -> Row<'t> {
+    let each = figure.repeats.iter().map(|value| digits(*value));
+    Row {
+        workload: &figures.name,
+        tool: &figures.tool,
+        metric,
+        value: digits(figure.value),
+        repeats: match figure.repeats.len() {
+            0 | 1 => String::new(),
+            _ => each.collect::<Vec<_>>().join(", "),
+        },
+    }
+}
+
+/// Five digits, whatever the magnitude: a metric's unit stands in its name.
+fn digits(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return number::plain(value);
+    }
+    let magnitude = value.abs().log10().floor();
+    if !(-5.0..15.0).contains(&magnitude) {
+        return format!("{value:.4e}");
+    }
+    let decimals = (4.0 - magnitude).clamp(0.0, 9.0) as usize;
+    let text = number::fixed(value, decimals);
+    if !text.contains('.') {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_any_magnitude_have_five_digits() {
+        assert_eq!(digits(8_413.27), "8413.3");
+        assert_eq!(digits(123_456_789.0), "123456789");
+        assert_eq!(digits(0.000_123_456), "0.00012346");
+        assert_eq!(digits(1.5), "1.5");
+        assert_eq!(digits(2.5e-9), "2.5000e-9");
+        assert_eq!(digits(0.0), "0");
+    }
+}

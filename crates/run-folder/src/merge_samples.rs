@@ -1,0 +1,240 @@
+//! The samples of many runs, one Parquet file a source, read and written a batch at a time.
+//!
+//! Columns are `host: utf8`, `trial: uint32`, `repeat: uint32`, then those of the source
+//! (docs/run-folder.md). Hosts need not have the same counters: one that lacks a counter has nulls.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt32Array, new_null_array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use assay_files::Dir;
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
+
+use crate::arrow::{damaged, subjects};
+use crate::budget::Budget;
+use crate::error::Error;
+use crate::parquet::Batches;
+use crate::repeat_id::RepeatId;
+
+/// Rows that are held before they go to the disk: with fifty counters some 50 MB.
+const ROW_GROUP: usize = 1 << 17;
+
+/// Bytes that are, whatever names the rows have.
+const ROW_GROUP_BYTES: usize = 128 << 20;
+
+/// Rows that are read at once.
+const BATCH: usize = 1 << 14;
+
+/// What became of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// Rows by source.
+    pub rows: BTreeMap<String, u64>,
+    /// Files and folders that could not be read, or not to their end, with the reason; the rows of all
+    /// others are there.
+    pub left_out: Vec<(PathBuf, String)>,
+}
+
+/// The same while it is merged.
+type LeftOut = Vec<(PathBuf, String)>;
+
+/// Columns that every merged file has before those of its source.
+const PLACED: [&str; 3] = ["host", "trial", "repeat"];
+
+/// One file of samples and where it belongs.
+struct Piece<'r> {
+    host: &'r str,
+    /// Which of the runs.
+    run: usize,
+    trial: u32,
+    repeat: u32,
+    folder: Arc<Dir>,
+    name: OsString,
+}
+
+/// Gathers the samples of runs, each a host and its run folder, into the directory `folder`. Memory does not grow
+/// with the number of runs. Samples that are still Arrow streams, as a killed run leaves them, are
+/// left out. Whatever is wrong with one run costs no other its rows; an error is one of writing.
+pub fn merge_samples(runs: &[(String, PathBuf)], folder: &Dir) -> Result<Merged, Error> {
+    let mut merged = Merged::default();
+    let mut budgets: Vec<Budget> = runs.iter().map(|_| Budget::default()).collect();
+    for (source, pieces) in pieces(runs, &mut merged.left_out) {
+        let name = format!("{source}.parquet");
+        let rows = merge_source(&pieces, folder, &name, &mut budgets, &mut merged.left_out)?;
+        merged.rows.insert(source, rows);
+    }
+    Ok(merged)
+}
+
+impl Piece<'_> {
+    fn path(&self) -> PathBuf {
+        self.folder.path().join(&self.name)
+    }
+
+    fn batches(&self) -> Result<Batches, Error> {
+        Batches::open(self.folder.read(&self.name)?, &self.path(), BATCH)
+    }
+
+    /// A batch of its file with all columns of all hosts.
+    fn widened(
+        &self,
+        batch: &RecordBatch,
+        schema: &SchemaRef,
+        budget: &mut Budget,
+    ) -> Result<RecordBatch, Error> {
+        let path = self.path();
+        budget.take(batch.num_rows(), batch.num_columns(), &path)?;
+        subjects(batch).map_err(|why| damaged(&path, &why))?;
+        widen(self, batch, schema).map_err(|cause| damaged(&path, &cause))
+    }
+}
+
+/// What was found; the reason where it was not goes to what is left out.
+fn or_left_out<T>(found: Result<T, impl Into<Error>>, left_out: &mut LeftOut) -> Option<T> {
+    match found {
+        Ok(found) => Some(found),
+        Err(error) => {
+            let error: Error = error.into();
+            left_out.push((error.path, error.cause));
+            None
+        }
+    }
+}
+
+/// Every Parquet file of every repeat, by source.
+fn pieces<'r>(
+    runs: &'r [(String, PathBuf)],
+    left_out: &mut LeftOut,
+) -> BTreeMap<String, Vec<Piece<'r>>> {
+    let mut found: BTreeMap<String, Vec<Piece<'r>>> = BTreeMap::new();
+    for (run, (host, path)) in runs.iter().enumerate() {
+        let samples = match Dir::open(path).and_then(|dir| dir.dir("samples")) {
+            Err(error) if error.is_missing() => continue,
+            samples => samples,
+        };
+        let Some(samples) = or_left_out(samples, left_out) else { continue };
+        let Some(names) = or_left_out(samples.names(), left_out) else { continue };
+        for name in names {
+            let Some(place) = name.to_str().and_then(RepeatId::parse) else { continue };
+            let (trial, repeat) = (u32::try_from(place.trial), u32::try_from(place.repeat));
+            let (Ok(trial), Ok(repeat)) = (trial, repeat) else { continue };
+            let Some(folder) = or_left_out(samples.dir(&name), left_out) else { continue };
+            let Some(names) = or_left_out(folder.names(), left_out) else { continue };
+            let folder = Arc::new(folder);
+            for name in names {
+                let path = Path::new(&name);
+                if path.extension().is_none_or(|found| found != "parquet") {
+                    continue;
+                }
+                let Some(source) = path.file_stem().and_then(|stem| stem.to_str()) else {
+                    continue;
+                };
+                let folder = Arc::clone(&folder);
+                let piece = Piece { host, run, trial, repeat, folder, name: name.clone() };
+                found.entry(source.to_owned()).or_default().push(piece);
+            }
+        }
+    }
+    found
+}
+
+fn merge_source(
+    pieces: &[Piece<'_>],
+    folder: &Dir,
+    name: &str,
+    budgets: &mut [Budget],
+    left_out: &mut LeftOut,
+) -> Result<u64, Error> {
+    let (whole, counters) = readable(pieces, left_out);
+    let schema = schema(&counters);
+    let path = folder.path().join(name);
+    let failed = |cause: &dyn std::fmt::Display| Error::new("write", &path, cause);
+    let draft = folder.draft(name)?;
+    let properties = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(ROW_GROUP))
+        .set_max_row_group_bytes(Some(ROW_GROUP_BYTES));
+    let mut writer =
+        ArrowWriter::try_new(draft, SchemaRef::clone(&schema), Some(properties.build()))
+            .map_err(|cause| failed(&cause))?;
+    let mut rows = 0;
+    for piece in whole {
+        let budget = &mut budgets[piece.run];
+        let Some(batches) = or_left_out(piece.batches(), left_out) else { continue };
+        for batch in batches {
+            let wide = batch.and_then(|batch| piece.widened(&batch, &schema, budget));
+            // What came before is as whole as that of any other file, and stays.
+            let Some(wide) = or_left_out(wide, left_out) else { break };
+            rows += wide.num_rows() as u64;
+            writer.write(&wide).map_err(|cause| failed(&cause))?;
+        }
+    }
+    writer.into_inner().map_err(|cause| failed(&cause))?.commit()?;
+    Ok(rows)
+}
+
+/// The pieces whose footers can be read, and the counters that any of them has, in the order in
+/// which they are met.
+fn readable<'p, 'r>(
+    pieces: &'p [Piece<'r>],
+    left_out: &mut LeftOut,
+) -> (Vec<&'p Piece<'r>>, Vec<String>) {
+    let (mut whole, mut counters, mut known) = (Vec::new(), Vec::new(), BTreeSet::new());
+    for piece in pieces {
+        let Some(batches) = or_left_out(piece.batches(), left_out) else { continue };
+        // Its column would stand where all hosts have another one.
+        if let Some(name) = batches.counters().find(|name| PLACED.contains(name)) {
+            left_out.push((piece.path(), format!("it has a counter that is called `{name}`")));
+            continue;
+        }
+        for name in batches.counters() {
+            if known.insert(name.to_owned()) {
+                counters.push(name.to_owned());
+            }
+        }
+        whole.push(piece);
+    }
+    (whole, counters)
+}
+
+fn schema(counters: &[String]) -> SchemaRef {
+    let fixed = [
+        Field::new("host", DataType::Utf8, false),
+        Field::new("trial", DataType::UInt32, false),
+        Field::new("repeat", DataType::UInt32, false),
+        Field::new("time_ns", DataType::UInt64, false),
+        Field::new("subject", DataType::Utf8, false),
+    ];
+    let counters = counters.iter().map(|name| Field::new(name, DataType::UInt64, true));
+    Arc::new(Schema::new(fixed.into_iter().chain(counters).collect::<Vec<_>>()))
+}
+
+/// A batch of one host with all columns of all hosts.
+fn widen(
+    piece: &Piece<'_>,
+    batch: &RecordBatch,
+    schema: &SchemaRef,
+) -> Result<RecordBatch, arrow_schema::ArrowError> {
+    let rows = batch.num_rows();
+    let columns: Vec<ArrayRef> = schema
+        .fields()
+        .iter()
+        .map(|field| -> ArrayRef {
+            match field.name().as_str() {
+                "host" => {
+                    Arc::new(StringArray::from_iter_values(std::iter::repeat_n(piece.host, rows)))
+                }
+                "trial" => Arc::new(UInt32Array::from_value(piece.trial, rows)),
+                "repeat" => Arc::new(UInt32Array::from_value(piece.repeat, rows)),
+                name => batch
+                    .column_by_name(name)
+                    .cloned()
+                    .unwrap_or_else(|| new_null_array(field.data_type(), rows)),
+            }
+        })
+        .collect();
+    RecordBatch::try_new(SchemaRef::clone(schema), columns)
+}

@@ -1,0 +1,178 @@
+//! A recorded run, loaded whole.
+
+use std::path::Path;
+
+use crate::budget::Budget;
+use crate::error::Error;
+use crate::folder::RunFolder;
+use crate::manifest::{Manifest, RepeatRecord};
+use crate::stream::tables_in;
+use crate::table::Table;
+
+/// Everything that judging and reporting need.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// The manifest.
+    pub manifest: Manifest,
+    /// Tables of samples by trial and repeat, aligned with the manifest. A repeat whose samples
+    /// are lost has none.
+    pub samples: Vec<Vec<Vec<Table>>>,
+}
+
+impl Run {
+    /// Loads a run folder.
+    pub fn load(path: &Path) -> Result<Self, Error> {
+        Self::of(&RunFolder::open(path)?)
+    }
+
+    /// Loads a run folder that is open.
+    pub fn of(folder: &RunFolder) -> Result<Self, Error> {
+        let mut manifest = folder.read_manifest()?;
+        let mut samples = Vec::with_capacity(manifest.trials.len());
+        let mut budget = Budget::default();
+        for trial in &mut manifest.trials {
+            let mut repeats = Vec::with_capacity(trial.repeats.len());
+            for repeat in &mut trial.repeats {
+                let samples = folder.samples(&repeat.samples)?;
+                let tables =
+                    samples.map_or_else(|| Ok(Vec::new()), |dir| tables_in(&dir, &mut budget))?;
+                end_with_samples(repeat, &tables);
+                repeats.push(tables);
+            }
+            samples.push(repeats);
+        }
+        Ok(Self { manifest, samples })
+    }
+}
+
+/// A recording that was killed has no end of its own, and ends with its last sample.
+fn end_with_samples(repeat: &mut RepeatRecord, tables: &[Table]) {
+    if repeat.released_ns > 0 && repeat.stopped_ns == 0 {
+        let last = tables.iter().flat_map(|table| &table.time_ns).max();
+        repeat.stopped_ns = last.copied().unwrap_or_default().max(repeat.released_ns);
+    }
+}
+
+/// Folders of samples that no repeat of the manifest names: of a repeat that goes on, or in which the run
+/// was killed.
+pub fn unnamed_samples(folder: &RunFolder, manifest: &Manifest) -> Result<Vec<String>, Error> {
+    let names = match folder.dir().dir("samples") {
+        Err(error) if error.is_missing() => return Ok(Vec::new()),
+        found => found?.names()?,
+    };
+    let repeats = || manifest.trials.iter().flat_map(|trial| &trial.repeats);
+    let names = names.into_iter().map(|name| name.to_string_lossy().into_owned());
+    Ok(names.filter(|name| repeats().all(|repeat| repeat.samples != *name)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use assay_files::Dir;
+
+    use super::*;
+
+    const MANIFEST: &str = include_str!("../../test-support/faults/one-cpu/manifest.json");
+
+    /// A run folder from elsewhere, with its samples.
+    fn run() -> tempfile::TempDir {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("manifest.json"), MANIFEST).unwrap();
+        fs::create_dir_all(place.path().join("samples/trial-00-repeat-00")).unwrap();
+        assert!(Run::load(place.path()).is_ok());
+        place
+    }
+
+    #[test]
+    fn nothing_in_a_run_folder_is_followed_or_waited_for() {
+        let place = run();
+        let samples = place.path().join("samples/trial-00-repeat-00");
+        let fifo = Dir::open(&samples).unwrap().make_fifo("io.arrows").unwrap();
+        let error = Run::load(place.path()).unwrap_err().to_string();
+        assert!(error.contains("io.arrows: it is no regular file"), "{error}");
+        drop(fifo);
+        fs::remove_file(samples.join("io.arrows")).unwrap();
+        symlink("/etc/passwd", samples.join("io.parquet")).unwrap();
+        let error = Run::load(place.path()).unwrap_err().to_string();
+        assert!(error.contains("io.parquet: it is a link"), "{error}");
+
+        let place = run();
+        fs::remove_dir(place.path().join("samples/trial-00-repeat-00")).unwrap();
+        symlink("/etc", place.path().join("samples/trial-00-repeat-00")).unwrap();
+        let error = Run::load(place.path()).unwrap_err().to_string();
+        assert!(error.contains("links are not followed"), "{error}");
+    }
+
+    #[test]
+    fn a_manifest_names_no_samples_elsewhere() {
+        let place = run();
+        for elsewhere in ["/etc", "../../etc"] {
+            let text = MANIFEST.replace("\"trial-00-repeat-00\"", &format!("\"{elsewhere}\""));
+            fs::write(place.path().join("manifest.json"), text).unwrap();
+            let error = Run::load(place.path()).unwrap_err().to_string();
+            assert!(error.contains("leads out of the run folder"), "{error}");
+        }
+    }
+
+    #[test]
+    fn no_two_repeats_have_the_same_samples() {
+        let place = run();
+        let mut manifest: serde_json::Value = serde_json::from_str(MANIFEST).unwrap();
+        let repeats = manifest["trials"][0]["repeats"].as_array_mut().unwrap();
+        repeats.push(repeats[0].clone());
+        fs::write(place.path().join("manifest.json"), manifest.to_string()).unwrap();
+        let error = Run::load(place.path()).unwrap_err().to_string();
+        assert!(error.contains("two repeats") && error.contains("made to harm"), "{error}");
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_is_an_error() {
+        let place = run();
+        let deep = format!("{{\"schema\": 1, \"x\": {}", "[".repeat(200_000));
+        fs::write(place.path().join("manifest.json"), deep).unwrap();
+        assert!(Run::load(place.path()).is_err());
+        fs::write(place.path().join("manifest.json"), MANIFEST).unwrap();
+        let deep = "[".repeat(200_000) + &"]".repeat(200_000);
+        fs::write(place.path().join("tune.json"), deep).unwrap();
+        let folder = RunFolder::open(place.path()).unwrap();
+        let error = folder.read_json::<serde_json::Value>("tune.json").unwrap_err().to_string();
+        assert!(error.contains("recursion limit") && error.contains("tune.json"), "{error}");
+    }
+
+    #[test]
+    fn a_recording_that_was_killed_ends_with_its_last_sample() {
+        let table = |times: &[u64]| Table {
+            source: "io".to_owned(),
+            time_ns: times.to_vec(),
+            subject: vec![0; times.len()],
+            subjects: vec!["a".to_owned()],
+            columns: Vec::new(),
+        };
+        let begun = |stopped_ns| RepeatRecord {
+            released_ns: 5,
+            stopped_ns,
+            ..RepeatRecord::without_a_window("trial-00-repeat-00", "")
+        };
+        let end = |mut repeat: RepeatRecord, tables: &[Table]| {
+            end_with_samples(&mut repeat, tables);
+            repeat.stopped_ns
+        };
+        assert_eq!(end(begun(0), &[table(&[5, 9]), table(&[7])]), 9);
+        assert_eq!(end(begun(0), &[]), 5, "of no length");
+        assert_eq!(end(begun(8), &[table(&[9])]), 8);
+        let without = RepeatRecord::without_a_window("trial-00-repeat-00", "");
+        assert_eq!(end(without, &[table(&[9])]), 0);
+    }
+
+    #[test]
+    fn samples_that_no_repeat_names_are_found() {
+        let place = run();
+        let folder = RunFolder::open(place.path()).unwrap();
+        let manifest = folder.read_manifest().unwrap();
+        assert_eq!(unnamed_samples(&folder, &manifest).unwrap(), [""; 0]);
+        fs::create_dir(place.path().join("samples/trial-00-repeat-07")).unwrap();
+        assert_eq!(unnamed_samples(&folder, &manifest).unwrap(), ["trial-00-repeat-07"]);
+    }
+}

@@ -1,0 +1,244 @@
+//! What a list of runs shows of each, read without its samples and without most of its manifest.
+
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use assay_files::Dir;
+use serde::{Deserialize, Serialize};
+
+use crate::limit;
+use crate::schema::SCHEMA;
+
+/// A run at a summary.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunSummary {
+    /// Whether it can be read, and whether it came to its end.
+    pub state: State,
+    /// The study's name; empty where it cannot be read.
+    pub study: String,
+    /// Its title.
+    pub title: String,
+    /// When it began, RFC 3339, UTC.
+    pub started_at: String,
+    /// The host's name.
+    pub host: String,
+    /// Its kernel.
+    pub kernel: String,
+    /// Whether it is a guest of the lab.
+    pub guest: bool,
+    /// Seconds from the first release to the last stop.
+    pub seconds: Option<f64>,
+    /// Combinations of factors.
+    pub trials: usize,
+    /// Repeats that were started.
+    pub repeats: usize,
+    /// The verdict as it stands in the folder; `None` where nobody judged it, or nothing is promised.
+    pub verdict: Option<String>,
+    /// Whether the page of the run is there.
+    pub report: bool,
+}
+
+/// How far a run came.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "is", content = "why")]
+pub enum State {
+    /// It came to its end.
+    Whole,
+    /// It ended before its last trial, with the reason.
+    EndedEarly(String),
+    /// It never said that it ended: it goes on, or it was killed.
+    Unfinished,
+    /// It cannot be read, with the reason.
+    Unreadable(String),
+}
+
+/// When and how long the files were that a summary rests on: as long as they are the same, so is it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp(String);
+
+#[derive(Deserialize)]
+struct Manifest {
+    schema: Option<u32>,
+    study: Option<String>,
+    title: Option<String>,
+    started_at: Option<String>,
+    host: Option<Host>,
+    guest: Option<serde::de::IgnoredAny>,
+    #[serde(default)]
+    trials: Vec<Trial>,
+    restored: Option<bool>,
+    ended_early: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Host {
+    host_name: Option<String>,
+    kernel: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Trial {
+    #[serde(default)]
+    repeats: Vec<Repeat>,
+}
+
+#[derive(Deserialize)]
+struct Repeat {
+    released_ns: u64,
+    stopped_ns: u64,
+}
+
+#[derive(Deserialize)]
+struct Judged {
+    verdict: String,
+}
+
+/// The stamp of a run folder as it is now.
+#[must_use]
+pub fn stamp(folder: &Path) -> Stamp {
+    stamp_of(Dir::open(folder).ok().as_ref())
+}
+
+/// The same of a folder that is open, if it could be opened.
+pub(crate) fn stamp_of(folder: Option<&Dir>) -> Stamp {
+    let of = |name: &str| {
+        let found = folder.and_then(|folder| folder.read(name).ok()?.metadata().ok());
+        found.map_or_else(
+            || "none".to_owned(),
+            |found| {
+                let changed = found.modified().ok();
+                let changed = changed.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+                format!("{}.{}", changed.map_or(0, |at| at.as_nanos()), found.len())
+            },
+        )
+    };
+    let names = ["manifest.json", "verdict.json", "report.html"];
+    Stamp(names.map(of).join(" "))
+}
+
+/// Looks at a run folder. What is wrong with it is part of what is seen.
+#[must_use]
+pub fn summarize(folder: &Path) -> RunSummary {
+    match Dir::open(folder) {
+        Ok(folder) => summarize_dir(&folder),
+        Err(error) => unreadable(error.cause.to_string()),
+    }
+}
+
+/// The same of a folder that is open.
+pub(crate) fn summarize_dir(folder: &Dir) -> RunSummary {
+    match folder.text("manifest.json", limit::document()) {
+        Ok(text) => match serde_json::from_str::<Manifest>(&text) {
+            Ok(manifest) => of_manifest(manifest, folder),
+            Err(cause) if cause.is_eof() => {
+                unreadable("manifest.json ends in the middle".to_owned())
+            }
+            Err(cause) => unreadable(format!("manifest.json: {cause}")),
+        },
+        Err(error) if error.is_missing() => {
+            unreadable("there is no manifest.json: the run ended before it began".to_owned())
+        }
+        Err(error) => unreadable(format!("manifest.json: {}", error.cause)),
+    }
+}
+
+fn of_manifest(manifest: Manifest, folder: &Dir) -> RunSummary {
+    let state = match manifest.schema {
+        Some(SCHEMA) => match (&manifest.ended_early, manifest.restored) {
+            (Some(why), _) => State::EndedEarly(why.clone()),
+            (None, None) => State::Unfinished,
+            (None, Some(_)) => State::Whole,
+        },
+        Some(other) => State::Unreadable(format!(
+            "manifest.json is of schema {other}; this version reads {SCHEMA}"
+        )),
+        None => State::Unreadable("manifest.json names no schema".to_owned()),
+    };
+    let repeats = || manifest.trials.iter().flat_map(|trial| &trial.repeats);
+    let ran = || repeats().filter(|repeat| repeat.stopped_ns > repeat.released_ns);
+    let first = ran().map(|repeat| repeat.released_ns).min();
+    let last = ran().map(|repeat| repeat.stopped_ns).max();
+    let seconds = first.zip(last).map(|(first, last)| (last - first) as f64 * 1e-9);
+    let judged = folder.text("verdict.json", limit::document()).ok();
+    let judged: Option<Judged> = judged.and_then(|text| serde_json::from_str(&text).ok());
+    let host = manifest.host.as_ref();
+    RunSummary {
+        state,
+        seconds,
+        trials: manifest.trials.len(),
+        repeats: repeats().count(),
+        host: host.and_then(|host| host.host_name.clone()).unwrap_or_default(),
+        kernel: host.and_then(|host| host.kernel.clone()).unwrap_or_default(),
+        guest: manifest.guest.is_some(),
+        study: manifest.study.unwrap_or_default(),
+        title: manifest.title.unwrap_or_default(),
+        started_at: manifest.started_at.unwrap_or_default(),
+        verdict: judged.map(|judged| judged.verdict),
+        report: folder.has_file("report.html"),
+    }
+}
+
+pub(crate) fn unreadable(why: String) -> RunSummary {
+    RunSummary {
+        state: State::Unreadable(why),
+        study: String::new(),
+        title: String::new(),
+        started_at: String::new(),
+        host: String::new(),
+        kernel: String::new(),
+        guest: false,
+        seconds: None,
+        trials: 0,
+        repeats: 0,
+        verdict: None,
+        report: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn run(manifest: &str) -> tempfile::TempDir {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("manifest.json"), manifest).unwrap();
+        place
+    }
+
+    const WHOLE: &str = r#"{"schema": 1, "study": "s", "title": "T", "started_at": "2026-01-01T00:00:00Z",
+        "host": {"host_name": "h", "kernel": "6.1"}, "restored": true, "ended_early": null,
+        "trials": [{"repeats": [{"released_ns": 1000000000, "stopped_ns": 3500000000}]}]}"#;
+
+    #[test]
+    fn a_run_that_ended_shows_its_verdict_and_its_time() {
+        let place = run(WHOLE);
+        let before = stamp(place.path());
+        fs::write(place.path().join("verdict.json"), r#"{"schema": 1, "verdict": "kept"}"#)
+            .unwrap();
+        let seen = summarize(place.path());
+        assert_eq!((seen.state, seen.verdict.as_deref()), (State::Whole, Some("kept")));
+        assert_eq!((seen.seconds, seen.repeats, seen.report), (Some(2.5), 1, false));
+        assert_ne!(stamp(place.path()), before, "a new verdict is a reason to look again");
+    }
+
+    #[test]
+    fn a_run_that_never_said_that_it_ended_is_unfinished() {
+        let place = run(&WHOLE.replace("true", "null"));
+        assert_eq!(summarize(place.path()).state, State::Unfinished);
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_why() {
+        let why = |manifest: &str| match summarize(run(manifest).path()).state {
+            State::Unreadable(why) => why,
+            other => panic!("{other:?}"),
+        };
+        assert!(why(&WHOLE[..80]).contains("ends in the middle"));
+        assert!(why(&WHOLE.replace("\"schema\": 1", "\"schema\": 2")).contains("schema 2"));
+        let empty = tempfile::tempdir().unwrap();
+        let State::Unreadable(why) = summarize(empty.path()).state else { panic!() };
+        assert!(why.contains("no manifest.json"), "{why}");
+    }
+}

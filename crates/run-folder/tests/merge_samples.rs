@@ -1,0 +1,127 @@
+//! The samples of many runs in one file a source, in little memory.
+#![allow(clippy::unwrap_used, reason = "a failure in what the tests share is one of the test")]
+
+use std::fs::{self, File};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use arrow_array::{Array, StringArray, UInt32Array, UInt64Array};
+use assay_files::Dir;
+use assay_run_folder::{Column, SampleStream, Table, merge_samples, to_parquet};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+/// A run folder with one repeat of one source.
+fn run(place: &Path, name: &str, counter: &str, rows: u64) -> PathBuf {
+    let run = place.join(name);
+    let samples = run.join("samples/trial-01-repeat-02");
+    fs::create_dir_all(&samples).unwrap();
+    let table = Table {
+        source: "io".to_owned(),
+        time_ns: (0..rows).collect(),
+        subject: vec![0; usize::try_from(rows).unwrap()],
+        subjects: vec!["task1".to_owned()],
+        columns: vec![Column {
+            name: counter.to_owned(),
+            values: (0..rows).map(|row| Some(row * 10)).collect(),
+        }],
+    };
+    let mut stream = SampleStream::create(&samples, "io", &[counter.to_owned()]).unwrap();
+    stream.append(&table).unwrap();
+    stream.finish().unwrap();
+    to_parquet(&samples).unwrap();
+    run
+}
+
+#[test]
+fn rows_of_all_hosts_stand_in_one_file_and_what_a_host_lacks_is_null() {
+    let place = tempfile::tempdir().unwrap();
+    let runs = [
+        ("a".to_owned(), run(place.path(), "one", "read_bytes", 3)),
+        ("b".to_owned(), run(place.path(), "two", "write_bytes", 2)),
+        ("c".to_owned(), place.path().join("nothing")),
+    ];
+    let out = place.path().join("out");
+    let gathered = merge_samples(&runs, &Dir::make_all(&out).unwrap()).unwrap();
+    assert_eq!(gathered.rows["io"], 5);
+    let file = File::open(out.join("io.parquet")).unwrap();
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
+    let batch = reader.map(Result::unwrap).next().unwrap();
+    let text = |name: &str| {
+        let column = batch.column_by_name(name).unwrap();
+        column.as_any().downcast_ref::<StringArray>().unwrap().clone()
+    };
+    let number = |name: &str| {
+        let column = batch.column_by_name(name).unwrap();
+        column.as_any().downcast_ref::<UInt64Array>().unwrap().clone()
+    };
+    let hosts: Vec<String> = text("host").iter().map(|host| host.unwrap().to_owned()).collect();
+    assert_eq!(hosts, ["a", "a", "a", "b", "b"]);
+    let trial = batch.column_by_name("trial").unwrap();
+    assert_eq!(trial.as_any().downcast_ref::<UInt32Array>().unwrap().value(4), 1);
+    assert_eq!(number("read_bytes").iter().collect::<Vec<_>>()[2..4], [Some(20), None]);
+    assert_eq!(number("write_bytes").iter().collect::<Vec<_>>()[2..4], [None, Some(0)]);
+}
+
+#[test]
+fn a_half_written_file_is_left_out_and_named() {
+    let place = tempfile::tempdir().unwrap();
+    let runs = [
+        ("a".to_owned(), run(place.path(), "one", "read_bytes", 3)),
+        ("b".to_owned(), run(place.path(), "two", "read_bytes", 3)),
+    ];
+    let torn = runs[0].1.join("samples/trial-01-repeat-02/io.parquet");
+    let bytes = fs::read(&torn).unwrap();
+    fs::write(&torn, &bytes[..bytes.len() / 2]).unwrap();
+    let gathered =
+        merge_samples(&runs, &Dir::make_all(&place.path().join("out")).unwrap()).unwrap();
+    assert_eq!(gathered.rows["io"], 3);
+    assert_eq!(gathered.left_out.len(), 1);
+    assert_eq!(gathered.left_out[0].0, torn);
+}
+
+/// A link in the place of a repeat, a page that is damaged, and a counter with the name of a column.
+#[test]
+fn what_is_wrong_with_one_run_costs_no_other_its_rows() {
+    let place = tempfile::tempdir().unwrap();
+    let runs = [
+        ("a".to_owned(), run(place.path(), "one", "read_bytes", 3)),
+        ("b".to_owned(), run(place.path(), "two", "read_bytes", 3)),
+        ("c".to_owned(), run(place.path(), "three", "host", 3)),
+        ("d".to_owned(), run(place.path(), "four", "read_bytes", 2)),
+    ];
+    let link = runs[0].1.join("samples/trial-99-repeat-00");
+    symlink("/etc", &link).unwrap();
+    let file = |run: usize| runs[run].1.join("samples/trial-01-repeat-02/io.parquet");
+    // The header of the first page, which nobody reads before the rows.
+    let mut bytes = fs::read(file(1)).unwrap();
+    bytes[4..12].fill(0xff);
+    fs::write(file(1), bytes).unwrap();
+    let gathered =
+        merge_samples(&runs, &Dir::make_all(&place.path().join("out")).unwrap()).unwrap();
+    assert_eq!(gathered.rows["io"], 3 + 2);
+    let mut left_out: Vec<&PathBuf> = gathered.left_out.iter().map(|(path, _)| path).collect();
+    left_out.sort();
+    assert_eq!(left_out, [&link, &file(2), &file(1)], "{:?}", gathered.left_out);
+}
+
+/// The most memory that this process has held, in bytes (proc_pid_status(5), `VmHWM`).
+fn peak() -> u64 {
+    let text = fs::read_to_string("/proc/self/status").unwrap();
+    let line = text.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
+}
+
+#[test]
+fn a_thousand_runs_take_no_more_memory_than_a_few() {
+    let place = tempfile::tempdir().unwrap();
+    // Ten minutes of one group at 1 Hz; a thousand names for one folder stand for as many runs.
+    let one = run(place.path(), "one", "read_bytes", 600);
+    let runs: Vec<(String, PathBuf)> =
+        (0..1000).map(|host| (format!("node{host}"), one.clone())).collect();
+    let before = peak();
+    let gathered =
+        merge_samples(&runs, &Dir::make_all(&place.path().join("out")).unwrap()).unwrap();
+    assert_eq!(gathered.rows["io"], 600_000);
+    let grown = peak().saturating_sub(before);
+    assert!(grown < 200 << 20, "gathering took {} MiB", grown >> 20);
+}

@@ -1,0 +1,42 @@
+//! Why a run did not get as far as a verdict.
+
+use std::fmt;
+
+/// What ended a run before or between its trials.
+#[derive(Debug)]
+pub enum Failure {
+    /// The host refused a change or lacks something.
+    Host(assay_kernel::Error),
+    /// The run folder could not be written.
+    Record(assay_run_folder::Error),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host(error) => error.fmt(f),
+            Self::Record(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<assay_kernel::Error> for Failure {
+    fn from(error: assay_kernel::Error) -> Self {
+        Self::Host(error)
+    }
+}
+
+impl From<assay_run_folder::Error> for Failure {
+    fn from(error: assay_run_folder::Error) -> Self {
+        Self::Record(error)
+    }
+}
+
+impl From<assay_files::Error> for Failure {
+    /// What is made by its name in a run is made in the run folder.
+    fn from(error: assay_files::Error) -> Self {
+        Self::Record(error.into())
+    }
+}

@@ -1,0 +1,38 @@
+//! Runs a plan: sets the host up through the ledger, starts every workload inside its group,
+//! releases them at once, samples, stops them, and puts the host back.
+//!
+//! It knows neither statistics nor HTML; it leaves a run folder and returns.
+
+mod at_start;
+mod delayed_start;
+mod disks;
+mod failure;
+mod footprint;
+mod knobs;
+mod measure;
+mod outcome;
+mod overrides;
+mod placement;
+mod prepare;
+mod privileges;
+mod processes;
+mod queues;
+mod recording;
+mod repeat;
+mod run;
+mod sampler_affinity;
+mod sampling;
+mod schedule;
+mod settings;
+mod start;
+mod start_barrier;
+mod stop_rule;
+mod targets;
+mod watch;
+
+pub use failure::Failure;
+pub use footprint::footprint;
+pub use run::{Finished, Observer, Request, run, run_course};
+pub use sampling::{FollowTarget, SampleRequest, Sampled, sample};
+pub use schedule::{NextRepeat, Schedule};
+pub use stop_rule::{NeverStop, Progress, StopRule};

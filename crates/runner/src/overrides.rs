@@ -1,0 +1,249 @@
+//! What else than the study's knobs decides who is served: limits of the groups and of those around
+//! them, how their threads are scheduled, a scheduler of CPUs that knows no weights, disks that are
+//! put together from others.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use assay_cgroup::Tree;
+use assay_facts::{Available, CgroupLayout, Hierarchy};
+use assay_host::scratch::ScratchDisk;
+use assay_kernel::clock::monotonic_ns;
+use assay_kernel::{Root, priority};
+use assay_plan::Trial;
+use assay_run_folder::{LimitReading, OverridesRecord, ThreadReading};
+
+/// Threads are looked at this long after the start, then after twice as long, and so on: options
+/// of a program take hold when it starts, and a look costs two calls a thread.
+const FIRST_LOOK_NS: u64 = 500_000_000;
+
+/// More threads than this are not looked at in one look.
+const MOST_THREADS: usize = 4096;
+
+/// A limit beyond this is none: the run's own top group has one of 2^60 bytes a second, so that
+/// the throttling layer counts.
+const NO_LIMIT: u64 = 1 << 59;
+
+/// The run's own top group, as [`Tree`] names it.
+const TOP: &str = "";
+
+/// Files that limit a group or put it into a class, by controller, with what they read where they
+/// do neither. Those with `None` have a line for each device that is limited.
+const FILES: [(&str, &str, Option<&str>); 11] = [
+    ("io", "io.max", None),
+    ("io", "io.latency", None),
+    ("io", "io.prio.class", Some("no-change")),
+    ("io", "blkio.prio.class", Some("no-change")),
+    ("io", "blkio.throttle.read_bps_device", None),
+    ("io", "blkio.throttle.write_bps_device", None),
+    ("io", "blkio.throttle.read_iops_device", None),
+    ("io", "blkio.throttle.write_iops_device", None),
+    ("cpu", "cpu.max", Some("max")),
+    ("cpu", "cpu.cfs_quota_us", Some("-1")),
+    ("cpu", "cpu.idle", Some("0")),
+];
+
+/// Limits by group and file.
+type Limits = BTreeMap<(String, String), String>;
+
+/// Reads all that, and keeps what it has seen.
+pub(crate) struct Overrides<'r> {
+    root: &'r Root,
+    tree: &'r Tree,
+    trial: &'r Trial,
+    layout: &'r CgroupLayout,
+    disks: &'r [ScratchDisk],
+    at_start: Limits,
+    /// Threads of each group that are scheduled alike: the most of one look.
+    threads: BTreeMap<(String, String, i32, String), u64>,
+    due_ns: u64,
+    wait_ns: u64,
+}
+
+impl<'r> Overrides<'r> {
+    /// Reads the limits.
+    pub(crate) fn at_start(
+        root: &'r Root,
+        tree: &'r Tree,
+        trial: &'r Trial,
+        layout: &'r CgroupLayout,
+        disks: &'r [ScratchDisk],
+    ) -> Self {
+        let mut overrides = Self {
+            root,
+            tree,
+            trial,
+            layout,
+            disks,
+            at_start: Limits::new(),
+            threads: BTreeMap::new(),
+            due_ns: monotonic_ns() + FIRST_LOOK_NS,
+            wait_ns: FIRST_LOOK_NS,
+        };
+        overrides.at_start = overrides.limits();
+        overrides
+    }
+
+    /// Looks at the threads if it is time.
+    pub(crate) fn look_if_due(&mut self) {
+        let now = monotonic_ns();
+        if now < self.due_ns {
+            return;
+        }
+        self.look();
+        self.wait_ns *= 2;
+        self.due_ns = now + self.wait_ns;
+    }
+
+    fn look(&mut self) {
+        let mut now: BTreeMap<_, u64> = BTreeMap::new();
+        let groups = self.trial.groups.iter().filter(|group| !group.is_inner);
+        let threads = groups.flat_map(|group| {
+            let ids = self.threads_of(&group.name);
+            ids.into_iter().map(|id| (group.name.clone(), id))
+        });
+        for (group, id) in threads.take(MOST_THREADS) {
+            let Some((policy, nice)) = priority::cpu_policy(self.root, id) else { continue };
+            let class = priority::io_class(id).unwrap_or("unknown").to_owned();
+            *now.entry((group, policy.to_owned(), nice, class)).or_insert(0) += 1;
+        }
+        for (kind, count) in now {
+            let most = self.threads.entry(kind).or_insert(0);
+            *most = count.max(*most);
+        }
+    }
+
+    /// A process is in the same group of all hierarchies, so one of them says enough.
+    fn threads_of(&self, group: &str) -> Vec<u32> {
+        let Some(directory) = self.tree.directories(group).into_iter().next() else {
+            return Vec::new();
+        };
+        let mut files = ["cgroup.threads", "tasks"].iter();
+        let text = files.find_map(|file| self.root.read(directory.join(file)).ok());
+        text.unwrap_or_default().lines().filter_map(|line| line.parse().ok()).collect()
+    }
+
+    /// What was seen, with the limits as they are now.
+    pub(crate) fn finish(&mut self) -> OverridesRecord {
+        let at_end = self.limits();
+        let keys: BTreeSet<_> = self.at_start.keys().chain(at_end.keys()).cloned().collect();
+        let value = |limits: &Limits, key| limits.get(key).cloned().unwrap_or_default();
+        let limits = keys.iter().map(|key| LimitReading {
+            group: key.0.clone(),
+            file: key.1.clone(),
+            at_start: value(&self.at_start, key),
+            at_end: value(&at_end, key),
+        });
+        let threads = self.threads.iter().map(|((group, policy, nice, class), threads)| {
+            let (group, policy, io_class) = (group.clone(), policy.clone(), class.clone());
+            ThreadReading { group, policy, nice: *nice, io_class, threads: *threads }
+        });
+        OverridesRecord {
+            limits: limits.collect(),
+            threads: threads.collect(),
+            sched_ext: sched_ext(self.root),
+            stacked: stacked(self.root, self.trial, self.disks),
+        }
+    }
+
+    /// Every limit of the trial's groups and of those around the run's own.
+    fn limits(&self) -> Limits {
+        let mut found = Limits::new();
+        let numbers = |disk: &ScratchDisk| format!("{}:{}", disk.major, disk.minor);
+        let devices: Vec<String> = self.disks.iter().map(numbers).collect();
+        for (controller, file, default) in FILES {
+            let mut add = |group: String, directory: &Path| {
+                let text = self.root.read_trimmed(directory.join(file)).unwrap_or_default();
+                let text = match default {
+                    Some(default) if text.starts_with(default) => String::new(),
+                    Some(_) => text,
+                    None => limiting_lines(&text, &devices),
+                };
+                if !text.is_empty() {
+                    found.insert((group, file.to_owned()), text);
+                }
+            };
+            for group in &self.trial.groups {
+                if let Some(directory) = self.tree.directory(&group.name, controller) {
+                    add(group.name.clone(), &directory);
+                }
+            }
+            for directory in around(self.tree, self.layout, controller) {
+                add(format!("above:{}", directory.display()), &directory);
+            }
+        }
+        found
+    }
+}
+
+/// The lines of these devices that limit anything.
+fn limiting_lines(text: &str, devices: &[String]) -> String {
+    let says = |line: &&str| {
+        let mut words = line.split_whitespace();
+        let ours = words.next().is_some_and(|device| devices.iter().any(|own| own == device));
+        let limit = |word: &str| {
+            let value = word.rsplit_once('=').map_or(word, |(_, value)| value);
+            value.parse::<u64>().is_ok_and(|value| value < NO_LIMIT)
+        };
+        ours && words.any(limit)
+    };
+    text.lines().filter(says).collect::<Vec<_>>().join("\n")
+}
+
+/// The groups around the run's own in the hierarchy of a controller, or, where the run makes none
+/// there, those that its processes are in: the innermost first, without the root of the hierarchy,
+/// which has no limits.
+pub(crate) fn around(tree: &Tree, layout: &CgroupLayout, controller: &str) -> Vec<PathBuf> {
+    let (mount, innermost) = match (tree.mount(controller), tree.directory(TOP, controller)) {
+        (Some(mount), Some(top)) => (mount.to_path_buf(), top.parent().map(Path::to_path_buf)),
+        _ => {
+            let Some(known) = layout.controllers.get(controller) else { return Vec::new() };
+            let (Hierarchy::V1(mount) | Hierarchy::V2(mount)) = &known.hierarchy else {
+                return Vec::new();
+            };
+            (mount.clone(), Some(mount.join(known.own_group.trim_start_matches('/'))))
+        }
+    };
+    let Some(innermost) = innermost else { return Vec::new() };
+    let inside = innermost.ancestors().take_while(|path| path.starts_with(&mount));
+    inside.filter(|path| **path != *mount).map(Path::to_path_buf).collect()
+}
+
+/// Whether a BPF program schedules the CPUs, and which (Documentation/scheduler/sched-ext.rst).
+fn sched_ext(root: &Root) -> Available<String> {
+    match root.read_trimmed("/sys/kernel/sched_ext/state") {
+        Err(error) => Available::NotAvailable(error.to_string()),
+        Ok(state) => {
+            let name = root.read_trimmed("/sys/kernel/sched_ext/root/ops").unwrap_or_default();
+            Available::Value(format!("{state} {name}").trim().to_owned())
+        }
+    }
+}
+
+fn stacked(root: &Root, trial: &Trial, disks: &[ScratchDisk]) -> BTreeMap<String, Vec<String>> {
+    let each = trial.disks.iter().zip(disks).map(|(planned, disk)| {
+        let slaves = root.list(format!("/sys/block/{}/slaves", disk.device)).unwrap_or_default();
+        (planned.name.clone(), slaves)
+    });
+    each.filter(|(_, slaves)| !slaves.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_lines_of_the_trials_disks_that_limit_anything_are_kept() {
+        let devices = ["7:0".to_owned()];
+        let kept = |text: &str| limiting_lines(text, &devices);
+        assert_eq!(
+            kept("7:0 rbps=max wbps=max riops=200 wiops=max\n8:0 rbps=1"),
+            kept("7:0 rbps=max wbps=max riops=200 wiops=max")
+        );
+        assert_eq!(kept("7:0 1048576\n8:16 5"), "7:0 1048576");
+        assert_eq!(kept("7:0 target=75000"), "7:0 target=75000");
+        assert_eq!(kept("7:0 rbps=max wbps=max riops=max wiops=max"), "");
+        assert_eq!(kept("7:0 1152921504606846976"), "", "what wakes the counters is no limit");
+        assert_eq!(kept("7:01 5"), "");
+    }
+}

@@ -1,0 +1,428 @@
+//! Places of workloads: given before exec, and proven by what the kernel says of every thread and
+//! page while they run (proc_pid_stat(5), proc_pid_status(5), numa(7)).
+
+mod counts;
+
+pub(crate) use counts::Counts;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use assay_cgroup::Tree;
+use assay_facts::Available;
+use assay_kernel::bounded_query::BoundedQueries;
+use assay_kernel::clock::{monotonic_ns, thread_cpu_ns};
+use assay_kernel::parse::{keyed, maps, numa_maps};
+use assay_kernel::placement::{HugePageMode, Placement};
+use assay_kernel::{Error, Root, process};
+use assay_plan::{PlacementPlan, Trial};
+use assay_run_folder::{PlacementReading, RepeatRecord};
+
+use crate::processes::Process;
+
+/// Where threads are is looked at ten times a second, as a thread may be moved every few
+/// milliseconds; seldomer where that costs more than a fiftieth of a CPU.
+const INTERVAL_NS: u64 = 100_000_000;
+const LOOKS_PER_COST: u64 = 50;
+
+/// What threads are allowed is looked at in every so-many-th look.
+const ALLOWED_EVERY: u64 = 10;
+
+/// Pages are counted in every so-many-th look and at the end of the window: a workload that ends by
+/// itself has none then. The kernel walks all page tables for it.
+const PAGES_EVERY: u64 = 20;
+
+/// How long a process may keep its memory map to itself: the kernel walks 90 GiB in a second.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Bytes of files, by path and node.
+type FilePages = BTreeMap<String, BTreeMap<u16, u64>>;
+
+/// Files that are kept of a workload, the largest.
+const FILES: usize = 8;
+
+/// The place of a workload in the kernel's terms; nothing for one without a place.
+pub(crate) fn placement(trial: &Trial, workload: &str) -> Placement {
+    let Some(plan) = find(trial, workload) else { return Placement::default() };
+    Placement {
+        cpus: plan.cpus.clone(),
+        memory: plan.memory.clone(),
+        huge_pages: plan.huge_pages.as_deref().map(|mode| match mode {
+            "never" => HugePageMode::Never,
+            "advised" => HugePageMode::Advised,
+            _ => HugePageMode::Default,
+        }),
+    }
+}
+
+fn find<'t>(trial: &'t Trial, workload: &str) -> Option<&'t PlacementPlan> {
+    trial.placements.iter().find(|plan| plan.record.workload == workload)
+}
+
+/// Narrows the CPUs of each group, as its cpuset has them, to those that all its workloads were
+/// given: what others do on the rest concerns it no more.
+pub(crate) fn narrow(cpus: &mut BTreeMap<String, Available<String>>, trial: &Trial) {
+    for group in trial.groups.iter().filter(|group| !group.workloads.is_empty()) {
+        let names = group.workloads.iter().map(|workload| workload.name.as_str());
+        let mut sets = names.map(|name| find(trial, name)?.cpus.as_ref());
+        let Some(Some(first)) = sets.next() else { continue };
+        if !sets.all(|set| set == Some(first)) {
+            continue;
+        }
+        let allowed = cpus.get(&group.name).and_then(Available::value);
+        let allowed: Option<assay_units::CpuSet> = allowed.and_then(|text| text.parse().ok());
+        let both: assay_units::CpuSet = first
+            .iter()
+            .filter(|cpu| allowed.as_ref().is_none_or(|allowed| allowed.contains(*cpu)))
+            .collect();
+        cpus.insert(group.name.clone(), Available::Value(both.to_string()));
+    }
+}
+
+/// Looks at placed workloads.
+pub(crate) struct Placed {
+    root: Root,
+    workloads: Vec<Workload>,
+    host: Option<Counts>,
+    due_ns: u64,
+    aside: BoundedQueries,
+}
+
+struct Workload {
+    plan: PlacementPlan,
+    /// Its first process; all others are below it.
+    pid: u32,
+    /// The list of processes of its group.
+    processes: Option<PathBuf>,
+    /// Whether a process of the group belongs to it.
+    known: BTreeMap<u32, bool>,
+    /// Why its pages are not known, where a process of it does not let them be counted.
+    locked: Option<String>,
+    reading: PlacementReading,
+}
+
+impl Placed {
+    /// Nothing to look at.
+    pub(crate) fn none(root: &Root) -> Self {
+        Self {
+            root: root.clone(),
+            workloads: Vec::new(),
+            host: None,
+            due_ns: u64::MAX,
+            aside: BoundedQueries::waiting(PATIENCE),
+        }
+    }
+
+    /// The workloads of the trial that have a place, and what the host had counted before they
+    /// were started.
+    pub(crate) fn of(
+        root: &Root,
+        tree: &Tree,
+        trial: &Trial,
+        processes: &[Process],
+        host: Option<Counts>,
+    ) -> Self {
+        let placed = processes.iter().filter_map(|process| {
+            let plan = find(trial, &process.workload)?.clone();
+            let directory = tree.directories(&process.group).into_iter().next();
+            Some(Workload {
+                reading: PlacementReading {
+                    workload: process.workload.clone(),
+                    ..PlacementReading::default()
+                },
+                plan,
+                pid: process.id(),
+                processes: directory.map(|directory| directory.join("cgroup.procs")),
+                known: BTreeMap::new(),
+                locked: None,
+            })
+        });
+        let workloads: Vec<Workload> = placed.collect();
+        let any = !workloads.is_empty();
+        Self {
+            host,
+            due_ns: if any { monotonic_ns() } else { u64::MAX },
+            root: root.clone(),
+            workloads,
+            aside: BoundedQueries::waiting(PATIENCE),
+        }
+    }
+
+    /// CPU time of this thread, and of the one that counts pages for it.
+    pub(crate) fn spent_ns(&self) -> u64 {
+        thread_cpu_ns() + self.aside.spent_ns()
+    }
+
+    /// Looks at every thread, if it is time to.
+    pub(crate) fn look_if_due(&mut self) {
+        let now = monotonic_ns();
+        if now < self.due_ns {
+            return;
+        }
+        let before = self.spent_ns();
+        for workload in &mut self.workloads {
+            workload.look(&self.root, &mut self.aside);
+        }
+        let cost = self.spent_ns() - before;
+        self.due_ns = now + INTERVAL_NS.max(cost.saturating_mul(LOOKS_PER_COST));
+    }
+
+    /// Counts pages, as the workloads still run, and adds everything to the record.
+    pub(crate) fn tell(mut self, record: &mut RepeatRecord) {
+        for workload in &mut self.workloads {
+            workload.count_pages(&self.root, &mut self.aside);
+        }
+        record.placements = self.workloads.into_iter().map(|workload| workload.reading).collect();
+        let root = &self.root;
+        record.nodes = self.host.map(|before| before.until_now(root));
+    }
+}
+
+impl Workload {
+    fn look(&mut self, root: &Root, aside: &mut BoundedQueries) {
+        let with_allowed = self.reading.looks.is_multiple_of(ALLOWED_EVERY);
+        self.reading.looks += 1;
+        let mut threads = 0;
+        for pid in self.own_processes(root) {
+            // A process or a thread that has just ended has no files any more.
+            for thread in root.directories(format!("/proc/{pid}/task")).unwrap_or_default() {
+                let folder = format!("/proc/{pid}/task/{thread}");
+                let Some(cpu) = assay_kernel::affinity::last_cpu_at(root, &folder) else {
+                    continue;
+                };
+                threads += 1;
+                self.count_thread(cpu);
+                if with_allowed && let Ok(status) = root.read(format!("{folder}/status")) {
+                    self.count_allowed(&status);
+                }
+            }
+        }
+        self.reading.threads = self.reading.threads.max(threads);
+        if self.reading.looks.is_multiple_of(PAGES_EVERY) {
+            self.count_pages(root, aside);
+        }
+    }
+
+    fn count_thread(&mut self, cpu: u16) {
+        self.reading.samples += 1;
+        *self.reading.by_cpu.entry(cpu).or_default() += 1;
+        if self.plan.cpus.as_ref().is_none_or(|cpus| cpus.contains(cpu)) {
+            self.reading.on_cpus += 1;
+        }
+    }
+
+    fn count_allowed(&mut self, status: &str) {
+        let reading = &mut self.reading;
+        for (key, counts) in [
+            ("Cpus_allowed_list", &mut reading.allowed_cpus),
+            ("Mems_allowed_list", &mut reading.allowed_nodes),
+            ("THP_enabled", &mut reading.huge_pages),
+        ] {
+            if let Some(value) = keyed::colon(status, key) {
+                *counts.entry(value.to_owned()).or_default() += 1;
+            }
+        }
+    }
+
+    /// The processes of the group that are this workload's or below it.
+    fn own_processes(&mut self, root: &Root) -> Vec<u32> {
+        let listed = self.processes.as_ref().and_then(|path| root.read(path).ok());
+        let listed = listed.unwrap_or_else(|| self.pid.to_string());
+        let all: Vec<u32> = listed.lines().filter_map(|line| line.trim().parse().ok()).collect();
+        let first = self.pid;
+        for pid in &all {
+            self.known.entry(*pid).or_insert_with(|| is_below(root, *pid, first));
+        }
+        all.into_iter().filter(|pid| self.known.get(pid) == Some(&true)).collect()
+    }
+
+    fn count_pages(&mut self, root: &Root, aside: &mut BoundedQueries) {
+        let mut pages: BTreeMap<u16, u64> = BTreeMap::new();
+        let mut policies: BTreeMap<String, u64> = BTreeMap::new();
+        let mut files = FilePages::new();
+        let mut failure = None;
+        for pid in self.own_processes(root) {
+            let of = root.clone();
+            match aside.ask(pid, move || mapped(&of, pid)) {
+                Ok(Ok((text, data))) => {
+                    for (node, bytes) in numa_maps::anonymous(&text) {
+                        *pages.entry(node).or_default() += bytes;
+                    }
+                    for (policy, bytes) in numa_maps::anonymous_by_policy(&text) {
+                        *policies.entry(policy).or_default() += bytes;
+                    }
+                    for (path, nodes) in data {
+                        let known = files.entry(path).or_default();
+                        nodes.into_iter().for_each(|(node, bytes)| {
+                            *known.entry(node).or_default() += bytes;
+                        });
+                    }
+                }
+                Ok(Err(error)) => failure = Some(error.to_string()),
+                Err(why) => self.locked = Some(why),
+            }
+        }
+        // The pages of the others are not those of the workload.
+        if let Some(why) = &self.locked {
+            self.reading.pages = Some(Available::NotAvailable(why.clone()));
+            return;
+        }
+        // One that has ended since the last count keeps that.
+        if pages.is_empty() && matches!(self.reading.pages, Some(Available::Value(_))) {
+            return;
+        }
+        self.reading.policies = policies;
+        self.reading.files = largest(files);
+        self.reading.pages = Some(match failure {
+            Some(why) if pages.is_empty() => Available::NotAvailable(why),
+            _ => Available::Value(pages),
+        });
+    }
+}
+
+/// What a process has mapped, as numa_maps says it, and the files among it that are data.
+fn mapped(root: &Root, pid: u32) -> Result<(String, FilePages), Error> {
+    let text = root.read(format!("/proc/{pid}/numa_maps"))?;
+    let data = data_files(root, pid, &text);
+    Ok((text, data))
+}
+
+/// The files that a process has mapped and cannot execute: its data.
+fn data_files(root: &Root, pid: u32, numa_maps: &str) -> FilePages {
+    let mut files = numa_maps::files(numa_maps);
+    if !files.is_empty() {
+        let text = root.read(format!("/proc/{pid}/maps")).unwrap_or_default();
+        let programs = maps::programs(&text);
+        files.retain(|path, _| !programs.contains(path));
+    }
+    files
+}
+
+fn largest(files: FilePages) -> FilePages {
+    let mut files: Vec<_> = files.into_iter().collect();
+    files.sort_by_key(|(_, nodes)| std::cmp::Reverse(nodes.values().sum::<u64>()));
+    files.into_iter().take(FILES).collect()
+}
+
+/// Whether `pid` is `first` or descends from it, as far as parents still live.
+fn is_below(root: &Root, pid: u32, first: u32) -> bool {
+    let mut at = Some(pid);
+    // No chain of parents is longer than this, whatever a garbled file says.
+    for _ in 0..1000 {
+        match at {
+            Some(pid) if pid == first => return true,
+            Some(pid) if pid > 1 => at = process::parent(root, pid),
+            _ => return false,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(tree: &std::path::Path, path: &str, text: &str) {
+        let path = tree.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn stat(pid: u32, parent: u32, cpu: u16) -> String {
+        let between = vec!["0"; 39 - 5].join(" ");
+        format!("{pid} (a b) S {parent} {between} {cpu} 0 0\n")
+    }
+
+    #[test]
+    fn threads_of_all_processes_below_the_first_count_and_no_others() {
+        let tree = tempfile::tempdir().unwrap();
+        put(tree.path(), "cg/cgroup.procs", "10\n11\n20\n");
+        for (pid, parent, cpus) in [(10, 5, vec![0]), (11, 10, vec![1, 3]), (20, 5, vec![2])] {
+            put(tree.path(), &format!("proc/{pid}/stat"), &stat(pid, parent, 0));
+            let maps = "7f01 bind:0 anon=5 N0=3 N1=2 kernelpagesize_kB=4\n\
+                        7f02 bind:0 file=/data mapped=2 N1=2 kernelpagesize_kB=4\n\
+                        7f03 bind:0 file=/bin/a mapped=9 N1=9 kernelpagesize_kB=4\n";
+            put(tree.path(), &format!("proc/{pid}/numa_maps"), maps);
+            let maps = "7f03000-7f0c000 r-xp 00000000 fe:00 1 /bin/a\n";
+            put(tree.path(), &format!("proc/{pid}/maps"), maps);
+            for (index, cpu) in cpus.into_iter().enumerate() {
+                let folder = format!("proc/{pid}/task/{}", pid + index as u32);
+                put(tree.path(), &format!("{folder}/stat"), &stat(pid, parent, cpu));
+                let status = "Cpus_allowed_list:\t0-1\nMems_allowed_list:\t0\n";
+                put(tree.path(), &format!("{folder}/status"), status);
+            }
+        }
+        let root = Root::at(tree.path());
+        let mut workload = workload();
+        let mut aside = BoundedQueries::waiting(Duration::from_secs(20));
+        workload.look(&root, &mut aside);
+        workload.look(&root, &mut aside);
+        workload.count_pages(&root, &mut aside);
+        let reading = workload.reading;
+        assert_eq!((reading.looks, reading.threads, reading.samples), (2, 3, 6));
+        assert_eq!(reading.on_cpus, 4, "CPU 3 is not asked for: {:?}", reading.by_cpu);
+        assert_eq!(reading.allowed_cpus, BTreeMap::from([("0-1".to_owned(), 3)]));
+        let pages = BTreeMap::from([(0, 6 * 4096), (1, 4 * 4096)]);
+        assert_eq!(reading.pages, Some(Available::Value(pages)));
+        assert_eq!(reading.policies, BTreeMap::from([("bind:0".to_owned(), 10 * 4096)]));
+        let files = BTreeMap::from([("/data".to_owned(), BTreeMap::from([(1, 4 * 4096)]))]);
+        assert_eq!(reading.files, files, "programs are no data");
+    }
+
+    /// A FIFO without a writer stands for the map of a process that never lets it go.
+    #[test]
+    fn a_workload_whose_memory_map_is_locked_keeps_nobody_waiting_and_its_pages_are_not_known() {
+        let tree = tempfile::tempdir().unwrap();
+        put(tree.path(), "cg/cgroup.procs", "10\n11\n");
+        for (pid, parent) in [(10, 5), (11, 10)] {
+            put(tree.path(), &format!("proc/{pid}/stat"), &stat(pid, parent, 0));
+        }
+        let maps = "7f01 bind:0 anon=5 N0=5 kernelpagesize_kB=4\n";
+        put(tree.path(), "proc/10/numa_maps", maps);
+        drop(assay_kernel::fifo::Fifo::make(&tree.path().join("proc/11"), "numa_maps").unwrap());
+        let root = Root::at(tree.path());
+        let mut workload = workload();
+        let mut aside = BoundedQueries::waiting(Duration::from_millis(100));
+        let begun = std::time::Instant::now();
+        for _ in 0..3 {
+            workload.count_pages(&root, &mut aside);
+            let pages = &workload.reading.pages;
+            let Some(Available::NotAvailable(why)) = pages else { panic!("{pages:?}") };
+            assert!(why.contains("its memory map is locked (process 11)"), "{why}");
+            // It has ended, and nobody knows where its pages were.
+            put(tree.path(), "cg/cgroup.procs", "10\n");
+        }
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    }
+
+    /// One that has CPUs 0 and 1, and has not been looked at.
+    fn workload() -> Workload {
+        Workload {
+            plan: plan("0-1"),
+            pid: 10,
+            processes: Some("/cg/cgroup.procs".into()),
+            known: BTreeMap::new(),
+            locked: None,
+            reading: PlacementReading::default(),
+        }
+    }
+
+    fn plan(cpus: &str) -> PlacementPlan {
+        let cpus: Option<assay_units::CpuSet> = Some(cpus.parse().unwrap());
+        PlacementPlan {
+            record: assay_run_folder::PlacementRecord {
+                workload: "task.w".to_owned(),
+                group: "task".to_owned(),
+                asked_cpus: None,
+                cpus: cpus.clone(),
+                memory: None,
+                huge_pages: None,
+                pages: BTreeMap::new(),
+            },
+            cpus,
+            memory: None,
+            huge_pages: None,
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Workloads that run as somebody else, and what any workload gets to see of Assay's environment.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+
+use assay_files::{Dir, search_path};
+use assay_kernel::privileges::User;
+use assay_kernel::{Error, Root};
+use assay_plan::{ToolPlan, Trial};
+
+/// What a `command`, and whatever runs as another user, still knows of Assay's environment.
+const KEPT: [&str; 5] = ["PATH", "LANG", "TZ", "TERM", "TMPDIR"];
+
+/// That all users that the trials name exist, and that this process may become them. Nothing is
+/// changed before.
+pub(crate) fn check(root: &Root, trials: &[Trial]) -> Result<(), Error> {
+    for name in trials.iter().flat_map(named) {
+        let user = User::find(root, name)?;
+        let own = rustix::process::geteuid();
+        if !own.is_root() && own.as_raw() != user.uid {
+            let hint = format!("Assay runs as user {} and may not become another", own.as_raw());
+            return Err(Error::unexpected("start a workload as user", Path::new(name), hint));
+        }
+    }
+    Ok(())
+}
+
+/// The users that a trial names.
+pub(crate) fn named(trial: &Trial) -> impl Iterator<Item = &str> {
+    let workloads = trial.groups.iter().flat_map(|group| &group.workloads);
+    workloads.flat_map(|workload| workload.user.as_deref())
+}
+
+/// The same, each once, but for root and for whom this process is already: they may write where it may.
+pub(crate) fn others(root: &Root, trial: &Trial) -> Result<Vec<User>, Error> {
+    let mut others: Vec<User> = Vec::new();
+    for name in named(trial) {
+        let user = User::find(root, name)?;
+        let is_new = others.iter().all(|known| known.uid != user.uid);
+        if is_new && user.uid != 0 && !user.is_this_process() {
+            others.push(user);
+        }
+    }
+    Ok(others)
+}
+
+/// That the user may use the raw device; the node is the system's, and is not given away.
+pub(crate) fn may_use(device: &Path, user: &User) -> Result<(), Error> {
+    let found = device.metadata().map_err(|cause| Error::new("stat", device, &cause))?;
+    let shift = if user.uid == 0 {
+        return Ok(());
+    } else if found.uid() == user.uid {
+        6
+    } else if user.groups.contains(&found.gid()) {
+        3
+    } else {
+        0
+    };
+    if found.mode() >> shift & 0o6 == 0o6 {
+        return Ok(());
+    }
+    let hint = format!(
+        "user {} may not read and write it: give the disk a `format`, put the user into the \
+         device's group ({}), or leave `user` out",
+        user.uid,
+        found.gid()
+    );
+    Err(Error::unexpected("use as another user", device, hint))
+}
+
+/// What a workload's environment is. A relative entry of PATH would find a program of somebody else
+/// in whatever directory the workload runs in.
+pub(crate) fn set_environment(command: &mut Command, tool: &ToolPlan, user: Option<&User>) {
+    let is_command =
+        matches!(tool, ToolPlan::Invocation(call) if call.tool == assay_workload::COMMAND);
+    if user.is_some() || is_command {
+        let locale = |name: &str| name.starts_with("LC_") || KEPT.contains(&name);
+        let kept = std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(locale));
+        let kept: Vec<(OsString, OsString)> = kept.collect();
+        command.env_clear().envs(kept);
+        let home = std::env::var_os("HOME").filter(|_| user.is_none());
+        let own = user.and_then(|user| user.home.clone()).map(OsString::from);
+        command.env("HOME", own.or(home).unwrap_or_else(|| "/".into()));
+        if let Some(name) = user.and_then(|user| user.name.clone()) {
+            command.env("USER", &name).env("LOGNAME", &name);
+        }
+    }
+    command.env("PATH", search_path());
+}
+
+/// A workload says less; what is longer is read so far.
+const MOST_OUTPUT: u64 = 256 << 20;
+
+/// Reads what a workload wrote. Its folder may be its own, so a link in there is not followed, and
+/// what is no file is not waited for.
+pub(crate) fn read_output(folder: &Dir, name: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Ok(file) = folder.read(name) {
+        let _ = file.take(MOST_OUTPUT).read_to_end(&mut bytes);
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_that_is_a_link_or_a_pipe_is_not_read() {
+        let place = tempfile::tempdir().unwrap();
+        let (file, link) = (place.path().join("file"), place.path().join("link"));
+        std::fs::write(&file, "said").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let folder = Dir::open(place.path()).unwrap();
+        assert_eq!(read_output(&folder, "file"), b"said");
+        assert!(read_output(&folder, "link").is_empty());
+        let pipe = place.path().join("pipe");
+        let made = rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        );
+        made.unwrap();
+        assert!(read_output(&folder, "pipe").is_empty());
+    }
+}

@@ -1,0 +1,68 @@
+//! The queues of a trial's disks: which scheduler serves them, and its attributes.
+
+use std::collections::BTreeMap;
+
+use assay_host::scratch::ScratchDisk;
+use assay_kernel::Root;
+use assay_plan::{DiskPlan, Trial};
+use assay_run_folder::QueueReading;
+
+use crate::targets::active_scheduler;
+
+/// Attributes that decide what a share means, whether the study sets them or not.
+const ALWAYS_READ: [&str; 8] = [
+    "nr_requests",
+    "rotational",
+    "wbt_lat_usec",
+    "iosched/low_latency",
+    "iosched/slice_idle",
+    "iosched/strict_guarantees",
+    "iosched/max_budget",
+    "iosched/timeout_sync",
+];
+
+/// What one queue says of itself.
+pub(crate) struct Queue {
+    /// The scheduler in use.
+    pub(crate) scheduler: String,
+    /// Attributes below `/sys/block/<device>/queue` by their names; what cannot be read is left out.
+    pub(crate) attributes: BTreeMap<String, String>,
+}
+
+/// One for each disk of the trial, in its order.
+pub(crate) fn read(root: &Root, trial: &Trial, disks: &[ScratchDisk]) -> Vec<Queue> {
+    let read = |(planned, disk): (&DiskPlan, &ScratchDisk)| {
+        let asked = planned.queue.iter().map(|(attribute, _)| attribute.as_str());
+        let mut attributes = BTreeMap::new();
+        for attribute in asked.chain(ALWAYS_READ) {
+            let path = format!("/sys/block/{}/queue/{attribute}", disk.device);
+            if let Ok(text) = root.read_trimmed(path) {
+                attributes.insert(attribute.to_owned(), text);
+            }
+        }
+        Queue { scheduler: active_scheduler(root, &disk.device), attributes }
+    };
+    trial.disks.iter().zip(disks).map(read).collect()
+}
+
+/// The readings at the start and at the end, side by side.
+pub(crate) fn readings(
+    trial: &Trial,
+    disks: &[ScratchDisk],
+    at_start: Vec<Queue>,
+    at_end: Vec<Queue>,
+) -> Vec<QueueReading> {
+    let both = at_start.into_iter().zip(at_end);
+    let queues = trial.disks.iter().zip(disks).zip(both);
+    queues
+        .map(|((planned, disk), (start, end))| QueueReading {
+            disk: planned.name.clone(),
+            device: disk.device.clone(),
+            scheduler_at_start: start.scheduler,
+            scheduler_at_end: end.scheduler,
+            at_start: start.attributes,
+            at_end: end.attributes,
+            drift: BTreeMap::new(),
+        })
+        .collect()
+}

@@ -1,0 +1,323 @@
+//! One repeat of one trial.
+
+use std::cell::Cell;
+use std::path::Path;
+use std::time::Duration;
+
+use assay_host::scratch::ScratchDisk;
+use assay_kernel::clock::thread_cpu_ns;
+use assay_plan::{Slot, Trial};
+use assay_run_folder::{Dropped, Fault, RepeatRecord, StopRecord, to_parquet};
+use assay_sample::{Choice, FirstIo, Outcome, Sampler, prepare_chosen};
+
+use crate::at_start::AtStart;
+use crate::delayed_start::DelayedStart;
+use crate::failure::Failure;
+use crate::knobs;
+use crate::measure::{Load, Window, measure};
+use crate::outcome::{memory_events, note_failures, result};
+use crate::overrides::Overrides;
+use crate::placement::{Counts, Placed, narrow};
+use crate::prepare::{self, Prepared};
+use crate::processes::{BEFORE_THE_START, Process, TO_WRITE_RESULTS, stop_all};
+use crate::run::Context;
+use crate::sampler_affinity::seat;
+use crate::start::{Starter, empty_places};
+use crate::start_barrier::{Arrival, PATIENCE, Release, StartBarrier};
+use crate::stop_rule::Progress;
+use crate::targets::targets;
+use crate::watch::Watch;
+use crate::{privileges, settings};
+
+/// Runs one repeat and adds its record to the manifest. Its groups are gone when this returns.
+pub(crate) fn run(
+    context: &mut Context,
+    slot: Slot,
+    trial: &Trial,
+    disks: &[ScratchDisk],
+) -> Result<(), Failure> {
+    let before = context.ledger.mark();
+    let result = Repeat { context, slot, trial, disks }.run();
+    let root = context.root.clone();
+    let left = context.ledger.restore_to(&root, before);
+    context.manifest.trials[slot.trial].repeats.push(result?);
+    match left.into_iter().next() {
+        Some(error) => Err(error.into()),
+        None => Ok(()),
+    }
+}
+
+struct Repeat<'r, 'c> {
+    context: &'r mut Context<'c>,
+    slot: Slot,
+    trial: &'r Trial,
+    disks: &'r [ScratchDisk],
+}
+
+impl Repeat<'_, '_> {
+    fn run(&mut self) -> Result<RepeatRecord, Failure> {
+        let name = format!("trial-{:02}-repeat-{:02}", self.slot.trial, self.slot.repeat);
+        let settings_found = settings::set_up(self.context, self.trial)?;
+        self.phase("make groups")?;
+        let tree = knobs::set_up(self.context, self.trial, self.disks)?;
+        let root = self.context.root.clone();
+        let at_start = AtStart::read(&root, &tree, self.trial, self.disks, settings_found);
+        let cpus = knobs::cpus(&tree, self.trial);
+        let folder = self.context.request.folder.clone();
+        let logs = folder.dir().make_dir(Path::new("logs").join(&name))?;
+        let facts = self.context.request.facts.clone();
+        let starter = Starter {
+            root: &root,
+            tree: &tree,
+            trial: self.trial,
+            disks: self.disks,
+            facts: &facts,
+            cpus: &cpus,
+            run: folder.path(),
+            logs: &logs,
+            log: format!("logs/{name}"),
+        };
+        let prepared = self.prepare(&starter)?;
+        let mut record = if prepared.ready {
+            self.run_workloads(&name, &starter, at_start)?
+        } else {
+            let mut record = without_a_window(&name, prepared.interrupted.then(interruption));
+            at_start.compare(&starter, &mut record);
+            record.memory_events = memory_events(&tree, self.trial);
+            record
+        };
+        record.preparations = prepared.results;
+        note_failures(&mut record);
+        Ok(record)
+    }
+
+    /// From the start of the workloads to their results.
+    fn run_workloads(
+        &mut self,
+        name: &str,
+        starter: &Starter<'_>,
+        at_start: AtStart,
+    ) -> Result<RepeatRecord, Failure> {
+        self.phase("start workloads")?;
+        let mut gate = StartBarrier::open(starter.logs)?;
+        if privileges::named(self.trial).next().is_some() {
+            starter.logs.let_through()?;
+            gate.let_in(&privileges::others(starter.root, self.trial)?)?;
+        }
+        let counted = Counts::before(starter.root, self.trial);
+        let mut processes = self.start(starter)?;
+        let arrival = self.gather(&mut gate, starter, &mut processes)?;
+        let dropped = self.drop_caches(&arrival)?;
+        let folder = self.context.request.folder.clone();
+        let samples = folder.dir().make_dir(Path::new("samples").join(name))?;
+        let samples_path = folder.steady(&samples);
+        let mut watch = watch(starter, &at_start, &processes, counted);
+        let mut later = DelayedStart::of(self.trial);
+        // Who never started has no results to write.
+        let patience = match arrival {
+            Arrival::All => TO_WRITE_RESULTS,
+            Arrival::Interrupted => BEFORE_THE_START,
+        };
+        let mut record = match arrival {
+            Arrival::All => {
+                let draft = draft(name, starter, &at_start);
+                let mut load = Load { processes: &mut processes, later: &mut later, starter };
+                self.measure(draft, &gate, &samples_path, &mut load, &mut watch)?
+            }
+            Arrival::Interrupted => {
+                // A job that stands at the gate cannot hear that it should stop.
+                gate.release(|| ());
+                without_a_window(name, Some(interruption()))
+            }
+        };
+        at_start.compare(starter, &mut record);
+        record.dropped = dropped;
+        watch.tell(&mut record);
+
+        self.phase("stop workloads")?;
+        stop_all(&mut processes, patience);
+        gate.close(starter.logs)?;
+        record.memory_events = memory_events(starter.tree, self.trial);
+        record.cpus = starter.cpus.clone();
+        narrow(&mut record.cpus, self.trial);
+        record.workloads = processes.iter().map(result).chain(later.left()).collect();
+        to_parquet(&samples_path)?;
+        self.context.event(self.slot, "end", "repeat is over")?;
+        Ok(record)
+    }
+
+    /// Waits until every workload stands at the gate.
+    fn gather(
+        &mut self,
+        gate: &mut StartBarrier,
+        starter: &Starter<'_>,
+        processes: &mut [Process],
+    ) -> Result<Arrival, Failure> {
+        let observer = &mut *self.context.observer;
+        let members = || starter.tree.all_processes();
+        Ok(gate.gather(starter.root, processes, PATIENCE, members, |there, expected| {
+            observer.progress(there as f64 / expected.max(1) as f64);
+        })?)
+    }
+
+    /// The window. `record` holds what is known of the repeat before.
+    fn measure(
+        &mut self,
+        mut record: RepeatRecord,
+        gate: &StartBarrier,
+        samples: &Path,
+        load: &mut Load<'_, '_>,
+        watch: &mut Watch<'_>,
+    ) -> Result<RepeatRecord, Failure> {
+        let Starter { root, tree, facts, .. } = *load.starter;
+        let targets = &targets(root, tree, self.trial, self.disks, &facts.cgroup);
+        let sampling = &self.trial.sampling;
+        let choice = Choice::Also(sampling.sources.clone());
+        let prepared = prepare_chosen(&self.context.root, targets, &choice);
+        record.not_available = prepared.not_available.clone();
+        let sampler =
+            Sampler::start(prepared, samples, sampling.interval, seat(root, tree, &record.cpus))?;
+        let first_io = FirstIo::prepare(&self.context.root, targets);
+        self.phase("run")?;
+        let Context { observer, decider, manifest, .. } = &mut *self.context;
+        let (slot, trial) = (self.slot, self.trial);
+        // A repeat that ends as soon as it is precise ends before the machine changes its state; one
+        // of several lasts as long as all others, and the trial is what ends.
+        let planned = manifest.trials.get(slot.trial).and_then(|trial| trial.planned_repeats);
+        let is_alone = planned.is_none_or(|planned| planned < 2);
+        let may_stop = trial.stop == StopRecord::Precise && is_alone;
+        decider.begin(trial.at_most);
+        let shown = Spent::default();
+        let mut enough = |release: Release, now_ns: u64| {
+            (record.released_ns, record.all_released_ns) = (release.first_ns, release.last_ns);
+            record.stopped_ns = now_ns;
+            let elapsed = Duration::from_nanos(now_ns.saturating_sub(release.last_ns));
+            let progress = Progress { manifest, slot, record: &record, samples, elapsed, may_stop };
+            shown.on(|| decider.is_enough(progress)) && may_stop
+        };
+        let mut tell = |elapsed| shown.on(|| observer.running(slot, elapsed, trial.at_most));
+        let window = measure(trial, gate, first_io, load, watch, &mut tell, &mut enough);
+        record.shown_cpu_s = Some(shown.seconds());
+        if may_stop {
+            record.looks = Some(decider.looks());
+        }
+        let Outcome { cost, not_available: lacking, failure } = sampler.stop();
+        record.not_available.extend(lacking);
+        let window = window?;
+        self.context.event(self.slot, "stop", "window is over")?;
+        if let Some(error) = failure {
+            return Err(error.into());
+        }
+        Ok(record_of(record, &window, cost))
+    }
+
+    /// Empties caches once the workloads have laid out what they need, and before they start.
+    fn drop_caches(&mut self, arrival: &Arrival) -> Result<Option<Dropped>, Failure> {
+        let (Some(what), Arrival::All) = (self.trial.drop_caches, arrival) else {
+            return Ok(None);
+        };
+        self.phase("drop caches")?;
+        Ok(Some(settings::drop_caches(&self.context.root, what)?))
+    }
+
+    fn phase(&mut self, text: &str) -> Result<(), Failure> {
+        self.context.observer.phase(self.slot, text);
+        Ok(self.context.event(self.slot, "phase", text)?)
+    }
+
+    /// Empties what the repeat before has left, and runs all preparations.
+    fn prepare(&mut self, starter: &Starter<'_>) -> Result<Prepared, Failure> {
+        empty_places(&self.trial.groups, self.disks)?;
+        let count = prepare::count(self.trial);
+        if count > 0 {
+            self.phase("prepare data")?;
+        }
+        let observer = &mut *self.context.observer;
+        Ok(prepare::prepare(self.trial, starter, |done| {
+            observer.progress(done as f64 / count.max(1) as f64);
+        })?)
+    }
+
+    /// Starts every workload that begins with the others, in the order of the plan.
+    fn start(&mut self, starter: &Starter<'_>) -> Result<Vec<Process>, Failure> {
+        let mut processes = Vec::new();
+        for group in &self.trial.groups {
+            let with_others = group.workloads.iter().filter(|workload| workload.after.is_none());
+            for workload in with_others {
+                processes.push(starter.start(group, workload, true)?);
+            }
+        }
+        self.context.event(self.slot, "start", format!("{} workloads", processes.len()))?;
+        Ok(processes)
+    }
+}
+
+/// What is known of a repeat before its window: nothing that was read has changed yet.
+fn draft(name: &str, starter: &Starter<'_>, at_start: &AtStart) -> RepeatRecord {
+    let knobs = at_start.knobs.clone();
+    RepeatRecord {
+        knobs: knobs::readings(starter.trial, knobs.clone(), knobs),
+        cpus: starter.cpus.clone(),
+        ..RepeatRecord::without_a_window(name, "")
+    }
+}
+
+/// Watches what was read at the start, and where processes are.
+fn watch<'r>(
+    starter: &Starter<'r>,
+    at_start: &AtStart,
+    processes: &[Process],
+    counted: Option<Counts>,
+) -> Watch<'r> {
+    let Starter { root, tree, trial, disks, facts, .. } = *starter;
+    let mut watch = Watch::open(root, tree, trial, &at_start.knobs, disks, &at_start.queues);
+    watch.add_settings(root, trial, &at_start.settings);
+    watch.add_placements(Placed::of(root, tree, trial, processes, counted));
+    watch.add_overrides(Overrides::at_start(root, tree, trial, &facts.cgroup, disks));
+    watch
+}
+
+/// CPU time of this thread that others than the engine have spent in a window.
+#[derive(Default)]
+struct Spent {
+    ns: Cell<u64>,
+}
+
+impl Spent {
+    fn on<T>(&self, work: impl FnOnce() -> T) -> T {
+        let before = thread_cpu_ns();
+        let result = work();
+        self.ns.set(self.ns.get() + thread_cpu_ns().saturating_sub(before));
+        result
+    }
+
+    fn seconds(&self) -> f64 {
+        self.ns.get() as f64 * 1e-9
+    }
+}
+
+fn record_of(
+    record: RepeatRecord,
+    window: &Window,
+    sampler: assay_run_folder::SamplerCost,
+) -> RepeatRecord {
+    RepeatRecord {
+        released_ns: window.release.first_ns,
+        all_released_ns: window.release.last_ns,
+        stopped_ns: window.stopped_ns,
+        start_skew_s: window.start_skew_s.clone(),
+        sampler,
+        fault: window.interrupted.then(interruption),
+        ..record
+    }
+}
+
+/// A repeat that ended before the common start.
+fn without_a_window(name: &str, fault: Option<Fault>) -> RepeatRecord {
+    RepeatRecord { fault, ..RepeatRecord::without_a_window(name, "it ended before the start") }
+}
+
+fn interruption() -> Fault {
+    let signal = assay_kernel::signal::interrupted_by().unwrap_or("a signal");
+    Fault { kind: "interrupted".to_owned(), message: format!("interrupted by {signal}") }
+}

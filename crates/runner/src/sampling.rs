@@ -1,0 +1,223 @@
+//! A recording without a study: the sampler follows a command, a process or a group for a while,
+//! into a run folder like any other. Nothing of the host is changed.
+
+mod followed;
+mod target;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use assay_facts::HostFacts;
+use assay_kernel::clock::monotonic_ns;
+use assay_kernel::{Root, signal};
+use assay_run_folder::{
+    Event, EventLog, GroupRecord, Manifest, Recording, RepeatRecord, RunFolder, SCHEMA,
+    SamplerCost, TrialRecord, WarmUpRecord, to_parquet,
+};
+use assay_sample::{Choice, Outcome, Sampler, SamplerAffinity, prepare_chosen};
+
+use crate::failure::Failure;
+use followed::Followed;
+pub use target::FollowTarget;
+
+/// What to record, and where.
+#[derive(Debug)]
+pub struct SampleRequest {
+    /// Whom to follow.
+    pub whom: FollowTarget,
+    /// How long; `None` until the command or the process ends, or the user asks to stop.
+    pub length: Option<Duration>,
+    /// Time between two rounds.
+    pub interval: Duration,
+    /// Sources that are read only where they are named.
+    pub also: Vec<String>,
+    /// The command line.
+    pub command: Vec<String>,
+    /// When it began, RFC 3339.
+    pub started_at: String,
+    /// The machine.
+    pub facts: HostFacts,
+    /// The run folder.
+    pub folder: RunFolder,
+}
+
+/// A recording that is done.
+#[derive(Debug)]
+pub struct Sampled {
+    /// The manifest as it was written.
+    pub manifest: Manifest,
+    /// The exit code of the command, 128 + n for signal n, where it ended by itself.
+    pub exit_code: Option<u8>,
+    /// The signal that ended the recording early, if one did.
+    pub interrupted: Option<&'static str>,
+    /// Why samples are missing, if writing them failed.
+    pub failure: Option<Failure>,
+}
+
+/// Samples of the one repeat that a recording has.
+const SAMPLES: &str = "trial-00-repeat-00";
+
+/// How often it is looked whether the command has ended.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Records. `running` is told now and then how much of the time has passed.
+pub fn sample(
+    request: &SampleRequest,
+    mut running: impl FnMut(Duration),
+) -> Result<Sampled, Failure> {
+    let root = Root::real();
+    let targets = request.whom.targets(&root, &request.facts)?;
+    let folder = &request.folder;
+    let place = folder.dir().make_dir(std::path::Path::new("samples").join(SAMPLES))?;
+    let samples = folder.steady(&place);
+    let mut manifest = manifest(request, &targets.groups);
+    folder.write_manifest(&manifest)?;
+    let mut events = EventLog::create(&folder.steady(folder.dir()))?;
+    let prepared = prepare_chosen(&root, &targets, &Choice::Most(request.also.clone()));
+    let mut not_available = prepared.not_available.clone();
+    // The first round is taken before a command exists, so that it is seen from its beginning.
+    let seat = SamplerAffinity::anywhere("nothing of the host is changed by `assay sample`");
+    let sampler = Sampler::start(prepared, &samples, request.interval, seat)?;
+    let began_ns = monotonic_ns();
+    events.append(&event(began_ns, "start", request.whom.title()))?;
+    // Samples that no repeat names are nobody's, should this process be killed.
+    put(&mut manifest, repeat((began_ns, 0), SamplerCost::default(), not_available.clone()));
+    folder.write_manifest(&manifest)?;
+    let followed = Followed::start(&root, &request.whom, folder);
+    let ended = match followed {
+        Ok(mut followed) => {
+            wait(&mut followed, request.length, began_ns, &mut running);
+            followed.end()
+        }
+        Err(error) => {
+            drop(sampler.stop());
+            return Err(error.into());
+        }
+    };
+    let stopped_ns = ended.at_ns;
+    let Outcome { cost, not_available: lacking, failure } = sampler.stop();
+    not_available.extend(lacking);
+    events.append(&event(stopped_ns, "stop", ended.how.clone()))?;
+    let interrupted = signal::interrupted_by();
+    if let Some(recording) = &mut manifest.recording {
+        recording.pid = ended.pid;
+        recording.ended = Some(ended.how);
+        recording.log = ended.log;
+    }
+    manifest.ended_early = interrupted.map(|signal| format!("interrupted by {signal}"));
+    put(&mut manifest, repeat((began_ns, stopped_ns), cost, not_available));
+    let kept = to_parquet(&samples);
+    folder.write_manifest(&manifest)?;
+    let failure = failure.or(kept.err()).map(Failure::Record);
+    Ok(Sampled { manifest, exit_code: ended.exit_code, interrupted, failure })
+}
+
+/// Until the time is up, whoever is followed has ended, or the user asks to stop.
+fn wait(
+    followed: &mut Followed,
+    length: Option<Duration>,
+    began_ns: u64,
+    running: &mut impl FnMut(Duration),
+) {
+    loop {
+        let elapsed = Duration::from_nanos(monotonic_ns().saturating_sub(began_ns));
+        running(elapsed);
+        let left = length.map_or(LOOK, |length| length.saturating_sub(elapsed));
+        if left.is_zero() || signal::interrupted_by().is_some() || followed.has_ended() {
+            return;
+        }
+        std::thread::sleep(left.min(LOOK));
+    }
+}
+
+/// Makes it the one repeat of the recording.
+fn put(manifest: &mut Manifest, repeat: RepeatRecord) {
+    if let Some(trial) = manifest.trials.first_mut() {
+        trial.repeats = vec![repeat];
+    }
+}
+
+fn event(time_ns: u64, kind: &str, text: String) -> Event {
+    Event { time_ns, kind: kind.to_owned(), trial: Some(0), repeat: Some(0), text }
+}
+
+fn manifest(request: &SampleRequest, groups: &[assay_sample::GroupTarget]) -> Manifest {
+    let group = |target: &assay_sample::GroupTarget| GroupRecord {
+        name: target.name.clone(),
+        measured: true,
+        knobs: Vec::new(),
+        workloads: Vec::new(),
+        disk: None,
+    };
+    Manifest {
+        schema: SCHEMA,
+        assay: env!("CARGO_PKG_VERSION").to_owned(),
+        study: "sample".to_owned(),
+        title: request.whom.title(),
+        question: None,
+        study_text: String::new(),
+        command: request.command.clone(),
+        started_at: request.started_at.clone(),
+        seed: 0,
+        host: request.facts.clone(),
+        guest: None,
+        trials: vec![TrialRecord {
+            factors: BTreeMap::new(),
+            groups: groups.iter().map(group).collect(),
+            disks: Vec::new(),
+            settings: Vec::new(),
+            placements: Vec::new(),
+            promises: Vec::new(),
+            warm_up: WarmUpRecord::Seconds(0.0),
+            at_most_s: request.length.map_or(0.0, |length| length.as_secs_f64()),
+            stop: assay_run_folder::StopRecord::AtMost,
+            planned_repeats: None,
+            repeats: Vec::new(),
+        }],
+        comparisons: Vec::new(),
+        references: Vec::new(),
+        changes: Vec::new(),
+        restored: Some(true),
+        ended_early: None,
+        recording: Some(Recording {
+            kind: request.whom.kind().to_owned(),
+            of: request.whom.name(),
+            pid: None,
+            ended: None,
+            log: None,
+        }),
+    }
+}
+
+fn repeat(
+    (began_ns, stopped_ns): (u64, u64),
+    sampler: SamplerCost,
+    not_available: BTreeMap<String, String>,
+) -> RepeatRecord {
+    RepeatRecord {
+        released_ns: began_ns,
+        all_released_ns: began_ns,
+        stopped_ns,
+        sampler,
+        not_available,
+        ..RepeatRecord::without_a_window(SAMPLES, "a recording starts nothing together")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_sample::registry::SOURCES;
+
+    /// The study file knows sources by name alone; its room stands above that of the sampler.
+    #[test]
+    fn studies_may_ask_for_exactly_the_sources_that_not_every_run_has() {
+        let asked = |name: &str| {
+            let text = format!("[sampling]\nsources = [\"{name}\"]\n");
+            let (_, findings) = assay_study::parse("s", &text, &|_| Err(String::new()));
+            !findings.iter().any(|finding| finding.message.contains("`sources`"))
+        };
+        for source in SOURCES {
+            assert_eq!(asked(source.name), !source.usual, "{}", source.name);
+        }
+    }
+}

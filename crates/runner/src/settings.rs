@@ -1,0 +1,142 @@
+//! Settings of the host: written through the ledger for the length of a repeat, read back, read
+//! again at the end; and the dropping of caches, which nothing takes back.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use assay_facts::Available;
+use assay_kernel::parse::{choice, keyed};
+use assay_kernel::{Error, Root, filesystem, signal};
+use assay_knob::SideEffect;
+use assay_plan::{SettingPlan, Trial};
+use assay_run_folder::{Dropped, SettingReading};
+
+use crate::run::Context;
+
+/// Where caches are dropped (Documentation/admin-guide/sysctl/vm.rst).
+const DROP: &str = "/proc/sys/vm/drop_caches";
+
+/// Writes every setting of the trial and returns what each said before.
+pub(crate) fn set_up(
+    context: &mut Context,
+    trial: &Trial,
+) -> Result<Vec<Available<String>>, Error> {
+    let found = read(&context.root, trial);
+    for plan in trial.settings.iter().filter(|plan| !plan.record.implied) {
+        set(context, plan)?;
+    }
+    Ok(found)
+}
+
+fn set(context: &mut Context, plan: &SettingPlan) -> Result<(), Error> {
+    let (root, ledger) = (&context.root, &mut context.ledger);
+    let (path, value) = (Path::new(&plan.record.path), &plan.record.written);
+    match plan.setting().map(|setting| (setting.effect, setting.rival())) {
+        Some((SideEffect::Zeroes(_), Some(rival))) => {
+            ledger.write_one_of(root, path, value, Path::new(rival.path))
+        }
+        Some((SideEffect::Recomputes(other), _)) => {
+            // Taken back after this one: the kernel's own figure comes first.
+            ledger.keep_file(root, Path::new(other))?;
+            ledger.write_file(root, path, value)
+        }
+        _ => ledger.write_file(root, path, value),
+    }
+}
+
+/// Reads every setting of the trial; of choices the active one.
+pub(crate) fn read(root: &Root, trial: &Trial) -> Vec<Available<String>> {
+    let read = |plan: &SettingPlan| match root.read(&plan.record.path) {
+        Ok(text) => Available::Value(active(&text)),
+        Err(error) => Available::NotAvailable(error.to_string()),
+    };
+    trial.settings.iter().map(read).collect()
+}
+
+/// The value in brackets, or the whole text.
+pub(crate) fn active(text: &str) -> String {
+    match choice::parse(text) {
+        Some(choice) if text.contains('[') => choice.active,
+        _ => text.trim().to_owned(),
+    }
+}
+
+/// The readings before, after writing and at the end, side by side.
+pub(crate) fn readings(
+    trial: &Trial,
+    found: Vec<Available<String>>,
+    at_start: Vec<Available<String>>,
+    at_end: Vec<Available<String>>,
+) -> Vec<SettingReading> {
+    let values = found.into_iter().zip(at_start).zip(at_end);
+    let settings = trial.settings.iter().zip(values);
+    settings
+        .map(|(plan, ((found, at_start), at_end))| SettingReading {
+            setting: plan.record.setting.clone(),
+            found,
+            at_start,
+            at_end,
+            drift: None,
+        })
+        .collect()
+}
+
+/// How long all dirty pages of a host may take to reach their disks.
+const LONGEST_SYNC: Duration = Duration::from_secs(900);
+
+/// Writes dirty pages back, drops caches, and says how much went.
+pub(crate) fn drop_caches(root: &Root, what: u8) -> Result<Dropped, Error> {
+    let began = Instant::now();
+    if root.is_real() {
+        let goes_on = |elapsed| elapsed < LONGEST_SYNC && !signal::insisted();
+        if !filesystem::sync_all(goes_on) {
+            let hint = format!("it took more than {:?}: a disk hangs", began.elapsed());
+            return Err(Error::unexpected("sync before a write to", Path::new(DROP), hint));
+        }
+    }
+    let before_bytes = cached(root);
+    root.write(DROP, &what.to_string())?;
+    Ok(Dropped {
+        what,
+        seconds: began.elapsed().as_secs_f64(),
+        before_bytes,
+        after_bytes: cached(root),
+    })
+}
+
+/// The page cache, and what the kernel can free of its own objects.
+fn cached(root: &Root) -> Available<u64> {
+    let text = match root.read("/proc/meminfo") {
+        Ok(text) => text,
+        Err(error) => return Available::NotAvailable(error.to_string()),
+    };
+    let amount = |key| keyed::kibibytes(&text, key);
+    match amount("Cached").zip(amount("SReclaimable")) {
+        Some((cached, slab)) => Available::Value(cached + slab),
+        None => Available::NotAvailable("/proc/meminfo does not say it".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_choices_the_active_one_is_the_value() {
+        assert_eq!(active("always [madvise] never\n"), "madvise");
+        assert_eq!(active("10\n"), "10");
+    }
+
+    #[test]
+    fn dropping_writes_the_order_and_tells_what_was_there() {
+        let tree = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(tree.path().join("proc/sys/vm")).unwrap();
+        std::fs::write(tree.path().join("proc/sys/vm/drop_caches"), "0").unwrap();
+        let info = "Cached:  1024 kB\nSReclaimable:  8 kB\n";
+        std::fs::write(tree.path().join("proc/meminfo"), info).unwrap();
+        let root = Root::at(tree.path());
+        let dropped = drop_caches(&root, 3).unwrap();
+        assert_eq!(dropped.before_bytes, Available::Value(1032 << 10));
+        assert_eq!(root.read(DROP).unwrap(), "3");
+    }
+}

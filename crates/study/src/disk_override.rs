@@ -1,0 +1,237 @@
+//! A disk as the command line names it, instead of the one that the study file describes.
+
+use std::fmt;
+use std::str::FromStr;
+
+use assay_units::Bytes;
+
+use crate::syntax::{Disk, DiskSource, NullBlk, Scalar, Study};
+use crate::template::Templated;
+
+/// What `--disk` may say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DiskChoice {
+    /// `loop`: an image file, of the study's size where it gives one.
+    Loop,
+    /// `block:/dev/x`: a whole disk, which must be blank.
+    Block(String),
+    /// `null_blk:iops=500,depth=32,size=1GiB`.
+    NullBlk {
+        /// Requests per second that the device completes, with `depth` in flight.
+        iops: Option<u32>,
+        /// Requests that it takes at once.
+        depth: Option<u32>,
+        /// Its size; the study's where none is given.
+        size: Option<Bytes>,
+    },
+    /// `nvme:2GiB`: a disk that the lab adds to a guest.
+    Nvme(Bytes),
+    /// `virtio:2GiB`: a disk that the lab adds to a guest.
+    Virtio(Bytes),
+}
+
+/// The size of a disk for which neither the study nor the command line gives one.
+const USUAL_SIZE: Bytes = Bytes::mebi(1024);
+
+/// Below this no partition table fits.
+const SMALLEST: Bytes = Bytes::mebi(1);
+
+impl fmt::Display for DiskChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Loop => f.write_str("loop"),
+            Self::Block(device) => write!(f, "block:{device}"),
+            Self::Nvme(size) => write!(f, "nvme:{size}"),
+            Self::Virtio(size) => write!(f, "virtio:{size}"),
+            Self::NullBlk { iops, depth, size } => {
+                let words = [
+                    iops.map(|iops| format!("iops={iops}")),
+                    depth.map(|depth| format!("depth={depth}")),
+                    size.map(|size| format!("size={size}")),
+                ];
+                let words: Vec<String> = words.into_iter().flatten().collect();
+                write!(f, "null_blk:{}", words.join(","))
+            }
+        }
+    }
+}
+
+impl FromStr for DiskChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
+        match kind {
+            "loop" if rest.is_empty() => Ok(Self::Loop),
+            "block" if rest.starts_with('/') => Ok(Self::Block(rest.to_owned())),
+            "null_blk" => null_blk(rest),
+            "nvme" => disk_size(kind, rest).map(Self::Nvme),
+            "virtio" => disk_size(kind, rest).map(Self::Virtio),
+            _ => Err("a disk is `loop`, `block:/dev/x`, `null_blk:iops=500,depth=32`, or in the \
+                      lab also `nvme:2GiB` or `virtio:2GiB`"
+                .to_owned()),
+        }
+    }
+}
+
+/// Reads a size of whole sectors that holds a partition table.
+pub fn disk_size(kind: &str, text: &str) -> Result<Bytes, String> {
+    let size: Bytes =
+        text.parse().map_err(|error| format!("{kind} needs a size such as `2GiB`: {error}"))?;
+    if size < SMALLEST {
+        return Err(format!("{kind} of {size} is too small; the least is {SMALLEST}"));
+    }
+    if !size.get().is_multiple_of(512) {
+        return Err(format!("{kind} of {size} is not a whole number of sectors of 512 bytes"));
+    }
+    Ok(size)
+}
+
+fn null_blk(text: &str) -> Result<DiskChoice, String> {
+    let (mut iops, mut depth, mut size) = (None, None, None);
+    for word in text.split(',').filter(|word| !word.is_empty()) {
+        let (name, value) = word
+            .split_once('=')
+            .ok_or_else(|| format!("`{word}` has no value; write `iops=500`"))?;
+        match name {
+            "iops" => iops = Some(NullBlk::check(name, value.parse().ok())?),
+            "depth" => depth = Some(NullBlk::check(name, value.parse().ok())?),
+            "size" => size = Some(disk_size("null_blk", value)?),
+            _ => {
+                return Err(format!(
+                    "null_blk has no option `{name}`; there are iops, depth, size"
+                ));
+            }
+        }
+    }
+    Ok(DiskChoice::NullBlk { iops, depth, size })
+}
+
+/// Puts `choice` in the place of the source of the study's one disk.
+pub fn choose_disk(study: &mut Study, choice: &DiskChoice) -> Result<(), String> {
+    let disk = only_disk(study)?;
+    let value = Templated::Value;
+    match choice {
+        DiskChoice::Loop => {
+            disk.source = DiskSource::Loop;
+            disk.size.get_or_insert(value(USUAL_SIZE));
+        }
+        DiskChoice::Block(device) => {
+            disk.source = DiskSource::Block { device: device.clone(), erase: None };
+            disk.size = None;
+        }
+        DiskChoice::NullBlk { iops, depth, size } => {
+            disk.source = DiskSource::NullBlk(NullBlk {
+                iops: iops.map(Templated::Value),
+                depth: depth.map(Templated::Value),
+            });
+            if let Some(size) = size {
+                disk.size = Some(value(*size));
+            }
+            disk.size.get_or_insert(value(USUAL_SIZE));
+        }
+        DiskChoice::Nvme(_) | DiskChoice::Virtio(_) => {
+            return Err("only a guest can be given such a disk; use `assay lab run`".to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// Puts `scheduler` in the place of that of the study's one disk. Attributes of the scheduler
+/// that the study names are those of its own choice and go with it.
+pub fn choose_scheduler(study: &mut Study, scheduler: &str) -> Result<(), String> {
+    let disk = only_disk(study)?;
+    let same = matches!(&disk.scheduler, Some(Templated::Value(own)) if own == scheduler);
+    if !same {
+        disk.queue.retain(|(attribute, _): &(String, Templated<Scalar>)| {
+            !attribute.starts_with("iosched/")
+        });
+    }
+    disk.scheduler = Some(Templated::Value(scheduler.to_owned()));
+    Ok(())
+}
+
+fn only_disk(study: &mut Study) -> Result<&mut Disk, String> {
+    let count = study.disks.len();
+    let mut disks = study.disks.values_mut();
+    match (disks.next(), count) {
+        (Some(disk), 1) => match disk.source {
+            DiskSource::Directory { .. } => {
+                Err("the study writes into a directory, not to a disk".to_owned())
+            }
+            _ => Ok(disk),
+        },
+        (None, _) => Err("the study has no disk".to_owned()),
+        _ => Err(format!("the study has {count} disks, and it is not said which is meant")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{parse, shipped};
+
+    fn io_weight() -> Study {
+        let found = shipped().iter().find(|study| study.name == "io-weight").unwrap();
+        parse(found.name, found.text, &|_| Err(String::new())).0.unwrap()
+    }
+
+    #[test]
+    fn a_choice_takes_the_place_of_the_source_and_keeps_the_rest() {
+        let mut study = io_weight();
+        let choice: DiskChoice = "null_blk:iops=2000,depth=32".parse().unwrap();
+        choose_disk(&mut study, &choice).unwrap();
+        let disk = &study.disks["scratch"];
+        let expected =
+            NullBlk { iops: Some(Templated::Value(2000)), depth: Some(Templated::Value(32)) };
+        assert_eq!(disk.source, DiskSource::NullBlk(expected));
+        assert_eq!(disk.size, Some(Templated::Value(Bytes::mebi(1024))));
+        assert_eq!(disk.queue.len(), 2, "attributes of bfq stay with bfq");
+    }
+
+    #[test]
+    fn another_scheduler_takes_the_attributes_of_the_first_away() {
+        let mut study = io_weight();
+        choose_scheduler(&mut study, "bfq").unwrap();
+        assert_eq!(study.disks["scratch"].queue.len(), 2);
+        choose_scheduler(&mut study, "none").unwrap();
+        assert_eq!(study.disks["scratch"].queue, vec![]);
+    }
+
+    #[test]
+    fn a_disk_for_guests_alone_and_an_unclear_disk_are_refused() {
+        let mut study = io_weight();
+        let nvme = "nvme:2GiB".parse().unwrap();
+        assert_eq!(nvme, DiskChoice::Nvme(Bytes::mebi(2048)));
+        assert!(choose_disk(&mut study, &nvme).unwrap_err().contains("assay lab run"));
+        let more = study.disks["scratch"].clone();
+        study.disks.insert("other".to_owned(), more);
+        assert!(choose_disk(&mut study, &DiskChoice::Loop).unwrap_err().contains("2 disks"));
+        study.disks.clear();
+        assert!(choose_scheduler(&mut study, "none").unwrap_err().contains("no disk"));
+    }
+
+    #[test]
+    fn a_choice_is_written_in_the_words_it_is_read_from() {
+        for text in
+            ["loop", "block:/dev/sdb", "nvme:2 GiB", "null_blk:iops=500,depth=32,size=1 GiB"]
+        {
+            assert_eq!(text.parse::<DiskChoice>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_wrong_choice_is_refused_with_what_to_write() {
+        let refused = |text: &str| text.parse::<DiskChoice>().unwrap_err();
+        for text in ["floppy", "block:sda", "loop:x", ""] {
+            assert!(refused(text).contains("block:/dev/x"), "{text}");
+        }
+        assert!(refused("nvme:").contains("2GiB"));
+        assert!(refused("nvme:100").contains("too small"));
+        assert!(refused("virtio:2000001").contains("sectors"));
+        assert!(refused("null_blk:iops=0").contains("iops"));
+        assert!(refused("null_blk:depth=50000").contains("depth"));
+        assert!(refused("null_blk:speed=9").contains("iops, depth, size"));
+        assert!(refused("null_blk:iops").contains("no value"));
+    }
+}

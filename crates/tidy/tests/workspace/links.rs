@@ -1,0 +1,147 @@
+//! The docs as a book: links lead somewhere, and every page is bound.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::tree::{files, root, shown};
+
+/// Every page that people read, outside the sources.
+fn pages() -> Vec<(PathBuf, String)> {
+    let inside = files(&root().join("docs"), "md");
+    let top = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+    let top = top.iter().map(|name| root().join(name));
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        (path, text)
+    };
+    inside.into_iter().chain(top).map(read).collect()
+}
+
+/// The text outside blocks of code.
+fn prose(text: &str) -> String {
+    let mut inside = false;
+    let mut kept = Vec::new();
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            inside = !inside;
+        } else if !inside {
+            kept.push(line);
+        }
+    }
+    kept.join("\n")
+}
+
+/// The targets of links and images, `](target)`, code spans left out.
+fn targets(text: &str) -> Vec<String> {
+    let spans: String = prose(text).split('`').step_by(2).collect::<Vec<_>>().join("code");
+    let parts = spans.split("](").skip(1);
+    parts.filter_map(|part| part.split(')').next().map(str::to_owned)).collect()
+}
+
+/// The anchors of a page as GitHub and mdBook make them of headings.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let headings = prose(text);
+    let headings = headings.lines().filter(|line| line.starts_with('#'));
+    headings
+        .map(|line| {
+            let text = line.trim_start_matches('#').trim().to_lowercase();
+            let kept = text.chars().filter(|sign| sign.is_alphanumeric() || " -_".contains(*sign));
+            kept.map(|sign| if sign == ' ' { '-' } else { sign }).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn every_link_between_pages_leads_somewhere() {
+    let mut checked = 0;
+    for (path, text) in pages() {
+        for target in targets(&text) {
+            if target.contains("://") {
+                continue;
+            }
+            let (file, anchor) = target.split_once('#').unwrap_or((&target, ""));
+            let place = if file.is_empty() { path.clone() } else { beside(&path, file) };
+            assert!(place.exists(), "{}: `{target}` leads nowhere", shown(&path));
+            if !anchor.is_empty() {
+                let there = anchors(&std::fs::read_to_string(&place).unwrap());
+                assert!(there.contains(anchor), "{}: no heading for `{target}`", shown(&path));
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 100, "only {checked} links were found");
+}
+
+/// The files and folders that a text names in code spans, from the root of the workspace.
+fn named(text: &str) -> Vec<&str> {
+    let spans = text.split('`').skip(1).step_by(2);
+    spans.filter(|span| span.starts_with("crates/") && !span.contains(['{', '<', ' '])).collect()
+}
+
+#[test]
+fn every_file_that_the_map_names_is_there() {
+    let mut checked = 0;
+    for page in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = std::fs::read_to_string(root().join(page)).unwrap();
+        for path in named(&text) {
+            assert!(root().join(path).exists(), "{page}: `{path}` is not there");
+            checked += 1;
+        }
+    }
+    assert!(checked > 30, "only {checked} files were found");
+}
+
+fn beside(page: &Path, file: &str) -> PathBuf {
+    page.parent().unwrap().join(file)
+}
+
+/// The pages that mdBook binds: the chapters of docs/README.md and the page that begins each row.
+fn summary(contents: &str) -> String {
+    let mut lines = vec!["# Summary".to_owned(), String::new(), "[The book](README.md)".to_owned()];
+    for line in contents.lines() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            let chapter = heading.split(':').next().unwrap();
+            lines.extend([String::new(), format!("# {chapter}"), String::new()]);
+        } else if let Some(row) = line.strip_prefix("| [") {
+            let (link, _) = row.split_once(") |").unwrap();
+            lines.push(format!("- [{link})"));
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn every_page_of_the_docs_is_in_the_table_of_contents_and_bound() {
+    let docs = root().join("docs");
+    let contents = std::fs::read_to_string(docs.join("README.md")).unwrap();
+    let made = summary(&contents);
+    if std::env::var_os("ASSAY_BLESS").is_some() {
+        std::fs::write(docs.join("SUMMARY.md"), &made).unwrap();
+    }
+    let bound = std::fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+    assert!(
+        bound == made,
+        "docs/SUMMARY.md differs from docs/README.md: ASSAY_BLESS=1 cargo test -p assay-tidy"
+    );
+    let linked: BTreeSet<String> = targets(&bound).into_iter().collect();
+    for path in files(&docs, "md") {
+        let name = path.strip_prefix(&docs).unwrap().display().to_string();
+        let is_cover = ["README.md", "SUMMARY.md"].contains(&name.as_str());
+        assert!(is_cover || linked.contains(&name), "docs/README.md does not list {name}");
+    }
+}
+
+#[test]
+fn the_summary_has_chapters_and_the_page_that_begins_each_row() {
+    let contents = "# Book\n## Guide: how?\n| page | for |\n|---|---|\n| [A](a.md) | [b](b.md) |\n";
+    let made = summary(contents);
+    assert_eq!(made, "# Summary\n\n[The book](README.md)\n\n# Guide\n\n- [A](a.md)\n");
+}
+
+#[test]
+fn links_and_anchors_are_read_as_readers_follow_them() {
+    assert_eq!(targets("[a](b.md#c) `[x](y)` ![i](j.png)"), ["b.md#c", "j.png"]);
+    assert_eq!(targets("```\n[a](b)\n```\n"), Vec::<String>::new());
+    let there = anchors("# `assay judge` on numbers: why?\n## Less than root\n");
+    assert!(there.contains("assay-judge-on-numbers-why") && there.contains("less-than-root"));
+}
