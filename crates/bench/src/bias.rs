@@ -7,8 +7,9 @@
 //! bias was missed.
 
 use assay_facts::Available;
-use assay_judge::{Verdict, judge};
+use assay_judge::judge;
 use assay_run_folder::{Manifest, Run};
+use assay_verdict::Verdict;
 
 use crate::assay::Assay;
 use crate::failure::Failure;

@@ -6,9 +6,9 @@ mod question;
 
 use std::path::Path;
 
-use assay_judge::{Judgement, PromiseJudgement, Verdict};
 use assay_predict::{Calibration, Prediction, Score, share_error};
 use assay_run_folder::RunFolder;
+use assay_verdict::{Judgement, PromiseJudgement, Verdict};
 
 use crate::assay::Assay;
 use crate::failure::Failure;

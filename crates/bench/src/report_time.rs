@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::time::Instant;
 
-use assay_judge::Judgement;
 use assay_run_folder::{Manifest, Run};
+use assay_verdict::Judgement;
 
 use crate::assay::Assay;
 use crate::browser;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use assay_judge::{Judgement, Verdict};
+use assay_verdict::{Judgement, Verdict};
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

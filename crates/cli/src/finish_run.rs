@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use assay_judge::Judgement;
 use assay_run_folder::{Manifest, Run, RunFolder, unnamed_samples};
+use assay_verdict::Judgement;
 
 use crate::command::predict;
 use crate::exit::Code;

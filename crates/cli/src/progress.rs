@@ -9,12 +9,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use assay_judge::{PromiseJudgement, TrialJudgement};
 use assay_kernel::signal;
 use assay_plan::{Plan, Slot};
 use assay_report::{Clock, Live, Place, Seen, Style, trial_line};
 use assay_run_folder::{Manifest, RunFolder, StopRecord, read_tables};
 use assay_runner::Observer;
+use assay_verdict::{PromiseJudgement, TrialJudgement};
 
 use crate::output;
 use pace::Pace;

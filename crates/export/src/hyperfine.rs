@@ -1,7 +1,7 @@
 //! A run in the shape of `hyperfine --export-json`: how long commands took that end by themselves.
 
-use assay_judge::wording;
 use assay_run_folder::{Manifest, TrialRecord, WorkloadRecord};
+use assay_verdict::wording;
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;

@@ -5,8 +5,8 @@ use std::collections::btree_map::Entry;
 use std::fmt::Write;
 use std::path::Path;
 
-use assay_judge::{Judgement, Verdict};
 use assay_run_folder::{Budget, Manifest, RepeatId, Table};
+use assay_verdict::{Judgement, Verdict};
 
 use crate::error::Error;
 use crate::metrics::{Metric, metric};

@@ -1,7 +1,7 @@
 //! The rows of a run in the tables without samples.
 
-use assay_judge::{Judgement, PromiseJudgement, TrialJudgement};
 use assay_run_folder::{Manifest, WorkloadResult};
+use assay_verdict::{Judgement, PromiseJudgement, TrialJudgement};
 use serde_json::Value;
 
 use crate::cell::{Cell, Sink};

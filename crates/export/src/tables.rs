@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use assay_files::Dir;
-use assay_judge::Judgement;
 use assay_run_folder::{Manifest, RunFolder};
+use assay_verdict::Judgement;
 
 use crate::cell::Sink;
 use crate::columns::{PROMISES, RUNS, SAMPLES, Shape, TRIALS, WORKLOADS};

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use assay_facts::Available;
 use assay_files::Dir;
-use assay_judge::{FleetComparison, FleetHost, FleetJudgement, HostState, Judgement, Verdict};
 use assay_run_folder::{RunFolder, merge_samples};
+use assay_verdict::{FleetComparison, FleetHost, FleetJudgement, HostState, Judgement, Verdict};
 
 use crate::conclude::{conclude, leave_open};
 use crate::document::{Fleet, Torn};

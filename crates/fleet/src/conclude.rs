@@ -1,7 +1,7 @@
 //! What all hosts together come to.
 
-use assay_judge::wording::{count, some_of};
-use assay_judge::{FleetComparison, FleetHost, FleetTrial, Verdict, wrong_by_chance};
+use assay_verdict::wording::{count, some_of};
+use assay_verdict::{FleetComparison, FleetHost, FleetTrial, Verdict, wrong_by_chance};
 
 /// From so many verdicts on it is said how many chance may make wrong.
 const MANY: usize = 10;
@@ -106,7 +106,7 @@ fn list(names: &[String]) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use assay_judge::HostState;
+    use assay_verdict::HostState;
 
     use super::*;
     use crate::merge::FleetMerge;

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::Value;
 
 use crate::spread::{Numbers, of_amounts, of_ratios};
-use assay_judge::ComparisonJudgement;
-use assay_judge::{
+use assay_verdict::ComparisonJudgement;
+use assay_verdict::{
     FleetComparison, FleetGroup, FleetPromise, FleetTrial, HostVerdict, PromiseOnHost,
 };
-use assay_judge::{Judgement, PromiseJudgement, TrialJudgement, Verdict};
+use assay_verdict::{Judgement, PromiseJudgement, TrialJudgement, Verdict};
 
 /// What hosts have said so far.
 #[derive(Debug, Default)]
@@ -202,7 +202,7 @@ impl Promise {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use assay_judge::{GroupJudgement, Interval};
+    use assay_verdict::{GroupJudgement, Interval};
 
     pub(crate) fn judgement(groups: i64, verdict: Verdict, rate: f64, share: f64) -> Judgement {
         let group = GroupJudgement {

@@ -2,7 +2,8 @@
 
 use assay_facts::Available;
 
-use assay_judge::{Extreme, LogSpread, Spread};
+use assay_stats::over_repeats::Spread as LogSpread;
+use assay_verdict::{Extreme, Spread};
 
 /// One number a host, by the host's place in a list of nodes.
 pub(crate) type Numbers = Vec<(u32, f64)>;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_judge::HostState;
+use assay_verdict::HostState;
 
 use crate::document::{Fleet, Phase, TaskRecord};
 use crate::folder::FleetFolder;

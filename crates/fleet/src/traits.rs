@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_facts::{Available, Hierarchy, HostFacts, Layout};
 use assay_run_folder::Manifest;
 
-use assay_judge::{Differs, FleetHost, HostDifference};
+use assay_verdict::{Differs, FleetHost, HostDifference};
 
 /// What the host of a run is: by name, in words that are equal where hosts are alike.
 #[must_use]
@@ -145,7 +145,7 @@ fn difference(name: &str, hosts: &[&FleetHost]) -> Option<HostDifference> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_judge::HostState;
+    use assay_verdict::HostState;
 
     fn host(node: &str, kernel: &str) -> FleetHost {
         FleetHost {

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use assay_judge::HostState;
 use assay_kernel::signal;
+use assay_verdict::HostState;
 
 use crate::document::Fleet;
 use crate::error::Error;

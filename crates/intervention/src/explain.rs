@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use assay_judge::cause_entry;
 use assay_judge::may_follow_from_others;
-use assay_judge::{Cause, Interval, Judgement, PromiseJudgement, Verdict};
+use assay_verdict::{Cause, Interval, Judgement, PromiseJudgement, Verdict};
 pub use effect::Effect;
 use effect::{Base, Judged};
 use effect_inputs::EffectInputs;

@@ -12,7 +12,7 @@ mod sentence;
 
 use serde::{Deserialize, Serialize};
 
-use assay_judge::{Interval, Verdict};
+use assay_verdict::{Interval, Verdict};
 
 pub use assessment::{Assessment, frontier};
 pub use conclude::{Tried, Tuned, rate_ratio, tuning};

@@ -9,12 +9,12 @@
 use assay_run_folder::{PromiseRecord, RelationRecord};
 
 use crate::cpus::Shared;
-pub(crate) use crate::judgement::Strength;
-use crate::judgement::{Cause, Verdict};
-use crate::measure::Measure;
 use crate::promise::{Numbers, Subject};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
+use assay_verdict::Measure;
+pub(crate) use assay_verdict::Strength;
+use assay_verdict::{Cause, Verdict};
 
 mod ceiling;
 mod cfq;

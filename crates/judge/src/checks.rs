@@ -38,10 +38,10 @@ use assay_run_folder::{PromiseRecord, RelationRecord, TrialRecord};
 
 use crate::cpus::Shared;
 use crate::expected;
-use crate::judgement::{Cause, Check};
-use crate::measure::Measure;
 use crate::repeat::Repeat;
-use crate::wording::count;
+use assay_verdict::Measure;
+use assay_verdict::wording::count;
+use assay_verdict::{Cause, Check};
 
 pub(crate) use repeats::{Entry, Selection, unseen};
 

@@ -6,12 +6,12 @@
 
 use assay_run_folder::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, TrialRecord};
 
-use crate::cross_trial_document::{ComparisonJudgement, LevelJudgement, PairJudgement};
-use crate::judgement::Verdict;
 use crate::metric::is_latency;
-use crate::statistics::over_repeats::{Spread, needed_of_all, to_accuse};
 use crate::trial_value::{Found, Numbers};
-use crate::wording::{self, number, together};
+use assay_stats::over_repeats::{Spread, needed_of_all, to_accuse};
+use assay_verdict::Verdict;
+use assay_verdict::wording::{self, number, together};
+use assay_verdict::{ComparisonJudgement, LevelJudgement, PairJudgement};
 
 mod sentence;
 

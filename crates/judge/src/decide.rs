@@ -6,8 +6,8 @@
 //! is outside, which one of many groups could be by chance, and therefore needs the wider
 //! interval that holds for all groups at once.
 
-use crate::judgement::{Interval, Verdict};
-use crate::statistics::pooled::Estimate;
+use assay_stats::pooled::Estimate;
+use assay_verdict::{Interval, Verdict};
 
 /// On which side of the expected value a promise can be broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,7 +126,7 @@ pub(crate) fn needs(offences: &[Offence], within: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::pooled::Range;
+    use assay_stats::pooled::Range;
 
     fn estimate(value: f64, half: f64) -> Estimate {
         let broken = Range { low: value - 2.0 * half, high: value + 2.0 * half };

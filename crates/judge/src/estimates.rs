@@ -2,15 +2,15 @@
 
 use crate::decide::{Offence, Side};
 use crate::expected::Expected;
-use crate::grid::Grid;
-use crate::judgement::{Interval, Observation, SpansJudgement, Verdict, WorstSpan};
 use crate::observed;
-use crate::spans::{self, Spans};
 use crate::states;
-use crate::statistics::batches::{self, Quantity, Within};
-use crate::statistics::over_repeats::to_accuse;
-use crate::statistics::pooled::{Estimate, combine};
-use crate::statistics::proportion;
+use assay_stats::Grid;
+use assay_stats::batches::{self, Quantity, Within};
+use assay_stats::over_repeats::to_accuse;
+use assay_stats::pooled::{Estimate, combine};
+use assay_stats::proportion;
+use assay_stats::spans::{self, Spans};
+use assay_verdict::{Interval, Observation, SpansJudgement, Verdict, WorstSpan};
 
 /// What the numbers are of.
 pub(crate) struct Asked<'a> {

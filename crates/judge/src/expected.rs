@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use assay_run_folder::RepeatRecord;
 
 use crate::cpus::Shared;
-use crate::feasible::water_fill;
 use crate::knob_value;
 use crate::repeat::Repeat;
+use assay_stats::water_fill::water_fill;
 
 /// A group's knob and its share.
 #[derive(Debug, Clone, Copy, PartialEq)]

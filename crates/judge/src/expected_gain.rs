@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use assay_facts::{Available, HostFacts};
 use assay_run_folder::{Manifest, PlacementReading, TrialRecord};
 
-use crate::cross_trial_document::ExpectedGain;
+use assay_verdict::ExpectedGain;
 
 /// A ratio below this says nothing of how much a program waits for memory.
 const LEAST_DIFFERENCE: f64 = 0.02;

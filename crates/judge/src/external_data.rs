@@ -15,8 +15,8 @@ use assay_run_folder::{PromiseRecord, RelationRecord};
 
 use crate::estimates::Numbers;
 use crate::expected::Expected;
-use crate::judgement::{Cause, Check, Judgement, PromiseJudgement, TrialJudgement, Verdict};
 use crate::promise::{self, Statement};
+use assay_verdict::{Cause, Check, Judgement, PromiseJudgement, TrialJudgement, Verdict};
 
 /// Numbers from elsewhere, and what they were to be.
 #[derive(Debug, Clone, PartialEq)]

@@ -11,8 +11,8 @@ mod pool;
 mod throttled;
 
 use crate::checks::{Evidence, Finding, Scope};
-use crate::judgement::Fact;
 use crate::repeat::Repeat;
+use assay_verdict::Fact;
 
 /// All facts of a trial that concern one of its promises.
 pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Fact> {

@@ -16,13 +16,13 @@ use assay_run_folder::{
 };
 
 use crate::checks::{self, Evidence};
-use crate::judgement::PromiseJudgement;
-use crate::measure::Measure;
 use crate::promise::{self, Subject};
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
 use crate::trial::{self, Prepared};
 use crate::trial_value;
+use assay_verdict::Measure;
+use assay_verdict::PromiseJudgement;
 
 /// Each look is at so much more time than the one before.
 const GROWTH: f64 = 1.35;

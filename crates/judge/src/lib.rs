@@ -14,47 +14,35 @@ mod bfq_request_cap;
 mod cause_docs;
 mod causes;
 mod checks;
-mod compare_runs;
 mod cpus;
 mod cross_trial;
-mod cross_trial_document;
 mod decide;
 mod estimates;
 mod expected;
 mod expected_gain;
 mod external_data;
 mod facts;
-mod feasible;
-mod fleet;
-mod grid;
 mod interim_looks;
-mod judgement;
-mod kernel_version;
 mod knob_value;
-mod measure;
 mod metric;
 mod metric_promise;
 mod observed;
 mod placement;
-pub mod prediction;
 mod promise;
 mod queue;
 mod reason;
 mod reference;
 mod repeat;
-mod series;
-mod spans;
+mod sorted;
 mod states;
-mod statistics;
 mod throttle;
 mod trial;
+pub mod trial_numbers;
 mod trial_value;
-mod unbounded;
-mod warm_up;
-pub mod wording;
 mod workload_metrics;
 
 use assay_run_folder::{Manifest, Table};
+use assay_verdict::{ComparisonJudgement, Judgement, TrialJudgement, Verdict, wrong_by_chance};
 use cross_trial::Given;
 use trial_value::Found;
 
@@ -62,28 +50,12 @@ pub use bfq_request_cap::{Cap, OF_WRITERS, of_groups as caps_of, request_cap};
 pub use cause_docs::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
 pub use causes::may_follow_from_others;
 pub use causes::short_run::{TICK_S, TURN_OF_BFQ_S};
-pub use compare_runs::{
-    ComparedRun, Equivalence, Estimated, MeasureComparison, PromiseChange, PromiseState,
-    RunComparison, RunDifference, Side, Terms, TrialComparison, compare_levels, compare_runs,
-};
-pub use cross_trial_document::{
-    ComparisonJudgement, ExpectedGain, LevelJudgement, PairJudgement, ReferenceJudgement,
-};
-pub use fleet::{
-    Differs, Extreme, FleetComparison, FleetGroup, FleetHost, FleetJudgement, FleetPromise,
-    FleetTrial, HostDifference, HostState, HostVerdict, PromiseOnHost, Spread,
-};
-pub use judgement::{
-    Cause, Check, Fact, Figure, GroupJudgement, Interval, Judgement, Observation, PromiseJudgement,
-    SpansJudgement, States, Strength, TrialJudgement, Verdict, WorkloadMetrics, WorstSpan,
-    wrong_by_chance,
-};
 
 pub use external_data::{
     Amounts, ExternalData, OutsideFacts, OutsideGroup, Scatter, judge_outside,
 };
 pub use interim_looks::{InterimLook, InterimLooks, is_enough, look};
-pub use statistics::over_repeats::Spread as LogSpread;
+pub use metric::is_latency as metric_is_latency;
 
 /// The samples of a run, `[trial][repeat]` -> tables, in the order of the manifest. A missing
 /// entry, or one without tables, is a repeat whose samples are lost.

@@ -5,9 +5,9 @@
 
 use assay_run_folder::{GroupRecord, TrialRecord, WorkloadRecord, WorkloadResult};
 
-use crate::measure::Measure;
 use crate::repeat::Repeat;
-use crate::wording::some_of;
+use assay_verdict::Measure;
+use assay_verdict::wording::some_of;
 
 /// Names of metrics that are listed before the rest is only counted.
 const NAMED: usize = 16;
@@ -32,7 +32,8 @@ pub(crate) struct Values {
 }
 
 /// Whether a metric is a latency, which may be a bucket of a histogram (`reader.read_p99_ns`).
-pub(crate) fn is_latency(measure: &str) -> bool {
+#[must_use]
+pub fn is_latency(measure: &str) -> bool {
     Measure::parse(measure).is_none() && measure.ends_with("_ns")
 }
 

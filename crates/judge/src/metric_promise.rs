@@ -5,15 +5,15 @@ use assay_run_folder::{PromiseRecord, RelationRecord};
 use crate::causes;
 use crate::checks::{Scope, ValidityCheck};
 use crate::decide::{self, Offence, Side};
-use crate::judgement::{Cause, GroupJudgement, PromiseJudgement, Verdict};
 use crate::metric::{self, Metric, Values};
 use crate::placement;
 use crate::promise::{self, Statement, Subject};
 use crate::reason;
 use crate::repeat::Repeat;
-use crate::statistics::over_repeats::{Spread, needed_of_all, to_accuse};
-use crate::statistics::pooled::Estimate;
-use crate::wording::{count, few, margin as margin_text, number, percent, some_of};
+use assay_stats::over_repeats::{Spread, needed_of_all, to_accuse};
+use assay_stats::pooled::Estimate;
+use assay_verdict::wording::{count, few, margin as margin_text, number, percent, some_of};
+use assay_verdict::{Cause, GroupJudgement, PromiseJudgement, Verdict};
 
 /// Why a record of before, when studies could ask for it, has no verdict.
 const NO_SPANS: &str = "`every` asks for spans, and a workload reports one number a repeat";

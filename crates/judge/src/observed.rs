@@ -2,13 +2,13 @@
 
 use crate::decide::{self, Offence};
 use crate::estimates::{Asked, Observed};
-use crate::judgement::{Interval, Observation, States, Verdict};
 use crate::states;
-use crate::statistics::batches::{self, Quantity, Within};
-use crate::statistics::over_repeats::of_all;
-use crate::statistics::pooled::{Estimate, Range};
-use crate::statistics::student::t_quantile;
-use crate::wording::{number, percent};
+use assay_stats::batches::{self, Quantity, Within};
+use assay_stats::over_repeats::of_all;
+use assay_stats::pooled::{Estimate, Range};
+use assay_stats::student::t_quantile;
+use assay_verdict::wording::{number, percent};
+use assay_verdict::{Interval, Observation, States, Verdict};
 
 /// Each group's share or rate over all observed seconds. A counter that is read at intervals may
 /// have what came in one of them on the wrong side of an edge: that is its grain.

@@ -11,13 +11,13 @@ mod pages;
 use assay_run_folder::{NodeCounts, PlacementReading, PlacementRecord, PromiseRecord};
 
 use crate::checks::Scope;
-use crate::judgement::{GroupJudgement, Interval, Observation, PromiseJudgement, Verdict};
 use crate::promise::Subject;
 use crate::reason;
 use crate::repeat::Repeat;
-use crate::statistics::over_repeats::to_accuse;
-use crate::statistics::proportion::{self, Counted};
-use crate::wording::{count, margin, percent};
+use assay_stats::over_repeats::to_accuse;
+use assay_stats::proportion::{self, Counted};
+use assay_verdict::wording::{count, margin, percent};
+use assay_verdict::{GroupJudgement, Interval, Observation, PromiseJudgement, Verdict};
 
 pub(crate) use blind::blind;
 

@@ -10,20 +10,20 @@ use crate::decide::{self, Side};
 pub(crate) use crate::estimates::Numbers;
 use crate::estimates::{Asked, Observed};
 use crate::expected::{self, Expected};
-use crate::judgement::{GroupJudgement, Interval, PromiseJudgement, Verdict};
-use crate::measure::Measure;
 use crate::metric::Metric;
 use crate::metric_promise;
 use crate::placement;
 use crate::queue::{disk_of, is_measured};
 use crate::reason;
 use crate::repeat::Repeat;
-use crate::statistics::batches::Quantity;
-use crate::statistics::jain;
-use crate::statistics::over_repeats::MOST_REPEATS;
-use crate::statistics::pooled::Estimate;
 use crate::throttle;
-use crate::wording::together;
+use assay_stats::batches::Quantity;
+use assay_stats::jain;
+use assay_stats::over_repeats::MOST_REPEATS;
+use assay_stats::pooled::Estimate;
+use assay_verdict::Measure;
+use assay_verdict::wording::together;
+use assay_verdict::{GroupJudgement, Interval, PromiseJudgement, Verdict};
 
 /// What all promises of a trial are judged from.
 pub(crate) struct Subject<'r> {

@@ -10,7 +10,7 @@
 use assay_run_folder::{GroupRecord, IoClass, QueueReading, TrialRecord};
 
 use crate::repeat::Repeat;
-use crate::series::{self, unwrapped};
+use assay_stats::series::{self, unwrapped};
 
 /// Below this part of the mean queue, `in_flight` cannot have counted waiting requests.
 const COUNTS_WAITING: f64 = 0.7;

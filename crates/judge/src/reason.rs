@@ -4,10 +4,10 @@ use assay_run_folder::{EveryRecord, PromiseRecord, RelationRecord};
 
 use crate::checks::ValidityCheck;
 use crate::estimates::Numbers;
-use crate::judgement::{Interval, Observation, SpansJudgement, Verdict};
-use crate::measure::Measure;
-use crate::spans;
-use crate::wording::{count, margin, number, percent, rate};
+use assay_stats::spans;
+use assay_verdict::Measure;
+use assay_verdict::wording::{count, margin, number, percent, rate};
+use assay_verdict::{Interval, Observation, SpansJudgement, Verdict};
 
 /// Void: every gate that failed, with its evidence.
 pub(crate) fn of_gates(failed: &[&ValidityCheck]) -> String {

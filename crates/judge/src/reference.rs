@@ -3,10 +3,10 @@
 use assay_run_folder::{Levels, Manifest, ReferenceRecord, TrialRecord};
 
 use crate::cross_trial::{Given, of_level};
-use crate::cross_trial_document::{ExpectedGain, ReferenceJudgement};
 use crate::expected_gain::{self, Gain};
 use crate::metric::is_latency;
 use crate::trial_value::Numbers;
+use assay_verdict::{ExpectedGain, ReferenceJudgement};
 
 /// Confidence of the intervals of ours.
 const CONFIDENCE: f64 = 0.95;

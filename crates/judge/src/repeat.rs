@@ -2,11 +2,12 @@
 
 use assay_run_folder::{RepeatRecord, Table, TrialRecord, WarmUpRecord};
 
-use crate::grid::Grid;
-use crate::measure::Measure;
-use crate::series::{self, Sorted};
-use crate::statistics::batches::Quantity;
-use crate::warm_up;
+use crate::sorted::{self, Sorted};
+use assay_stats::Grid;
+use assay_stats::batches::Quantity;
+use assay_stats::series;
+use assay_stats::warm_up;
+use assay_verdict::Measure;
 
 /// A repeat with the window that its numbers stand for.
 pub(crate) struct Repeat<'r> {
@@ -175,7 +176,7 @@ fn resample(
 ) -> Result<Grid, String> {
     let source = measure.source();
     let table = Sorted::find(tables, source).ok_or_else(|| why_missing(record, tables, source))?;
-    Grid::resample(&table, measure, groups, from_ns, to_ns).map_err(|missing| {
+    sorted::resample(&table, measure, groups, from_ns, to_ns).map_err(|missing| {
         // The sampler's own reason for a missing column says more than that it is missing.
         let reasons = &record.not_available;
         let known = measure.columns().iter().find_map(|name| {

@@ -1,9 +1,9 @@
 //! A run that moves between two states has a mean that no second of it ever had.
 
 use crate::estimates::Asked;
-use crate::judgement::States;
-use crate::spans::Spans;
-use crate::wording::count;
+use assay_stats::spans::Spans;
+use assay_verdict::States;
+use assay_verdict::wording::count;
 
 /// A span in which a group got next to nothing counts as this much of its share.
 const LEAST: f64 = 0.05;
@@ -135,8 +135,8 @@ mod tests {
     use crate::decide::Side;
     use crate::estimates::Observed;
     use crate::expected::Expected;
-    use crate::grid::Grid;
-    use crate::statistics::batches::Quantity;
+    use assay_stats::Grid;
+    use assay_stats::batches::Quantity;
 
     fn find_in(times: impl Iterator<Item = f64>) -> Option<States> {
         let spans = Spans { times: times.map(Some).collect(), length_s: 1.0 };

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::repeat::Repeat;
-use crate::series::Sorted;
+use crate::sorted::Sorted;
 
 /// Periods of a quota over the judged window.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,14 +5,14 @@ use assay_run_folder::{Manifest, RelationRecord, RepeatRecord, Table, TrialRecor
 use crate::checks::{self, Entry, Evidence, Selection, ValidityCheck};
 use crate::facts;
 use crate::interim_looks;
-use crate::judgement::{Fact, TrialJudgement, Verdict};
-use crate::measure::Measure;
 use crate::promise::{self, Subject};
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
-use crate::statistics::batches::Quantity;
 use crate::trial_value::{Found, PLAIN, Wanted};
 use crate::workload_metrics;
+use assay_stats::batches::Quantity;
+use assay_verdict::Measure;
+use assay_verdict::{Fact, TrialJudgement, Verdict};
 
 /// What the run wrote into io.cost.model, if it was always the same (Documentation/admin-guide/
 /// cgroup-v2.rst: `rrandiops` is the rate of random reads).

@@ -3,10 +3,10 @@
 use assay_run_folder::{Manifest, RelationRecord};
 
 use crate::checks::Scope;
-use crate::measure::Measure;
 use crate::metric::Metric;
 use crate::promise::Subject;
 use crate::repeat::Repeat;
+use assay_verdict::Measure;
 
 /// A total that is compared needs nobody to compete for it, just as a limit does not: the gates
 /// that concern a limit concern it.

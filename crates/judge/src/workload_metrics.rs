@@ -2,7 +2,7 @@
 
 use assay_run_folder::{GroupRecord, RepeatRecord, TrialRecord, WorkloadRecord, WorkloadResult};
 
-use crate::judgement::{Figure, WorkloadMetrics};
+use assay_verdict::{Figure, WorkloadMetrics};
 
 /// One entry a workload that has said anything.
 pub(crate) fn figures(trial: &TrialRecord, repeats: &[&RepeatRecord]) -> Vec<WorkloadMetrics> {

@@ -20,7 +20,7 @@ mod shares;
 mod sim;
 mod validated_range;
 
-pub use assay_judge::prediction::{
+pub use assay_verdict::{
     Basis, GroupPrediction, KneePrediction, Prediction, PromisePrediction, PromiseScore, Score,
     TrialPrediction, TrialScore, score, share_error,
 };

@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 
 use assay_facts::HostFacts;
-use assay_judge::Verdict;
-use assay_judge::prediction::{
-    Basis, KneePrediction, Prediction, PromisePrediction, TrialPrediction,
-};
 use assay_plan::{Plan, Trial};
 use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_verdict::Verdict;
+use assay_verdict::{Basis, KneePrediction, Prediction, PromisePrediction, TrialPrediction};
 use serde_json::Value;
 
 use crate::calibration::Costs;

@@ -1,9 +1,9 @@
 //! Promises across trials and numbers of others, in the words that page and terminal share.
 
-use assay_judge::{
+use assay_run_folder::Levels;
+use assay_verdict::{
     ComparisonJudgement, ExpectedGain, LevelJudgement, PairJudgement, ReferenceJudgement,
 };
-use assay_run_folder::Levels;
 
 use crate::number::{self, NONE, Unit};
 use crate::wording;

@@ -1,6 +1,6 @@
 //! One run against another, in the words that page and terminal share.
 
-use assay_judge::{
+use assay_verdict::{
     Equivalence, Estimated, MeasureComparison, PromiseChange, RunComparison, TrialComparison,
 };
 
@@ -33,12 +33,12 @@ pub(crate) const fn mark(likeness: Equivalence) -> &'static str {
 }
 
 /// The verdict whose colour it has.
-pub(crate) const fn colour(likeness: Equivalence) -> assay_judge::Verdict {
+pub(crate) const fn colour(likeness: Equivalence) -> assay_verdict::Verdict {
     match likeness {
-        Equivalence::Equal | Equivalence::Better => assay_judge::Verdict::Kept,
-        Equivalence::Worse | Equivalence::Different => assay_judge::Verdict::Broken,
-        Equivalence::Undecided => assay_judge::Verdict::Undecided,
-        Equivalence::NotComparable => assay_judge::Verdict::Void,
+        Equivalence::Equal | Equivalence::Better => assay_verdict::Verdict::Kept,
+        Equivalence::Worse | Equivalence::Different => assay_verdict::Verdict::Broken,
+        Equivalence::Undecided => assay_verdict::Verdict::Undecided,
+        Equivalence::NotComparable => assay_verdict::Verdict::Void,
     }
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn promise(change: &PromiseChange) -> String {
 }
 
 /// The largest error of one side.
-pub(crate) fn error(state: &assay_judge::PromiseState) -> String {
+pub(crate) fn error(state: &assay_verdict::PromiseState) -> String {
     state.worst_error.map_or_else(|| NONE.to_owned(), wording::error_interval)
 }
 

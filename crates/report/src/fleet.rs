@@ -4,7 +4,7 @@ mod figure;
 mod page;
 
 use assay_facts::Available;
-use assay_judge::{FleetHost, FleetJudgement, FleetPromise, HostState, Spread};
+use assay_verdict::{FleetHost, FleetJudgement, FleetPromise, HostState, Spread};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -143,7 +143,7 @@ pub(crate) fn spreads(promise: &FleetPromise) -> Vec<SpreadRow> {
 pub(crate) mod tests {
     use std::collections::BTreeMap;
 
-    use assay_judge::{
+    use assay_verdict::{
         Differs, Extreme, FleetGroup, FleetTrial, HostDifference, PromiseOnHost, Verdict,
     };
 

@@ -27,8 +27,8 @@ mod vendor;
 mod wording;
 mod workload_metrics;
 
-use assay_judge::Judgement;
 use assay_run_folder::{Manifest, Table};
+use assay_verdict::Judgement;
 
 pub use ascii::ascii;
 pub use error::Error;
@@ -94,14 +94,14 @@ pub fn judgement_text(title: &str, judgement: &Judgement, width: usize, color: b
 }
 
 /// The page of a comparison of two runs.
-pub fn comparison_html(comparison: &assay_judge::RunComparison) -> Result<String, Error> {
+pub fn comparison_html(comparison: &assay_verdict::RunComparison) -> Result<String, Error> {
     page::comparison(comparison)
 }
 
 /// A comparison of two runs for a terminal of `width` columns, with ANSI colours if `color`.
 #[must_use]
 pub fn comparison_text(
-    comparison: &assay_judge::RunComparison,
+    comparison: &assay_verdict::RunComparison,
     width: usize,
     color: bool,
 ) -> String {
@@ -120,19 +120,19 @@ pub fn explanation_text(explanation: &assay_intervention::Explanation, width: us
 }
 
 /// The page of a fleet: what each host found, the spread between them, and in what they differ.
-pub fn fleet_html(judgement: &assay_judge::FleetJudgement) -> Result<String, Error> {
+pub fn fleet_html(judgement: &assay_verdict::FleetJudgement) -> Result<String, Error> {
     fleet::html(judgement)
 }
 
 /// The same for a terminal of `width` columns, with ANSI colours if `color`.
 #[must_use]
-pub fn fleet_text(judgement: &assay_judge::FleetJudgement, width: usize, color: bool) -> String {
+pub fn fleet_text(judgement: &assay_verdict::FleetJudgement, width: usize, color: bool) -> String {
     text::fleet::render(judgement, width, color)
 }
 
 /// Where the tasks of a fleet are, for a terminal of `width` columns.
 #[must_use]
-pub fn fleet_hosts_text(hosts: &[assay_judge::FleetHost], width: usize, color: bool) -> String {
+pub fn fleet_hosts_text(hosts: &[assay_verdict::FleetHost], width: usize, color: bool) -> String {
     text::fleet::hosts_text(hosts, width, color)
 }
 
@@ -144,12 +144,12 @@ pub fn tuning_text(tuning: &assay_intervention::Tuning, width: usize) -> String 
 
 /// What is expected of a study, for a terminal of `width` columns.
 #[must_use]
-pub fn prediction_text(prediction: &assay_judge::prediction::Prediction, width: usize) -> String {
+pub fn prediction_text(prediction: &assay_verdict::Prediction, width: usize) -> String {
     text::prediction::render(prediction, width)
 }
 
 /// How near a prediction came, for a terminal of `width` columns.
 #[must_use]
-pub fn score_text(score: &assay_judge::prediction::Score, width: usize) -> String {
+pub fn score_text(score: &assay_verdict::Score, width: usize) -> String {
     text::prediction::score(score, width)
 }

@@ -19,8 +19,8 @@ mod tuning;
 mod workloads;
 
 use assay_intervention::Tuning;
-use assay_judge::Judgement;
 use assay_run_folder::Manifest;
+use assay_verdict::Judgement;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde::Serialize;
 

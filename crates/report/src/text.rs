@@ -13,8 +13,8 @@ mod trial;
 pub(crate) mod tuning;
 mod workload_metrics;
 
-use assay_judge::Judgement;
 use assay_run_folder::Manifest;
+use assay_verdict::Judgement;
 
 use crate::number;
 use crate::trial as trials_of_run;

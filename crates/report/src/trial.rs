@@ -1,7 +1,7 @@
 //! One trial with all that is known of it: what was recorded, what was judged, what was sampled.
 
-use assay_judge::{Judgement, PromiseJudgement, TrialJudgement, Verdict};
 use assay_run_folder::{Manifest, RepeatRecord, Table, TrialRecord};
+use assay_verdict::{Judgement, PromiseJudgement, TrialJudgement, Verdict};
 
 use crate::Samples;
 use crate::number::NONE;

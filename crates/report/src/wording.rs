@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use assay_judge::wording::levels;
-use assay_judge::{
+use assay_verdict::wording::levels;
+use assay_verdict::{
     FleetPromise, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement, Verdict,
 };
 use serde_json::Value;
 
-pub(crate) use assay_judge::wording::{count, level};
+pub(crate) use assay_verdict::wording::{count, level};
 
 use crate::number::{self, Unit};
 use crate::trial::Trial;
@@ -184,7 +184,7 @@ pub(crate) fn total_rate(promise: &PromiseJudgement) -> Option<String> {
 /// The spans in which groups were furthest off, as multiples of what was promised, the worst group
 /// first and so many of them.
 pub(crate) fn worst_spans(promise: &PromiseJudgement, most: usize) -> Option<String> {
-    let mut spans: Vec<(&str, f64, assay_judge::WorstSpan)> = promise
+    let mut spans: Vec<(&str, f64, assay_verdict::WorstSpan)> = promise
         .groups
         .iter()
         .filter(|group| group.expected_share > 0.0)

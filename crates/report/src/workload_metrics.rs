@@ -1,7 +1,7 @@
 //! What workloads said of themselves, as rows: for the terminal the figures that matter, for the
 //! page all of them.
 
-use assay_judge::{Figure, WorkloadMetrics};
+use assay_verdict::{Figure, WorkloadMetrics};
 use assay_workload::{FIO, kind};
 
 use crate::number;

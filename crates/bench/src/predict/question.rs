@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use assay_facts::HostFacts;
 use assay_host::gather;
-use assay_judge::Verdict;
 use assay_kernel::Root;
 use assay_plan::plan;
 use assay_predict::{Basis, Costs, Prediction, TrialPrediction, predict};
 use assay_study::{Study, parse};
+use assay_verdict::Verdict;
 
 use super::Campaign;
 use super::draw::{Family, Range, families};

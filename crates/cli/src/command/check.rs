@@ -1,12 +1,12 @@
 //! `assay check`
 
-use assay_judge::wording::count;
 use assay_plan::{Plan, Trial, steps};
 use assay_run_folder::{
     AcrossRecord, ComparisonRecord, Levels, PairsRecord, PromiseRecord, ReferenceRecord,
     RelationRecord,
 };
 use assay_units::{Percent, format_duration};
+use assay_verdict::wording::count;
 use serde_json::{Value, json};
 
 use crate::args::{CheckArguments, StudyArguments};

@@ -5,9 +5,10 @@ mod newest;
 
 use std::path::{Path, PathBuf};
 
-use assay_judge::{Equivalence, RunComparison, Side, Terms, compare_levels, compare_runs};
+use assay_compare::{Side, Terms, compare_levels, compare_runs};
 use assay_run_folder::{Run, RunFolder};
 use assay_units::Percent;
+use assay_verdict::{Equivalence, RunComparison};
 use clap::Args;
 
 use crate::exit::Code;

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_intervention::{Explanation, Finding, predict};
-use assay_judge::Verdict;
 use assay_plan::{Trial, take_turns};
+use assay_verdict::Verdict;
 use clap::Args;
 
 use crate::args::{TrustArguments, duration};

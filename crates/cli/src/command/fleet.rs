@@ -11,8 +11,8 @@ use assay_files::Trust;
 use assay_fleet::{
     Fleet, FleetFolder, Limit, Slurm, TaskState, cancel, carry_out, collect, states, wait, write,
 };
-use assay_judge::{FleetJudgement, HostState, Verdict};
 use assay_kernel::signal;
+use assay_verdict::{FleetJudgement, HostState, Verdict};
 use clap::{Args, Subcommand};
 
 use crate::args::{StudyArguments, TrustArguments};

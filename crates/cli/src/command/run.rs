@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use assay_facts::HostFacts;
 use assay_files::Trust;
 use assay_host::{gather, look_for, state_dir, unfinished};
-use assay_judge::Judgement;
 use assay_kernel::{Root, signal};
 use assay_plan::{Plan, Predictions, plan_with, programs, to_predict};
 use assay_run_folder::{Guest, Manifest, Run, RunFolder};
 use assay_runner::{Failure, Finished, Request, Schedule};
 use assay_study::Study;
+use assay_verdict::Judgement;
 use jiff::Timestamp;
 
 use crate::args::RunArguments;

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use assay_judge::{Judgement, judge};
+use assay_judge::judge;
 use assay_run_folder::{Run, Table, parse_events, parse_manifest};
+use assay_verdict::Judgement;
 use assay_workload::fio::sections;
 
 use super::{Reader, answer};

@@ -6,9 +6,9 @@ use assay_conformance::{Document, merge};
 use assay_fleet::{Fleet, TaskRecord};
 use assay_intervention::Tuning;
 use assay_judge::judge;
-use assay_judge::prediction::{Prediction, Score, score};
 use assay_predict::Calibration;
 use assay_run_folder::Run;
+use assay_verdict::{Prediction, Score, score};
 use serde::de::DeserializeOwned;
 
 use super::{Reader, answer};

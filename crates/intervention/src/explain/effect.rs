@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rounds::{Pairs, Rounds, typical};
 use assay_judge::may_follow_from_others;
-use assay_judge::{PromiseJudgement, Verdict};
+use assay_verdict::{PromiseJudgement, Verdict};
 
 /// What became of the error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,10 +3,10 @@
 use assay_run_folder::TrialRecord;
 
 use super::predicted_effect::Expect;
-use assay_judge::wording::{count, percent};
 use assay_judge::{Cap, caps_of};
-use assay_judge::{PromiseJudgement, Verdict};
 use assay_judge::{TICK_S, TURN_OF_BFQ_S};
+use assay_verdict::wording::{count, percent};
+use assay_verdict::{PromiseJudgement, Verdict};
 
 /// One turn of the server as a part of what the lightest group is promised in all repeats.
 fn turn(trial: &TrialRecord, judged: &PromiseJudgement) -> f64 {

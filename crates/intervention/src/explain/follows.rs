@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use assay_judge::PromiseJudgement;
+use assay_verdict::PromiseJudgement;
 
 /// What an error follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

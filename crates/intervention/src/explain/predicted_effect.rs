@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Arm;
 use super::effect_inputs::EffectInputs;
-use assay_judge::wording::percent;
+use assay_verdict::wording::percent;
 
 /// What the error should do.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

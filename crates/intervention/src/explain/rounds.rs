@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::predicted_effect::ABOUT;
-use assay_judge::LogSpread as Spread;
+use assay_stats::over_repeats::Spread;
 
 /// Chance that any change that does nothing is said to lessen the error, all looks and all changes
 /// together, before it is confirmed by fresh rounds.

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::predicted_effect::{Expect, Prediction};
 use super::rounds::Rounds;
-use assay_judge::Interval;
-use assay_judge::wording::percent;
+use assay_verdict::Interval;
+use assay_verdict::wording::percent;
 
 /// One prediction after the change was tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,8 +2,8 @@
 
 use super::{Arm, ArmResult, Effect, Explained, Finding, Follows, Rounds};
 use assay_judge::cause_entry;
-use assay_judge::wording::{margin, percent};
-use assay_judge::{PromiseJudgement, Verdict};
+use assay_verdict::wording::{margin, percent};
+use assay_verdict::{PromiseJudgement, Verdict};
 
 /// One intervention and its effect.
 pub(super) fn of_arm(arm: &ArmResult) -> String {

@@ -1,7 +1,7 @@
 //! What is known of a setting, and which of two is better.
 
 use super::Measured;
-use assay_judge::{Interval, TrialJudgement, Verdict};
+use assay_verdict::{Interval, TrialJudgement, Verdict};
 
 /// What is known of a setting from the trials so far.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,8 +4,8 @@ use assay_run_folder::{AcrossRecord, ComparisonRecord, Levels, Manifest, Table};
 
 use super::assessment::frontier;
 use super::{Measured, NotTried, Outcome, SettingResult, Tuning, sentence};
-use assay_judge::{Interval, Judgement, Verdict};
 use assay_judge::{Samples, judge};
+use assay_verdict::{Interval, Judgement, Verdict};
 
 /// A setting with the trials of the run that tried it.
 #[derive(Debug, Clone, PartialEq)]

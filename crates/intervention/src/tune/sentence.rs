@@ -1,8 +1,8 @@
 //! What a search came to, in words.
 
 use super::{Measured, Outcome, SettingResult, Tuning};
-use assay_judge::wording::{margin, percent};
-use assay_judge::{Interval, Verdict};
+use assay_verdict::wording::{margin, percent};
+use assay_verdict::{Interval, Verdict};
 
 pub(super) fn of(found: &Tuning) -> String {
     let early = if found.ended_early { "The search was ended early. " } else { "" };

@@ -5,7 +5,7 @@ use assay_intervention::{
     Arm, Effect, Explanation, FRESH, Finding, Follows, Fresh, PERMUTE, Prediction, Question,
     excluded, explain, predict,
 };
-use assay_judge::{Judgement, Verdict};
+use assay_verdict::{Judgement, Verdict};
 
 use crate::synthetic::{Run, Scenario};
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use assay_intervention::{Arm, Explanation, FRESH, Finding, Fresh, Question, explain};
-use assay_judge::{Interval, Judgement, PromiseJudgement, TrialJudgement, Verdict};
+use assay_verdict::{Interval, Judgement, PromiseJudgement, TrialJudgement, Verdict};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use assay_intervention::{
     Assessment, Budget, Field, Move, Outcome, Search, Tried, Tuned, Tuning, tuning,
 };
-use assay_judge::{Verdict, judge};
+use assay_judge::judge;
 use assay_run_folder::{Manifest, Table};
+use assay_verdict::Verdict;
 
 use crate::synthetic::{Scenario, Server};
 

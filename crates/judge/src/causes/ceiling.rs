@@ -2,9 +2,9 @@
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
-use crate::judgement::Cause;
 use crate::promise::{Numbers, Subject};
 use crate::repeat::Repeat;
+use assay_verdict::Cause;
 
 const CODE: &str = "C-SCHEDULER-CEILING";
 

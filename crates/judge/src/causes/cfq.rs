@@ -4,11 +4,11 @@
 
 use super::fit::Fit;
 use super::{Strength, Suspicion};
-use crate::judgement::Cause;
-use crate::kernel_version;
 use crate::promise::{Numbers, Subject};
 use crate::queue::Queue;
-use crate::wording::percent;
+use assay_knob::KernelVersion;
+use assay_verdict::Cause;
+use assay_verdict::wording::percent;
 
 /// A round of all groups, seconds (`target_latency`, 300 ms).
 const ROUND_S: f64 = 0.3;
@@ -98,9 +98,11 @@ fn truncated(shares: &[f64], within: f64) -> Suspicion {
 fn delay(release: &str) -> Option<Suspicion> {
     let code = "C-CFQ-DELAY";
     let text = format!("the kernel is {release}");
-    match kernel_version::parse(release) {
+    match KernelVersion::parse(release) {
         None => Some(Suspicion::NotSeen(format!("{code}: {text}, which is no version"))),
-        Some(version) if !((4, 8)..(4, 12)).contains(&version) => {
+        Some(version)
+            if !(KernelVersion::new(4, 8)..KernelVersion::new(4, 12)).contains(&version) =>
+        {
             Some(Suspicion::RuledOut(format!("{code}: {text}")))
         }
         Some(_) => {

@@ -9,11 +9,12 @@
 use super::fit::Fit;
 use super::{Strength, Suspicion};
 use crate::cpus::Shared;
-use crate::judgement::Cause;
 use crate::promise::Numbers;
 use crate::repeat::Repeat;
-use crate::series::{Sorted, at};
-use crate::wording::{percent, some_of};
+use crate::sorted::Sorted;
+use assay_stats::series::at;
+use assay_verdict::Cause;
+use assay_verdict::wording::{percent, some_of};
 
 const CODE: &str = "C-CPU-IMBALANCE";
 

@@ -7,10 +7,10 @@ use assay_facts::{Available, DamonScheme};
 use assay_run_folder::{PromiseRecord, RelationRecord};
 
 use super::{Strength, Suspicion};
-use crate::judgement::Cause;
 use crate::promise::Subject;
 use crate::repeat::Repeat;
-use crate::wording::number;
+use assay_verdict::Cause;
+use assay_verdict::wording::number;
 
 const CODE: &str = "C-DAMON-RECLAIM";
 

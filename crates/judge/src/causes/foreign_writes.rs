@@ -6,11 +6,11 @@ use assay_facts::Hierarchy;
 use assay_run_folder::WorkloadResult;
 
 use super::{Strength, Suspicion};
-use crate::judgement::Cause;
 use crate::promise::{Numbers, Subject};
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
-use crate::wording::some_of;
+use assay_verdict::Cause;
+use assay_verdict::wording::some_of;
 
 const CODE: &str = "C-FOREIGN-WRITES";
 

@@ -3,9 +3,9 @@
 
 use super::Suspicion;
 use super::fit::Fit;
-use crate::judgement::Cause;
 use crate::promise::Numbers;
-use crate::wording::{percent, some_of};
+use assay_verdict::Cause;
+use assay_verdict::wording::{percent, some_of};
 
 const CODE: &str = "C-INFEASIBLE";
 

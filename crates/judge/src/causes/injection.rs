@@ -7,11 +7,11 @@
 //! switches it off, at the price of one request at a time.
 
 use super::{Strength, Suspicion};
-use crate::judgement::Cause;
 use crate::promise::Numbers;
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
-use crate::wording::percent;
+use assay_verdict::Cause;
+use assay_verdict::wording::percent;
 
 const CODE: &str = "C-INJECTION";
 

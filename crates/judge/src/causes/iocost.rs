@@ -3,12 +3,12 @@
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
-use crate::judgement::Cause;
-use crate::kernel_version;
 use crate::promise::{Numbers, Subject};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
-use crate::wording::percent;
+use assay_knob::KernelVersion;
+use assay_verdict::Cause;
+use assay_verdict::wording::percent;
 
 const MODEL: &str = "C-IOCOST-MODEL";
 
@@ -79,9 +79,9 @@ fn donation(subject: &Subject<'_>, numbers: &Numbers) -> Suspicion {
         .min_by(|a, b| a.0.share.total_cmp(&b.0.share))
         .is_some_and(|(expected, seen)| seen.value > expected.share);
     let text = format!("the lightest share is {} on {release}", percent(least));
-    match kernel_version::parse(release) {
+    match KernelVersion::parse(release) {
         None => Suspicion::NotSeen(format!("{code}: {text}, which is no version")),
-        Some(version) if version >= (5, 10) || least >= DONATES => {
+        Some(version) if version >= KernelVersion::new(5, 10) || least >= DONATES => {
             Suspicion::RuledOut(format!("{code}: {text}"))
         }
         Some(_) if !lightest_gained => Suspicion::Open(format!("{code}: {text}, and did not gain")),

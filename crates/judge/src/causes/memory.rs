@@ -2,10 +2,10 @@
 //! Either takes time of whoever asks for memory, whatever shares of CPU or disk it is promised.
 
 use super::{Strength, Suspicion};
-use crate::judgement::Cause;
-use crate::measure::Measure;
 use crate::promise::Subject;
-use crate::wording::some_of;
+use assay_verdict::Cause;
+use assay_verdict::Measure;
+use assay_verdict::wording::some_of;
 
 /// Pages a second that the groups' own threads scanned to get one (`pgscan_direct`): 1 MiB/s.
 const SCANNED: f64 = 256.0;

@@ -3,10 +3,10 @@
 use assay_run_folder::{PromiseRecord, RelationRecord};
 
 use crate::cpus::{self, Shared};
-use crate::judgement::Cause;
-use crate::measure::Measure;
 use crate::promise::{Numbers, Subject};
-use crate::wording::{count, percent, rate};
+use assay_verdict::Cause;
+use assay_verdict::Measure;
+use assay_verdict::wording::{count, percent, rate};
 
 /// The cause of a limit's void verdict; `None` for a promise that is no limit.
 pub(super) fn cause(

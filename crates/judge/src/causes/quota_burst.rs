@@ -6,10 +6,10 @@ use assay_facts::Available;
 
 use super::{Strength, Suspicion};
 use crate::cpus::Shared;
-use crate::judgement::Cause;
 use crate::knob_value;
 use crate::promise::{Numbers, Subject};
 use crate::repeat::Repeat;
+use assay_verdict::Cause;
 
 const CODE: &str = "C-QUOTA-BURST";
 

@@ -8,10 +8,10 @@
 
 use super::Suspicion;
 use super::fit::{Fit, first_come_first_served};
-use crate::judgement::Cause;
 use crate::promise::{Numbers, Subject};
 use crate::queue::Queue;
-use crate::wording::percent;
+use assay_verdict::Cause;
+use assay_verdict::wording::percent;
 
 /// The workloads want this part of the pool at least.
 const WANTED: f64 = 0.9;

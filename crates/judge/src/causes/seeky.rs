@@ -3,10 +3,10 @@
 
 use super::fit::Fit;
 use super::{Strength, Suspicion};
-use crate::judgement::Cause;
 use crate::promise::{Numbers, Subject};
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
+use assay_verdict::Cause;
 
 const CODE: &str = "C-SEEKY";
 

@@ -2,12 +2,12 @@
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion, injection};
-use crate::grid::Grid;
-use crate::judgement::Cause;
 use crate::promise::{Numbers, Subject};
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
-use crate::wording::percent;
+use assay_stats::Grid;
+use assay_verdict::Cause;
+use assay_verdict::wording::percent;
 
 /// Errors fall where those of the first half are so many times those of the second.
 const FALLS: f64 = 2.0;

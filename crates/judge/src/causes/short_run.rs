@@ -4,9 +4,9 @@
 //! which is `q / (T share)` of what it got in `T` seconds. The interval of a share covers that, so
 //! that no verdict rests on it; where it is larger than the margin it is worth saying.
 
-use crate::judgement::{Cause, Strength};
 use crate::promise::Numbers;
-use crate::wording::percent;
+use assay_verdict::wording::percent;
+use assay_verdict::{Cause, Strength};
 
 const CODE: &str = "C-SHORT-RUN";
 

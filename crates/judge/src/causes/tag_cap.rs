@@ -11,11 +11,11 @@ use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
 use crate::bfq_request_cap::{self, Cap};
 use crate::checks::backlogged::outstanding;
-use crate::judgement::Cause;
 use crate::promise::{Numbers, Subject};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
-use crate::wording::{percent, some_of};
+use assay_verdict::Cause;
+use assay_verdict::wording::{percent, some_of};
 
 const CODE: &str = "C-TAG-CAP";
 

@@ -7,9 +7,9 @@ use assay_run_folder::{PromiseRecord, RelationRecord};
 
 use super::Suspicion;
 use super::fit::Fit;
-use crate::judgement::Cause;
 use crate::promise::{Numbers, Subject};
-use crate::wording::some_of;
+use assay_verdict::Cause;
+use assay_verdict::wording::some_of;
 
 const CODE: &str = "C-WEIGHT-TRANSLATED";
 

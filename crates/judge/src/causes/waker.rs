@@ -13,18 +13,18 @@
 
 use super::fit::{Fit, depth};
 use super::{Strength, Suspicion};
-use crate::judgement::Cause;
-use crate::kernel_version;
-use crate::measure::Measure;
 use crate::promise::{Numbers, Subject};
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
-use crate::wording::{percent, some_of};
+use assay_knob::KernelVersion;
+use assay_verdict::Cause;
+use assay_verdict::Measure;
+use assay_verdict::wording::{percent, some_of};
 
 const CODE: &str = "C-WAKER";
 
 /// Injection of wakers acts from here on (d4fc3640ff36).
-const SINCE: (u32, u32) = (5, 12);
+const SINCE: KernelVersion = KernelVersion::new(5, 12);
 
 /// A bonded group must have what the law says within this part of it.
 const CLOSE: f64 = 0.08;
@@ -73,7 +73,7 @@ pub(super) fn suspect(
 /// What of kernel and settings leaves no room for it.
 fn cannot_be(subject: &Subject<'_>, queue: &Queue, repeat: &Repeat<'_>) -> Option<String> {
     let release = &subject.host.kernel;
-    if kernel_version::parse(release).is_some_and(|version| version < SINCE) {
+    if KernelVersion::parse(release).is_some_and(|version| version < SINCE) {
         return Some(format!("the kernel is {release}, and wakers are served since 5.12"));
     }
     let values = &queue::reading(repeat, &queue.disk)?.at_start;

@@ -10,7 +10,7 @@ use super::{Evidence, Finding, Scope, ValidityCheck, held_back, of_each_repeat};
 use crate::bfq_request_cap::{self, Cap};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
-use crate::wording::{percent, some_of};
+use assay_verdict::wording::{percent, some_of};
 
 /// The mean queue must be at least this part of what the workloads keep outstanding.
 const LEAST_PART: f64 = 0.5;

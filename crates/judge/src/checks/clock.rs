@@ -6,8 +6,8 @@
 
 use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
 use crate::repeat::Repeat;
-use crate::series;
-use crate::wording::percent;
+use assay_stats::series;
+use assay_verdict::wording::percent;
 
 /// All that a CPU can spend its time on (proc_stat(5)).
 const ALL: [&str; 8] =

@@ -4,7 +4,7 @@ use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
 use crate::cpus::{self, Shared};
 use crate::knob_value;
 use crate::repeat::Repeat;
-use crate::wording::{count, percent, some_of};
+use assay_verdict::wording::{count, percent, some_of};
 
 /// Less idle time than this means that the CPUs are the limit.
 const LEAST_IDLE: f64 = 0.05;

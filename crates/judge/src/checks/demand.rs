@@ -9,11 +9,11 @@ use assay_run_folder::GroupRecord;
 use super::backlogged::{ALL_THE_TIME, outstanding, part_outstanding};
 use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
 use crate::bfq_request_cap::{self, Cap};
-use crate::measure::Measure;
 use crate::queue::{Queue, disk_of, is_measured};
 use crate::repeat::Repeat;
-use crate::series::Sorted;
-use crate::wording::{percent, some_of};
+use crate::sorted::Sorted;
+use assay_verdict::Measure;
+use assay_verdict::wording::{percent, some_of};
 
 /// With this part of the pool wanted, a group with few requests outstanding may have waited for a
 /// free one.

@@ -6,7 +6,7 @@ use assay_run_folder::WorkloadResult;
 use super::backlogged::outstanding;
 use super::{Evidence, Finding};
 use crate::queue::Queue;
-use crate::wording::percent;
+use assay_verdict::wording::percent;
 
 /// Where requests are held back before the queue, the device must have been busy this long.
 const LEAST_BUSY: f64 = 0.9;

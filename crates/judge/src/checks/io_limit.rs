@@ -8,7 +8,7 @@ use assay_run_folder::LimitReading;
 
 use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
 use crate::repeat::Repeat;
-use crate::wording::some_of;
+use assay_verdict::wording::some_of;
 
 /// A group that used this part of its limit was held back by it: the kernel lets requests go in
 /// slices of 100 ms, so that a limit is never used in full.

@@ -6,7 +6,7 @@ use assay_run_folder::{Drift, GroupRecord, KnobRecord, Reading, Seen};
 use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
 use crate::knob_value;
 use crate::repeat::Repeat;
-use crate::wording::{count, some_of};
+use assay_verdict::wording::{count, some_of};
 
 /// Fails on any knob of a measured group, or of a group around one, that does not hold the
 /// value written, at the start, at the end, or in a look between, which is taken about once a

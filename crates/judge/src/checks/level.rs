@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_run_folder::RelationRecord;
 
 use super::{Evidence, Scope, ValidityCheck};
-use crate::judgement::Check;
-use crate::wording::some_of;
+use assay_verdict::Check;
+use assay_verdict::wording::some_of;
 
 /// Listed where a promise follows a knob that competing groups lack and groups inside them have.
 pub(super) fn gate(evidence: &Evidence<'_>) -> Option<ValidityCheck> {

@@ -5,10 +5,10 @@ use assay_run_folder::{GroupRecord, RelationRecord};
 
 use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
 use crate::knob_value;
-use crate::measure::Measure;
 use crate::repeat::Repeat;
-use crate::series::Sorted;
-use crate::wording::{rate, some_of};
+use crate::sorted::Sorted;
+use assay_verdict::Measure;
+use assay_verdict::wording::{rate, some_of};
 
 /// An inner group's part of what a counter holds is taken from it, and both are read at moments of
 /// their own: less than this part of it is no more than the time between.

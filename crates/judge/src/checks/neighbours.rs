@@ -3,8 +3,8 @@
 use super::{Evidence, Finding, Scope, ValidityCheck, merged, of_each_repeat};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
-use crate::series::{growth, monotone};
-use crate::wording::{percent, some_of};
+use assay_stats::series::{Series, growth, monotone};
+use assay_verdict::wording::{percent, some_of};
 
 /// Others may have this part of what the disk moved: the journal of a file system belongs to
 /// nobody's group.
@@ -57,7 +57,7 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Result<Finding, String>
     ))
 }
 
-fn grown(series: &crate::series::Series, repeat: &Repeat<'_>) -> Result<f64, String> {
+fn grown(series: &Series, repeat: &Repeat<'_>) -> Result<f64, String> {
     let found = growth(series, repeat.start_ns, repeat.end_ns);
     found.map(|(grown, _)| grown).ok_or_else(|| "the samples do not cover the window".to_owned())
 }

@@ -3,8 +3,8 @@
 use assay_run_folder::TrialRecord;
 
 use super::{Scope, ValidityCheck};
-use crate::judgement::Check;
-use crate::wording::some_of;
+use assay_verdict::Check;
+use assay_verdict::wording::some_of;
 
 /// Looks at every repeat that was started, since one that lost a process to the kernel is left out
 /// of the numbers. Where no group has counters of memory there is nothing to look at.

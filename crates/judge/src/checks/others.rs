@@ -13,7 +13,7 @@ use assay_run_folder::PromiseRecord;
 use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
 use crate::cpus::{self, Shared};
 use crate::repeat::Repeat;
-use crate::wording::percent;
+use assay_verdict::wording::percent;
 
 /// The margin where no promise of shares says one.
 const USUAL_MARGIN: f64 = 0.1;

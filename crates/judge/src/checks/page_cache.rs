@@ -5,8 +5,9 @@ use assay_run_folder::{GroupRecord, WorkloadResult};
 use super::{Evidence, Finding, Scope, ValidityCheck, merged, of_each_repeat};
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
-use crate::series::{Series, Sorted, growth, monotone};
-use crate::wording::some_of;
+use crate::sorted::Sorted;
+use assay_stats::series::{Series, growth, monotone};
+use assay_verdict::wording::some_of;
 
 const LEAST: f64 = 0.9;
 const MOST: f64 = 1.1;

@@ -11,7 +11,7 @@ use assay_run_folder::OverridesRecord;
 
 use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
 use crate::repeat::Repeat;
-use crate::wording::some_of;
+use assay_verdict::wording::some_of;
 
 /// Listed where shares of a disk are promised and threads were looked at.
 pub(super) fn of_io(evidence: &Evidence<'_>) -> Option<ValidityCheck> {

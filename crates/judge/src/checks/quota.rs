@@ -3,7 +3,7 @@
 use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
 use crate::repeat::Repeat;
 use crate::throttle;
-use crate::wording::some_of;
+use assay_verdict::wording::some_of;
 
 /// A quota that binds takes CPU time from a group whatever its weight. Groups without a quota have
 /// no counter, and need none.

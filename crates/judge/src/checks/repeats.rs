@@ -3,8 +3,8 @@
 use assay_run_folder::{Manifest, RepeatRecord, Table, TrialRecord};
 
 use super::{Scope, ValidityCheck};
-use crate::judgement::Check;
-use crate::wording::{count, some_of, together};
+use assay_verdict::Check;
+use assay_verdict::wording::{count, some_of, together};
 
 /// A repeat: its number from 1, its record, its samples.
 pub(crate) type Entry<'r> = (usize, &'r RepeatRecord, &'r [Table]);

@@ -7,7 +7,7 @@ use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
 use crate::knob_value::attribute_holds;
 use crate::queue;
 use crate::repeat::Repeat;
-use crate::wording::some_of;
+use assay_verdict::wording::some_of;
 
 /// `None` when neither a knob nor the study asks for anything of a queue.
 pub(super) fn gate(evidence: &Evidence<'_>) -> Option<ValidityCheck> {

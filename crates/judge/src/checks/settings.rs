@@ -5,9 +5,9 @@ use assay_facts::Available;
 use assay_run_folder::{Seen, SettingReading, SettingRecord};
 
 use super::{Evidence, Finding, Scope, ValidityCheck, knobs, of_each_repeat};
-use crate::measure::Measure;
 use crate::repeat::Repeat;
-use crate::wording::{count, rate, some_of};
+use assay_verdict::Measure;
+use assay_verdict::wording::{count, rate, some_of};
 
 /// `None` when the study asks for no setting and drops no caches. A setting that cannot be read
 /// fails: it is not known what was tested.

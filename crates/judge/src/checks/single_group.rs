@@ -3,7 +3,7 @@
 use assay_run_folder::RelationRecord;
 
 use super::{Evidence, Scope, ValidityCheck};
-use crate::judgement::Check;
+use assay_verdict::Check;
 
 /// One group alone has all of what it gets, whatever its weight: a promise of shares would be
 /// kept by arithmetic and not by the kernel. `None` where there are several groups, or no shares.

@@ -6,7 +6,7 @@
 use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
 use crate::queue;
 use crate::repeat::Repeat;
-use crate::wording::some_of;
+use assay_verdict::wording::some_of;
 
 /// Listed where some disk of the trial is put together from others.
 pub(super) fn gate(evidence: &Evidence<'_>) -> Option<ValidityCheck> {

@@ -4,7 +4,7 @@ use assay_facts::Available;
 
 use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
 use crate::repeat::Repeat;
-use crate::wording::percent;
+use assay_verdict::wording::percent;
 
 /// First I/O of the last group at most this part of the window after that of the first.
 const MOST_SKEW: f64 = 0.05;

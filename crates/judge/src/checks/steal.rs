@@ -3,7 +3,7 @@
 
 use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
 use crate::cpus;
-use crate::wording::percent;
+use assay_verdict::wording::percent;
 
 /// The hypervisor may take this part of all CPUs.
 pub(super) const MOST: f64 = 0.1;

@@ -1,8 +1,8 @@
 //! `window`: there is enough time common to all groups to say anything.
 
 use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
-use crate::grid::Grid;
 use crate::repeat::Repeat;
+use assay_stats::Grid;
 
 /// Less than this is not judged at all, seconds.
 pub(crate) const LEAST_S: f64 = 2.0;

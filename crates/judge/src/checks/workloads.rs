@@ -2,7 +2,7 @@
 
 use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
 use crate::repeat::Repeat;
-use crate::wording::{count, some_of};
+use assay_verdict::wording::{count, some_of};
 
 /// A workload that failed took its demand away, and the shares of all others with it.
 pub(super) fn gate(evidence: &Evidence<'_>) -> ValidityCheck {

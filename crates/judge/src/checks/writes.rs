@@ -4,9 +4,9 @@
 use assay_facts::Hierarchy;
 
 use super::{Evidence, Scope, ValidityCheck};
-use crate::judgement::Check;
 use crate::queue::is_measured;
-use crate::wording::some_of;
+use assay_verdict::Check;
+use assay_verdict::wording::some_of;
 
 /// Fails for measured workloads that write without O_DIRECT while `io` is on a v1 hierarchy:
 /// the kernel's flusher threads write those pages out, and they belong to the root group.

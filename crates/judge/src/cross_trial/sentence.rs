@@ -3,8 +3,8 @@
 use assay_run_folder::{AcrossRecord, ComparisonRecord};
 
 use super::Pair;
-use crate::judgement::Verdict;
-use crate::wording::{count, few, levels, margin, number, percent};
+use assay_verdict::Verdict;
+use assay_verdict::wording::{count, few, levels, margin, number, percent};
 
 /// The reason of a verdict, with the numbers of the pair that decided it.
 pub(super) fn reason(promise: &ComparisonRecord, pairs: &[Pair], verdict: Verdict) -> String {

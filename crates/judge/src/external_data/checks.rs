@@ -5,8 +5,8 @@
 //! caveat of the judgement says so.
 
 use super::{Amounts, ExternalData, OutsideGroup};
-use crate::judgement::{Cause, Check};
-use crate::wording::{percent, some_of};
+use assay_verdict::wording::{percent, some_of};
+use assay_verdict::{Cause, Check};
 
 /// Groups must have run together for this part of the longest of them.
 const TOGETHER: f64 = 0.9;

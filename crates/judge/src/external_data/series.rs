@@ -4,11 +4,11 @@ use super::{Amounts, ExternalData, Found, expected};
 use crate::checks::window;
 use crate::decide::Side;
 use crate::estimates::{Asked, Observed};
-use crate::grid::Grid;
-use crate::judgement::Check;
-use crate::series::{Series, monotone};
-use crate::statistics::batches::Quantity;
-use crate::warm_up;
+use assay_stats::Grid;
+use assay_stats::batches::Quantity;
+use assay_stats::series::{Series, monotone};
+use assay_stats::warm_up;
+use assay_verdict::Check;
 
 /// Estimates on the time that all groups have in common. The error says what is missing.
 pub(super) fn numbers(outside: &ExternalData) -> Result<Found, String> {

@@ -12,9 +12,9 @@
 use super::{Amounts, ExternalData, Found, Scatter, expected};
 use crate::decide::{Offence, Side};
 use crate::estimates::Numbers;
-use crate::statistics::over_repeats::to_accuse;
-use crate::statistics::pooled::{Estimate, Range};
-use crate::statistics::student::t_quantile;
+use assay_stats::over_repeats::to_accuse;
+use assay_stats::pooled::{Estimate, Range};
+use assay_stats::student::t_quantile;
 
 /// Readings that count as one observation: 2.5 s of fio's. A server that hands its turns out in
 /// rounds longer than that is beyond what totals can tell.

@@ -5,8 +5,8 @@ use assay_run_folder::RelationRecord;
 use super::Evidence;
 use crate::cpus::Shared;
 use crate::expected;
-use crate::judgement::Fact;
-use crate::wording::{count, percent, some_of};
+use assay_verdict::Fact;
+use assay_verdict::wording::{count, percent, some_of};
 
 /// Part of the evidence: a reader must see why the promise is not the weight's
 /// own share. `None` where every group can use what its weight gives it.

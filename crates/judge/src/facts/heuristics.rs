@@ -1,10 +1,10 @@
 //! `heuristics`: what of the scheduler and of the disk may override weights, as it was set.
 
 use super::{Evidence, Finding, of_each_repeat};
-use crate::judgement::Fact;
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
-use crate::wording::some_of;
+use assay_verdict::Fact;
+use assay_verdict::wording::some_of;
 
 /// Attributes with the value at which they leave weights alone, and what they do else.
 const KNOWN: [(&str, &str, &str); 5] = [

@@ -5,8 +5,8 @@ use assay_run_folder::StopRecord;
 
 use super::{Evidence, Finding, of_each_repeat};
 use crate::interim_looks::part_of;
-use crate::judgement::Fact;
-use crate::wording::{count, percent};
+use assay_verdict::Fact;
+use assay_verdict::wording::{count, percent};
 
 /// Listed where the trial was to stop so.
 pub(super) fn fact(evidence: &Evidence<'_>) -> Option<Fact> {

@@ -4,12 +4,13 @@
 //! not tell: a workload whose limit was never met looks like one that a limit does not hurt.
 
 use super::Evidence;
-use crate::judgement::Fact;
 use crate::knob_value;
-use crate::measure::Measure;
 use crate::repeat::Repeat;
-use crate::series::{Series, Sorted, growth};
-use crate::wording::{percent, rate};
+use crate::sorted::Sorted;
+use assay_stats::series::{Series, growth};
+use assay_verdict::Fact;
+use assay_verdict::Measure;
+use assay_verdict::wording::{percent, rate};
 
 /// Pages that were taken and wanted back must come to this part of the limit to have mattered: a
 /// limit just above what is wanted takes a page here and there from whoever comes first.

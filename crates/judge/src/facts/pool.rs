@@ -2,10 +2,10 @@
 
 use super::{Evidence, Finding, of_each_repeat};
 use crate::bfq_request_cap;
-use crate::judgement::Fact;
 use crate::queue::Queue;
 use crate::repeat::Repeat;
-use crate::wording::some_of;
+use assay_verdict::Fact;
+use assay_verdict::wording::some_of;
 
 /// Part of the evidence: who wants more than there is waits for it in the order
 /// of asking, which the causes C-REQUEST-POOL and C-TAG-CAP look for in the shares.

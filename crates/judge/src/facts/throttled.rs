@@ -1,9 +1,9 @@
 //! `throttled`: how often each group's own quota bound, as the kernel counted it.
 
 use super::{Evidence, Finding, of_each_repeat};
-use crate::judgement::Fact;
 use crate::throttle;
-use crate::wording::some_of;
+use assay_verdict::Fact;
+use assay_verdict::wording::some_of;
 
 /// Part of the evidence of a quota: the promise itself says when it never bound.
 pub(super) fn fact(evidence: &Evidence<'_>) -> Fact {

@@ -1,8 +1,8 @@
 //! A program that sees fewer nodes than the machine has, and so can place nothing by node.
 
-use crate::judgement::Cause;
 use crate::promise::Subject;
-use crate::wording::{percent, some_of};
+use assay_verdict::Cause;
+use assay_verdict::wording::{percent, some_of};
 
 /// What programs say of the nodes that they see.
 const SEEN: &str = "nodes_seen";

@@ -6,8 +6,8 @@ use assay_facts::Available;
 use assay_units::{CpuSet, NodeSet};
 
 use super::{Seen, What};
-use crate::judgement::Cause;
-use crate::wording::{percent, some_of};
+use assay_verdict::Cause;
+use assay_verdict::wording::{percent, some_of};
 
 /// The causes that fit what was recorded of the workload that broke the promise.
 pub(super) fn find(seen: Option<&Seen<'_>>, what: What) -> Vec<Cause> {

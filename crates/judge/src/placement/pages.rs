@@ -9,7 +9,7 @@ use assay_run_folder::{NodeCounts, PlacementReading, PlacementRecord};
 use assay_units::MemoryPolicy;
 
 use super::What;
-use crate::statistics::proportion::Counted;
+use assay_stats::proportion::Counted;
 
 /// Bytes that are on one node or another, at least.
 const PAGE: f64 = 4096.0;

@@ -1,7 +1,7 @@
 //! One test for each cause.
 
 use assay_facts::Available;
-use assay_judge::{Cause, Strength, Verdict};
+use assay_verdict::{Cause, Strength, Verdict};
 
 use crate::synthetic::{Run, Scenario};
 
@@ -255,10 +255,10 @@ fn every_code_that_is_named_anywhere_is_in_the_catalogue_and_no_other() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 // The catalogue itself would make this test say nothing.
-                if path.file_name().unwrap() != "catalogue" {
+                if path.file_name().unwrap() != "cause_docs" {
                     folders.push(path);
                 }
-            } else if path.file_name().unwrap() != "catalogue.rs" {
+            } else if path.file_name().unwrap() != "cause_docs.rs" {
                 let text = std::fs::read_to_string(&path).unwrap();
                 for word in text.split('"').filter(|word| word.starts_with("C-")) {
                     named.insert(word.to_owned());

@@ -1,8 +1,8 @@
 //! One test for each validity gate: what makes a promise void, and what does not.
 
 use assay_facts::{Available, Hierarchy};
-use assay_judge::{Check, Verdict};
 use assay_run_folder::{Change, RelationRecord};
+use assay_verdict::{Check, Verdict};
 
 use crate::synthetic::{Run, Scenario};
 

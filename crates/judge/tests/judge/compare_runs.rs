@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use assay_compare::{Side, Terms, compare_levels, compare_runs};
 use assay_facts::Available;
-use assay_judge::{
-    Equivalence, MeasureComparison, RunComparison, Side, Terms, compare_levels, compare_runs,
-};
 use assay_run_folder::{Recording, RelationRecord};
+use assay_verdict::{Equivalence, MeasureComparison, RunComparison};
 use serde_json::json;
 
 use crate::synthetic::{Run, Scenario};

@@ -1,7 +1,7 @@
 //! Whether intervals hold what they promise: many synthetic runs with known shares.
 
-use assay_judge::Verdict;
 use assay_run_folder::WarmUpRecord;
+use assay_verdict::Verdict;
 
 use crate::synthetic::{Scenario, Server};
 

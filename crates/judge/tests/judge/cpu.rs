@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use assay_facts::Available;
-use assay_judge::{Check, Strength, Verdict};
 use assay_run_folder::{RelationRecord, Table};
+use assay_verdict::{Check, Strength, Verdict};
 
 use crate::synthetic::{Run, Scenario, table};
 

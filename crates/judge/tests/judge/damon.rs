@@ -1,8 +1,8 @@
 //! Pages that DAMON takes, suspected where they are what a promise is about.
 
 use assay_facts::{Available, DamonScheme};
-use assay_judge::{Cause, Verdict};
 use assay_run_folder::RelationRecord;
+use assay_verdict::{Cause, Verdict};
 
 use crate::synthetic::{Run, Scenario, table};
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use assay_facts::Available;
-use assay_judge::Verdict;
 use assay_run_folder::{Drift, Dropped, Seen, SettingReading, SettingRecord, WatchCost};
+use assay_verdict::Verdict;
 
 use crate::synthetic::{RELEASED_NS, Run, Scenario};
 

@@ -1,9 +1,7 @@
 //! Numbers that somebody else measured: verdicts where they can be had, and why not elsewhere.
 
-use assay_judge::{
-    Amounts, ExternalData, OutsideFacts, OutsideGroup, PromiseJudgement, Scatter, Verdict,
-    judge_outside,
-};
+use assay_judge::{Amounts, ExternalData, OutsideFacts, OutsideGroup, Scatter, judge_outside};
+use assay_verdict::{PromiseJudgement, Verdict};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;

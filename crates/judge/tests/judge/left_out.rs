@@ -1,13 +1,14 @@
 //! What is left out, missing or ended early: none of it speaks for a promise.
 
+use assay_compare::Terms;
 use assay_judge::{
-    Amounts, Equivalence, ExternalData, OutsideFacts, OutsideGroup, PromiseJudgement, Terms,
-    Verdict, is_enough, judge_outside, look,
+    Amounts, ExternalData, OutsideFacts, OutsideGroup, is_enough, judge_outside, look,
 };
 use assay_run_folder::{
     AcrossRecord, ComparisonRecord, EveryRecord, Fault, Levels, PairsRecord, RelationRecord,
     StopRecord,
 };
+use assay_verdict::{Equivalence, PromiseJudgement, Verdict};
 use serde_json::json;
 
 use crate::compare_runs::compare;

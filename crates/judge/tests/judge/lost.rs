@@ -1,7 +1,8 @@
 //! Two runs of which one lost repeats, and what a repeat shows that was left out of a promise.
 
-use assay_judge::{Equivalence, RunComparison, Terms, Verdict};
+use assay_compare::Terms;
 use assay_run_folder::{EveryRecord, WarmUpRecord};
+use assay_verdict::{Equivalence, RunComparison, Verdict};
 
 use crate::compare_runs::compare;
 use crate::left_out::{LADDER, assert_undecided, fault};

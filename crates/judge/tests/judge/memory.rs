@@ -1,8 +1,8 @@
 //! What groups hold, against limits and protections.
 
 use assay_facts::{Available, Controller, Hierarchy};
-use assay_judge::Verdict;
 use assay_run_folder::{GroupRecord, RelationRecord, Table};
+use assay_verdict::Verdict;
 
 use crate::synthetic::{Run, Scenario, table};
 

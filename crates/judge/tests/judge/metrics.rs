@@ -1,7 +1,7 @@
 //! Promises about what workloads say of themselves, in one trial.
 
-use assay_judge::{PromiseJudgement, Verdict};
 use assay_run_folder::{EveryRecord, RelationRecord};
+use assay_verdict::{PromiseJudgement, Verdict};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;

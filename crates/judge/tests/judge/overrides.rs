@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use assay_facts::Available;
-use assay_judge::{Check, Verdict};
 use assay_run_folder::{LimitReading, OverridesRecord, RelationRecord, Table, ThreadReading};
+use assay_verdict::{Check, Verdict};
 
 use crate::synthetic::{Run, Scenario, table};
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use assay_facts::Available;
-use assay_judge::{PromiseJudgement, Verdict};
 use assay_run_folder::{NodeCounts, PlacementReading, PlacementRecord, RelationRecord};
+use assay_verdict::{PromiseJudgement, Verdict};
 
 use crate::synthetic::{Run, Scenario};
 

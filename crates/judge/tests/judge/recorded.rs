@@ -3,8 +3,9 @@
 
 use std::path::PathBuf;
 
-use assay_judge::{Verdict, judge};
+use assay_judge::judge;
 use assay_run_folder::Run;
+use assay_verdict::Verdict;
 
 /// Study files and recordings of the same names.
 fn faults() -> Vec<(String, Vec<String>, PathBuf)> {

@@ -1,7 +1,7 @@
 //! Several repeats, lost samples, warm-up.
 
-use assay_judge::Verdict;
 use assay_run_folder::{Fault, WarmUpRecord};
+use assay_verdict::Verdict;
 
 use crate::synthetic::{Run, Scenario, Server};
 

@@ -1,7 +1,7 @@
 //! Sizes of shipped studies: what a quiet host gives is kept in so many repeats of this length.
 
-use assay_judge::Verdict;
 use assay_run_folder::WarmUpRecord;
+use assay_verdict::Verdict;
 
 use crate::placement;
 use crate::synthetic::{Scenario, Server};

@@ -1,8 +1,9 @@
 //! What was void without need: one spoilt repeat of several, others who could not have shifted a
 //! share, counters that leave requests out.
 
-use assay_judge::{Amounts, ExternalData, OutsideFacts, OutsideGroup, Verdict, judge_outside};
+use assay_judge::{Amounts, ExternalData, OutsideFacts, OutsideGroup, judge_outside};
 use assay_run_folder::{DiskRecord, RelationRecord};
+use assay_verdict::Verdict;
 
 use crate::synthetic::{Run, Scenario};
 

@@ -1,7 +1,7 @@
 //! Gates on what surrounds the groups: the disk's other users, the hypervisor, the clock, swap, and
 //! the level at which a knob is set.
 
-use assay_judge::{Check, Verdict};
+use assay_verdict::{Check, Verdict};
 
 use crate::synthetic::{Run, Scenario, table};
 

@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use assay_facts::{Available, CgroupLayout, Controller, Cpus, Hierarchy, HostFacts, Layout};
-use assay_judge::{Judgement, PromiseJudgement, judge};
+use assay_judge::judge;
 use assay_run_folder::{
     Column, DiskRecord, GroupRecord, IoClass, KnobRecord, Latency, Manifest, PromiseRecord,
     QueueReading, Reading, RelationRecord, RepeatRecord, SamplerCost, Table, TrialRecord,
     WarmUpRecord, WorkloadRecord, WorkloadResult,
 };
 use assay_units::{Bytes, CpuSet, NodeSet};
+use assay_verdict::{Judgement, PromiseJudgement};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;

@@ -4,8 +4,8 @@
 //! -- --ignored full_tables --nocapture` judges 1000 of each and prints the tables of
 //! docs/judging.md.
 
-use assay_judge::{PromiseJudgement, Verdict};
 use assay_run_folder::{Fault, WarmUpRecord};
+use assay_verdict::{PromiseJudgement, Verdict};
 
 use crate::estimator;
 use crate::synthetic::{Run, Scenario, Server};

@@ -1,10 +1,10 @@
 //! Shares of CPU time: weights among threads that each fit on one CPU, and quotas.
 
 use assay_facts::HostFacts;
-use assay_judge::Verdict;
-use assay_judge::prediction::{GroupPrediction, PromisePrediction};
 use assay_plan::{GroupPlan, Trial};
 use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_verdict::Verdict;
+use assay_verdict::{GroupPrediction, PromisePrediction};
 
 use super::not_available;
 use crate::shares::max_min;

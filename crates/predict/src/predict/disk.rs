@@ -1,8 +1,8 @@
 //! Shares of a disk.
 
-use assay_judge::Verdict;
-use assay_judge::prediction::{GroupPrediction, PromisePrediction};
 use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_verdict::Verdict;
+use assay_verdict::{GroupPrediction, PromisePrediction};
 
 use super::not_available;
 use crate::from_plan::PlannedTrial;

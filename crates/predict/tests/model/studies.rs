@@ -1,12 +1,12 @@
 //! Shipped studies, from their files to their predictions.
 
-use assay_judge::Verdict;
 use assay_plan::plan;
 use assay_predict::{Basis, Calibration, Costs, Prediction, PromisePrediction, predict, score};
 use assay_study::{
     Scalar, Study, choose_disk, choose_scheduler, parse, set_factor, shipped, shipped_file,
 };
 use assay_test_support::hosts::host;
+use assay_verdict::Verdict;
 
 fn study(name: &str) -> Study {
     let found = shipped().iter().find(|study| study.name == name).unwrap();

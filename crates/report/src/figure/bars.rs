@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_judge::{GroupJudgement, PromiseJudgement};
+use assay_verdict::{GroupJudgement, PromiseJudgement};
 use serde_json::{Value, json};
 
 use super::Drawing;

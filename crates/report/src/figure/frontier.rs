@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use assay_escape::html;
 use assay_intervention::{Measured, SettingResult, Tuning};
-use assay_judge::Verdict;
+use assay_verdict::Verdict;
 use minijinja::Value as Markup;
 
 use crate::number;

@@ -1,6 +1,6 @@
 //! A measure under each level of the factor over which it is compared.
 
-use assay_judge::{ComparisonJudgement, ReferenceJudgement};
+use assay_verdict::{ComparisonJudgement, ReferenceJudgement};
 use serde_json::{Value, json};
 
 use super::spec::base;
@@ -43,7 +43,7 @@ pub(crate) fn levels(
 
 fn rows(one: &ComparisonJudgement, unit: Unit) -> Vec<Value> {
     let held = across::held(one);
-    let row = |level: &assay_judge::LevelJudgement| {
+    let row = |level: &assay_verdict::LevelJudgement| {
         let value = level.value?;
         Some(json!({
             "level": across::level(&level.factors),

@@ -29,7 +29,7 @@ pub(crate) fn overview(trials: &[Trial<'_>]) -> Result<Option<Figure>, Error> {
 
 fn rows_of(trial: &Trial<'_>) -> Vec<Value> {
     let promises = trial.judgement.map_or(&[][..], |judgement| &judgement.promises);
-    let row = |promise: &assay_judge::PromiseJudgement| {
+    let row = |promise: &assay_verdict::PromiseJudgement| {
         let error = promise.worst_error?;
         Some(json!({
             "trial": trial.short,

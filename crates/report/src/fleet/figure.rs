@@ -1,6 +1,6 @@
 //! The worst error of a promise on each host.
 
-use assay_judge::FleetPromise;
+use assay_verdict::FleetPromise;
 use serde_json::{Value, json};
 
 use crate::error::Error;

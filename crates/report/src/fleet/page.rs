@@ -1,6 +1,6 @@
 //! The page of a fleet.
 
-use assay_judge::{FleetComparison, FleetJudgement, FleetTrial};
+use assay_verdict::{FleetComparison, FleetJudgement, FleetTrial};
 use serde::Serialize;
 
 use super::{HostRow, SpreadRow, figure, spreads};

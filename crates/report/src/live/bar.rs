@@ -1,6 +1,6 @@
 //! Bars of signs, one sign a column.
 
-use assay_judge::GroupJudgement;
+use assay_verdict::GroupJudgement;
 
 use crate::bar::signs;
 
@@ -34,7 +34,7 @@ pub(super) fn against_promise(group: &GroupJudgement, within: f64, columns: usiz
 
 #[cfg(test)]
 mod tests {
-    use assay_judge::Verdict;
+    use assay_verdict::Verdict;
 
     use super::*;
     use crate::ascii::ascii;

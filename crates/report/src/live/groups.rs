@@ -1,6 +1,6 @@
 //! The groups of the first promise that has numbers, a bar each; the other promises in a line.
 
-use assay_judge::{GroupJudgement, PromiseJudgement, Verdict};
+use assay_verdict::{GroupJudgement, PromiseJudgement, Verdict};
 
 use super::Seen;
 use super::bar;

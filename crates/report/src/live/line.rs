@@ -1,7 +1,7 @@
 //! A line of pieces that know their colour, cut to the columns of a terminal before it is
 //! coloured, since colours take no room.
 
-use assay_judge::Verdict;
+use assay_verdict::Verdict;
 
 use super::Style;
 use crate::ascii::ascii;

@@ -1,6 +1,6 @@
 //! Promises across trials, and numbers of others, as templates need them.
 
-use assay_judge::{ComparisonJudgement, Judgement, ReferenceJudgement};
+use assay_verdict::{ComparisonJudgement, Judgement, ReferenceJudgement};
 use serde::Serialize;
 
 use crate::across::{self, Across, cell, interval};

@@ -1,8 +1,8 @@
 //! Everything that was changed on the host, and whether it was put back.
 
 use assay_facts::Available;
-use assay_judge::Judgement;
 use assay_run_folder::{Change, Manifest};
+use assay_verdict::Judgement;
 use serde::Serialize;
 
 /// All changes of a run.

@@ -1,6 +1,6 @@
 //! The page of a comparison.
 
-use assay_judge::{ComparedRun, RunComparison, TrialComparison};
+use assay_verdict::{ComparedRun, RunComparison, TrialComparison};
 use serde::Serialize;
 
 use super::{Code, Fact, environment};
@@ -21,7 +21,7 @@ struct Page<'a> {
     design: &'static str,
     within: String,
     sides: [SideView; 2],
-    differences: &'a [assay_judge::RunDifference],
+    differences: &'a [assay_verdict::RunDifference],
     notes: &'a [String],
     trials: Vec<TrialView>,
     alone: Vec<String>,
@@ -134,7 +134,7 @@ fn view(
     index: usize,
     trial: &TrialComparison,
 ) -> Result<TrialView, Error> {
-    let row = |one: &assay_judge::MeasureComparison| MeasureRow {
+    let row = |one: &assay_verdict::MeasureComparison| MeasureRow {
         measure: compare_runs::measure(one),
         group: compare_runs::whom(one),
         a: compare_runs::value(one, &one.a),
@@ -169,7 +169,7 @@ fn view(
     })
 }
 
-fn promise(change: &assay_judge::PromiseChange) -> PromiseRow {
+fn promise(change: &assay_verdict::PromiseChange) -> PromiseRow {
     PromiseRow {
         promise: compare_runs::promise(change),
         a: wording::verdict(change.a.verdict).to_owned(),

@@ -1,7 +1,7 @@
 //! The first screen: the verdict, and one sentence for every trial.
 
-use assay_judge::{Judgement, TrialJudgement};
 use assay_run_folder::Manifest;
+use assay_verdict::{Judgement, TrialJudgement};
 use serde::Serialize;
 
 use crate::across::{self, Across};
@@ -65,7 +65,7 @@ fn line(trial: &Trial<'_>) -> Line {
 
 /// One line for each combination of the factors that a promise across trials holds.
 fn comparison_lines(promise: &Across<'_>) -> Vec<Line> {
-    let line = |one: &assay_judge::ComparisonJudgement| {
+    let line = |one: &assay_verdict::ComparisonJudgement| {
         let held = across::held(one);
         let heading = across::heading(one);
         Line {

@@ -1,6 +1,6 @@
 //! One trial as templates need it.
 
-use assay_judge::{Cause, Check, PromiseJudgement, TrialJudgement};
+use assay_verdict::{Cause, Check, PromiseJudgement, TrialJudgement};
 use serde::Serialize;
 
 use super::{Fact, knobs, numastat, queues, shares, workloads};
@@ -28,7 +28,7 @@ pub(super) struct TrialView {
     outcome: Vec<Figure>,
     checks: Vec<CheckView>,
     /// What a reader should know beside the numbers.
-    facts: Vec<assay_judge::Fact>,
+    facts: Vec<assay_verdict::Fact>,
     failed_checks: usize,
     knobs: knobs::Knobs,
     queues: Vec<queues::QueueView>,

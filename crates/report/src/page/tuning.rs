@@ -59,9 +59,9 @@ impl TuningView {
             Err(why) => (None, Some(why)),
         };
         let (verdict, outcome) = match found.outcome {
-            Outcome::Found => (assay_judge::Verdict::Kept, "a setting was found"),
-            Outcome::NoneKeeps => (assay_judge::Verdict::Broken, "no setting keeps it"),
-            Outcome::Undecided => (assay_judge::Verdict::Undecided, "undecided"),
+            Outcome::Found => (assay_verdict::Verdict::Kept, "a setting was found"),
+            Outcome::NoneKeeps => (assay_verdict::Verdict::Broken, "no setting keeps it"),
+            Outcome::Undecided => (assay_verdict::Verdict::Undecided, "undecided"),
         };
         Self {
             verdict: wording::verdict(verdict),
@@ -83,8 +83,8 @@ impl TuningView {
 }
 
 fn row(found: &Tuning, setting: &SettingResult, unit: Unit) -> SettingRow {
-    let verdict = setting.best_data().map_or(assay_judge::Verdict::Void, |data| data.verdict);
-    let ratio = |ratio: Option<assay_judge::Interval>| {
+    let verdict = setting.best_data().map_or(assay_verdict::Verdict::Void, |data| data.verdict);
+    let ratio = |ratio: Option<assay_verdict::Interval>| {
         ratio.map_or_else(
             || NONE.to_owned(),
             |one| {

@@ -1,7 +1,7 @@
 //! What ran in the groups, what was changed of a user's job file, and where its output lies.
 
-use assay_judge::WorkloadMetrics;
 use assay_run_folder::{GroupRecord, IoClass, WorkloadRecord, WorkloadResult};
+use assay_verdict::WorkloadMetrics;
 use serde::Serialize;
 
 use crate::subjects::SHOWN_SINGLY;

@@ -1,6 +1,6 @@
 //! Promises across trials, and numbers of others, as text.
 
-use assay_judge::{ComparisonJudgement, Judgement, ReferenceJudgement};
+use assay_verdict::{ComparisonJudgement, Judgement, ReferenceJudgement};
 
 use super::layout::{Align, Column, table, wrap};
 use super::paint::Paint;
@@ -46,7 +46,7 @@ fn promise_lines(promise: &Across<'_>, width: usize, paint: Paint) -> Vec<String
 
 fn levels(one: &ComparisonJudgement, width: usize, paint: Paint) -> Vec<String> {
     let unit = across::unit(&one.measure, &one.levels);
-    let cells = |of: &dyn Fn(&assay_judge::LevelJudgement) -> String| -> Vec<String> {
+    let cells = |of: &dyn Fn(&assay_verdict::LevelJudgement) -> String| -> Vec<String> {
         one.levels.iter().map(of).collect()
     };
     let shown = vec![
@@ -80,7 +80,7 @@ fn pairs(one: &ComparisonJudgement, width: usize, paint: Paint) -> Vec<String> {
     if one.pairs.is_empty() {
         return vec![];
     }
-    let cells = |of: &dyn Fn(&assay_judge::PairJudgement) -> String| -> Vec<String> {
+    let cells = |of: &dyn Fn(&assay_verdict::PairJudgement) -> String| -> Vec<String> {
         one.pairs.iter().map(of).collect()
     };
     let shown = vec![

@@ -1,6 +1,6 @@
 //! A comparison of runs for a terminal.
 
-use assay_judge::{ComparedRun, RunComparison, TrialComparison};
+use assay_verdict::{ComparedRun, RunComparison, TrialComparison};
 
 use super::NARROWEST;
 use super::layout::{Align, Column, table, wrap};
@@ -117,8 +117,8 @@ fn trial_lines(trial: &TrialComparison, width: usize, paint: Paint) -> Vec<Strin
     lines
 }
 
-fn rows(shown: &[&assay_judge::MeasureComparison], width: usize, paint: Paint) -> Vec<String> {
-    let cells = |of: &dyn Fn(&assay_judge::MeasureComparison) -> String| -> Vec<String> {
+fn rows(shown: &[&assay_verdict::MeasureComparison], width: usize, paint: Paint) -> Vec<String> {
+    let cells = |of: &dyn Fn(&assay_verdict::MeasureComparison) -> String| -> Vec<String> {
         shown.iter().map(|one| of(one)).collect()
     };
     let columns = vec![

@@ -1,6 +1,6 @@
 //! What the hosts of a fleet found, for a terminal.
 
-use assay_judge::{FleetHost, FleetJudgement, FleetPromise, FleetTrial, Verdict};
+use assay_verdict::{FleetHost, FleetJudgement, FleetPromise, FleetTrial, Verdict};
 
 use super::NARROWEST;
 use super::layout::{Align, Column, table, wrap};
@@ -86,7 +86,7 @@ fn hosts(hosts: &[FleetHost], width: usize, paint: Paint) -> Vec<String> {
 }
 
 fn differences(judgement: &FleetJudgement, width: usize) -> Vec<String> {
-    let line = |found: &assay_judge::HostDifference| {
+    let line = |found: &assay_verdict::HostDifference| {
         let others: Vec<String> =
             found.others.iter().map(|one| format!("{}: {}", one.node, one.is)).collect();
         let alike = wording::count(found.alike, "host");

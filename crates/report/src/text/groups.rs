@@ -1,6 +1,6 @@
 //! The table of groups under one promise.
 
-use assay_judge::{GroupJudgement, PromiseJudgement};
+use assay_verdict::{GroupJudgement, PromiseJudgement};
 
 use super::layout::{Align, Column, table};
 use super::paint::Paint;

@@ -1,6 +1,6 @@
 //! Colours of a terminal. A verdict is always a word as well: colours only help.
 
-use assay_judge::Verdict;
+use assay_verdict::Verdict;
 
 /// Whether to colour.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 //! A picture under the table: what each group was promised and what it got, on one scale.
 
-use assay_judge::{GroupJudgement, PromiseJudgement, TrialJudgement};
+use assay_verdict::{GroupJudgement, PromiseJudgement, TrialJudgement};
 
 use super::layout::columns;
 use super::paint::Paint;
@@ -57,7 +57,7 @@ fn bar(group: &GroupJudgement, scale: f64, length: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use assay_judge::Verdict;
+    use assay_verdict::Verdict;
 
     use super::*;
     use crate::ascii::ascii;

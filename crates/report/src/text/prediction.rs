@@ -1,8 +1,6 @@
 //! A prediction for a terminal, and how near it came.
 
-use assay_judge::prediction::{
-    Basis, Prediction, PromisePrediction, PromiseScore, Score, TrialPrediction,
-};
+use assay_verdict::{Basis, Prediction, PromisePrediction, PromiseScore, Score, TrialPrediction};
 
 use super::layout::{Align, Column, table, wrap};
 use crate::number::{self, NONE, Unit};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_judge::{Check, PromiseJudgement, TrialJudgement, Verdict};
 use assay_run_folder::RepeatRecord;
+use assay_verdict::{Check, PromiseJudgement, TrialJudgement, Verdict};
 
 use super::groups;
 use super::layout::{columns, wrap};

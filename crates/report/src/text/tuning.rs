@@ -48,7 +48,7 @@ fn columns(found: &Tuning, unit: Unit) -> Vec<Column> {
         false => format!("  {}", one.name),
     };
     let verdict = |one: &SettingResult| {
-        let verdict = one.best_data().map_or(assay_judge::Verdict::Void, |data| data.verdict);
+        let verdict = one.best_data().map_or(assay_verdict::Verdict::Void, |data| data.verdict);
         wording::verdict(verdict).to_owned()
     };
     let ratio = |one: &SettingResult| {

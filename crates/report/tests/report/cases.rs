@@ -2,11 +2,11 @@
 
 use assay_facts::Available;
 use assay_fleet::{FleetMerge, conclude, differences, leave_open, traits};
-use assay_judge::{
+use assay_run_folder::{Fault, Phase};
+use assay_verdict::{
     ComparisonJudgement, FleetHost, FleetJudgement, HostState, LevelJudgement, PairJudgement,
     ReferenceJudgement, Verdict,
 };
-use assay_run_folder::{Fault, Phase};
 
 use crate::fixture::{KEPT, Run, Shape, run};
 

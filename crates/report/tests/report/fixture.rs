@@ -7,8 +7,8 @@ mod samples;
 
 use std::collections::BTreeMap;
 
-use assay_judge::{Judgement, TrialJudgement, Verdict};
 use assay_run_folder::{Manifest, Table, TrialRecord};
+use assay_verdict::{Judgement, TrialJudgement, Verdict};
 
 use judged::judged;
 use manifest::manifest;

@@ -1,6 +1,6 @@
 //! The list of runs and the page of a comparison in a real browser, and what they may not contain.
 
-use assay_judge::{Side, Terms, compare_runs};
+use assay_compare::{Side, Terms, compare_runs};
 use assay_report::IndexEntry;
 use assay_run_folder::{RunSummary, State, stamp};
 use assay_test_support::{browser, skip};

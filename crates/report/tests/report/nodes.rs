@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use assay_facts::{Available, Node, NodeAccess};
-use assay_judge::ExpectedGain;
 use assay_run_folder::{Counted, NodeCounts};
+use assay_verdict::ExpectedGain;
 
 use crate::cases;
 use crate::fixture::Run;

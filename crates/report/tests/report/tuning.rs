@@ -1,7 +1,7 @@
 //! What a search came to, on the page and in a terminal.
 
 use assay_intervention::{Measured, NotTried, Outcome, SettingResult, Tuning};
-use assay_judge::{Interval, Verdict};
+use assay_verdict::{Interval, Verdict};
 
 use crate::cases;
 

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use assay_facts::{Hierarchy, HostFacts};
 use assay_intervention::{Arm, PERMUTE, excluded};
-use assay_judge::{Verdict, catalogue, cause_entry};
+use assay_judge::{catalogue, cause_entry};
 use assay_plan::Trial;
 use assay_study::Intervention;
+use assay_verdict::Verdict;
 
 use super::ExplainArguments;
 use super::target::Target;
@@ -166,7 +167,7 @@ fn wanted(target: &Target, only: &[String]) -> Result<Vec<(&'static str, Vec<Str
 /// broken, or where it is asked for. It tests no cause, and tells what the error follows.
 fn asks_for_weights(target: &Target, only: &[String]) -> bool {
     let broken = target.judged.verdict == Verdict::Broken && target.judged.is == "proportional";
-    let knob = |group: &assay_judge::GroupJudgement| group.knob;
+    let knob = |group: &assay_verdict::GroupJudgement| group.knob;
     let mut knobs = target.judged.groups.iter().map(knob);
     let first = knobs.next();
     let unequal = knobs.any(|knob| Some(knob) != first);

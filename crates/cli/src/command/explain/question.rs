@@ -1,7 +1,7 @@
 //! What is asked of a run of interventions, as often as there is more of it.
 
 use assay_intervention::{Arm, Explanation, Fresh, Prediction, Question, explain};
-use assay_judge::{Judgement, Verdict};
+use assay_verdict::{Judgement, Verdict};
 
 use super::target::Target;
 

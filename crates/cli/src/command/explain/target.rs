@@ -1,8 +1,8 @@
 //! What is to be explained: the smallest trial of a run that failed, as a study of its own.
 
-use assay_judge::{Cause, Judgement, PromiseJudgement, Verdict};
 use assay_run_folder::{Manifest, RepeatRecord, TrialRecord};
 use assay_study::{Bindings, Scalar, Study, set_factors};
+use assay_verdict::{Cause, Judgement, PromiseJudgement, Verdict};
 use clap::Parser;
 
 use crate::args::{Arguments, Command};

@@ -2,7 +2,7 @@
 //! and on a terminal one that moves.
 
 use assay_fleet::{TaskState, Watcher};
-use assay_judge::HostState;
+use assay_verdict::HostState;
 
 use crate::progress::{Line, bar};
 

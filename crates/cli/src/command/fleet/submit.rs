@@ -8,11 +8,11 @@ use assay_fleet::{
     Choice, Chosen, Fleet, FleetFolder, SCHEMA, Slurm, Task, TaskState, Torn, choose, states,
     submit,
 };
-use assay_judge::HostState;
-use assay_judge::wording::count;
 use assay_kernel::signal;
 use assay_lab::Word;
 use assay_plan::{Plan, Shard};
+use assay_verdict::HostState;
+use assay_verdict::wording::count;
 use jiff::Timestamp;
 
 use super::{FleetResumeArguments, FleetRunArguments, limit, open, refuse, wait_and_conclude};

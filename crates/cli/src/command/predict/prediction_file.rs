@@ -1,11 +1,11 @@
 //! A prediction in the folder of the run that it is about: written before the run starts, with its
 //! hash in the events, and set beside the judgement afterwards.
 
-use assay_judge::Judgement;
 use assay_kernel::clock::monotonic_ns;
 use assay_predict::{Basis, Prediction, Score, score};
 use assay_run_folder::{Event, EventLog, RunFolder, read_events};
 use assay_runner::Request;
+use assay_verdict::Judgement;
 use sha2::{Digest, Sha256};
 
 use super::predicted;

@@ -5,11 +5,11 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use assay_intervention::{Assessment, Field, Move, NotTried, Search, Tried};
-use assay_judge::Verdict;
 use assay_plan::{Scope, Setting, Slot, Trial, candidates};
 use assay_run_folder::{Manifest, Run, RunFolder};
 use assay_runner::{Failure, NextRepeat, Schedule};
 use assay_study::Bindings;
+use assay_verdict::Verdict;
 
 use super::trial_factory::{Stage, TrialFactory};
 

@@ -1,0 +1,239 @@
+//! From two numbers that scatter to one word.
+
+use super::direction::Direction;
+use super::direction::direction;
+use super::ratio::Log;
+use assay_judge::metric_is_latency;
+use assay_judge::trial_numbers::{RepeatLog, TrialNumber};
+use assay_verdict::wording::{number, together};
+use assay_verdict::{Equivalence, Estimated, MeasureComparison, PromiseChange};
+
+/// By what is decided.
+pub(super) struct Rule {
+    /// The margin.
+    pub(super) within: f64,
+    /// Confidence of one interval.
+    pub(super) confidence: f64,
+    /// Confidence at which each interval must stand for all of them to hold together.
+    pub(super) sure: f64,
+    /// Whether repeats are paired.
+    pub(super) paired: bool,
+}
+
+impl Rule {
+    /// Compares one measure.
+    pub(super) fn judge(&self, a: &TrialNumber, b: &TrialNumber) -> MeasureComparison {
+        let blank = MeasureComparison {
+            measure: a.measure.clone(),
+            of: a.of.to_owned(),
+            group: a.group.clone(),
+            decides: a.decides,
+            better: direction(a).word(),
+            a: self.side(a),
+            b: self.side(b),
+            ratio: None,
+            low: None,
+            high: None,
+            equivalent: None,
+            differs: None,
+            verdict: Equivalence::NotComparable,
+            not_worse: false,
+            needs_repeats: None,
+            not_available: None,
+            objection: None,
+        };
+        match (&a.found, &b.found) {
+            (Ok(of_a), Ok(of_b)) => {
+                held_back(self.decide(blank, direction(a), of_a, of_b), self.objection(a, b))
+            }
+            (a, b) => MeasureComparison { not_available: Some(why(a, b)), ..blank },
+        }
+    }
+
+    fn side(&self, one: &TrialNumber) -> Estimated {
+        let numbers = one.found.as_ref().map_or(&[][..], Vec::as_slice);
+        let Some(log) = Log::of(numbers, is_latency(one.of, &one.measure)) else {
+            return Estimated::default();
+        };
+        let half = Some(log.half(self.confidence)).filter(|half| half.is_finite());
+        Estimated {
+            value: Some(log.mean.exp()),
+            low: half.map(|half| (log.mean - half).exp()),
+            high: half.map(|half| (log.mean + half).exp()),
+            repeats: numbers.len(),
+        }
+    }
+
+    fn decide(
+        &self,
+        blank: MeasureComparison,
+        direction: Direction,
+        a: &[RepeatLog],
+        b: &[RepeatLog],
+    ) -> MeasureComparison {
+        let is_latency = is_latency(&blank.of, &blank.measure);
+        let Some(ratio) = self.ratio(a, b, is_latency) else { return blank };
+        let edge = self.edge();
+        let (half, sure) = (ratio.half(self.confidence), ratio.half(self.sure));
+        let enough = ratio.is_enough();
+        let equal = enough && ratio.mean.abs() + half <= edge;
+        let apart = enough && ratio.mean.abs() - sure > edge;
+        let differs = enough && ratio.mean.abs() > sure;
+        let down = enough && ratio.mean + half < edge;
+        let up = enough && ratio.mean - half > -edge;
+        let verdict = match (equal, apart) {
+            (true, _) => Equivalence::Equal,
+            (_, true) => towards(direction, ratio.mean),
+            _ => Equivalence::Undecided,
+        };
+        let distance = (edge - ratio.mean.abs()).abs();
+        let open = verdict == Equivalence::Undecided;
+        MeasureComparison {
+            ratio: Some(ratio.mean.exp()),
+            low: half.is_finite().then(|| (ratio.mean - half).exp()),
+            high: half.is_finite().then(|| (ratio.mean + half).exp()),
+            equivalent: if equal { Some(true) } else { apart.then_some(false) },
+            differs: if differs { Some(true) } else { None },
+            verdict,
+            not_worse: match direction {
+                Direction::Higher => up,
+                Direction::Lower => down,
+                Direction::Neither => true,
+            },
+            needs_repeats: open.then(|| ratio.needed(distance, self.confidence)).flatten(),
+            ..blank
+        }
+    }
+
+    /// Why nothing is called equal however near the sides are: what nobody has seen of them, and
+    /// repeats that were left out and further from the other side than the margin.
+    fn objection(&self, a: &TrialNumber, b: &TrialNumber) -> Option<String> {
+        let unseen = [("A", a), ("B", b)].into_iter().filter_map(|(side, of)| {
+            let why = of.unseen.as_ref()?;
+            Some(format!("what is missing in {side} may have been another: {why}"))
+        });
+        let left_out = [("A", a, "B", b), ("B", b, "A", a)].into_iter();
+        let left_out = left_out.flat_map(|(side, of, beside, other)| {
+            let apart = |left_out: &RepeatLog| {
+                let apart = left_out.log - self.beside(left_out.repeat, other)?;
+                (apart.abs() > self.edge()).then(|| {
+                    let (repeat, ratio) = (left_out.repeat, number(apart.exp()));
+                    format!(
+                        "repeat {repeat} of {side}, which is left out, has {ratio} times that of \
+                         {beside}"
+                    )
+                })
+            };
+            of.left_out.iter().filter_map(apart).collect::<Vec<_>>()
+        });
+        together(unseen.chain(left_out))
+    }
+
+    /// What a repeat is held against: its counterpart where repeats are paired, else the mean.
+    fn beside(&self, repeat: usize, other: &TrialNumber) -> Option<f64> {
+        let counted = other.found.as_ref().map_or(&[][..], Vec::as_slice);
+        let mut all = counted.iter().chain(&other.left_out);
+        match self.paired {
+            true => all.find(|one| one.repeat == repeat).map(|one| one.log),
+            false => Log::of(counted, false).map(|log| log.mean),
+        }
+    }
+
+    /// How far apart the logarithms of equal numbers are, at most.
+    fn edge(&self) -> f64 {
+        (1.0 + self.within).ln()
+    }
+
+    /// Paired where the design pairs and two pairs or more are there; else each side by itself.
+    fn ratio(&self, a: &[RepeatLog], b: &[RepeatLog], is_latency: bool) -> Option<Log> {
+        let paired = if self.paired { Log::paired(b, a, is_latency) } else { None };
+        match paired {
+            Some(ratio) => Some(ratio),
+            None => Some(Log::ratio(&Log::of(b, is_latency)?, &Log::of(a, is_latency)?)),
+        }
+    }
+}
+
+/// Whether a quantity is a latency.
+fn is_latency(of: &str, measure: &str) -> bool {
+    of == "number" && metric_is_latency(measure)
+}
+
+/// Over an objection nothing is equal, nor surely not worse; what is apart stays so.
+fn held_back(found: MeasureComparison, objection: Option<String>) -> MeasureComparison {
+    if objection.is_none() {
+        return found;
+    }
+    MeasureComparison {
+        verdict: match found.verdict {
+            Equivalence::Equal => Equivalence::Undecided,
+            other => other,
+        },
+        equivalent: found.equivalent.filter(|equal| !equal),
+        not_worse: false,
+        objection,
+        ..found
+    }
+}
+
+fn towards(direction: Direction, log: f64) -> Equivalence {
+    match (direction, log > 0.0) {
+        (Direction::Neither, _) => Equivalence::Different,
+        (Direction::Higher, true) | (Direction::Lower, false) => Equivalence::Better,
+        _ => Equivalence::Worse,
+    }
+}
+
+fn why(a: &Result<Vec<RepeatLog>, String>, b: &Result<Vec<RepeatLog>, String>) -> String {
+    match (a, b) {
+        (Err(a), Err(b)) if a == b => format!("in both: {a}"),
+        (Err(a), Err(b)) => format!("in A: {a}; in B: {b}"),
+        (Err(a), Ok(_)) => format!("in A: {a}"),
+        (Ok(_), Err(b)) => format!("in B: {b}"),
+        (Ok(_), Ok(_)) => "nothing is missing".to_owned(),
+    }
+}
+
+/// The verdict of a trial. What is surely different counts wherever it is seen, since the
+/// intervals hold for all measures at once; what is open counts where it decides.
+pub(super) fn of_trial(
+    measures: &[MeasureComparison],
+    promises: &[PromiseChange],
+    baseline: bool,
+) -> Equivalence {
+    let seen =
+        measures.iter().map(|one| one.verdict).chain(promises.iter().map(|promise| promise.change));
+    let any = |wanted: &[Equivalence]| seen.clone().any(|one| wanted.contains(&one));
+    let missing = measures.iter().filter(|one| one.decides);
+    let open = missing.clone().any(|one| match one.verdict {
+        Equivalence::Undecided => !baseline || !one.not_worse,
+        Equivalence::NotComparable => true,
+        // What became better by that which is left of a side may have become worse by the rest.
+        Equivalence::Better => baseline && one.objection.is_some(),
+        _ => false,
+    });
+    // A promise that is open in both alike leaves nothing open that the measures do not.
+    let on_one_side = |one: &PromiseChange| {
+        one.change == Equivalence::Undecided && one.a.verdict != one.b.verdict
+    };
+    let open = open || promises.iter().any(on_one_side);
+    let told = promises.iter().any(|one| one.change != Equivalence::Undecided);
+    let nothing = measures.iter().all(|one| one.ratio.is_none()) && !told;
+    if baseline {
+        return match () {
+            () if any(&[Equivalence::Worse]) => Equivalence::Worse,
+            () if nothing => Equivalence::NotComparable,
+            () if open => Equivalence::Undecided,
+            () if any(&[Equivalence::Better]) => Equivalence::Better,
+            () => Equivalence::Equal,
+        };
+    }
+    match () {
+        () if any(&[Equivalence::Worse, Equivalence::Better, Equivalence::Different]) => {
+            Equivalence::Different
+        }
+        () if nothing => Equivalence::NotComparable,
+        () if open => Equivalence::Undecided,
+        () => Equivalence::Equal,
+    }
+}

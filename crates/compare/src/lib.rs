@@ -1,0 +1,241 @@
+//! One run against another: what changed, by how much, and how sure that is.
+//!
+//! Two statements are made of every measure, and neither stands for the other: whether it is *equal
+//! within a margin* (the whole interval of the ratio lies within it, two one-sided tests, Schuirmann
+//! 1987), and whether it is *different by more than the margin* (the interval that holds for all
+//! measures at once lies outside). What is neither is undecided, never equal. docs/comparing.md
+//! explains it to users. Its tests are in crates/judge/tests/judge/compare_runs.rs, with the synthetic runs.
+
+mod differences;
+mod direction;
+mod equivalence;
+mod levels;
+mod matching;
+mod pairs;
+mod promises;
+mod ratio;
+mod sentence;
+
+use assay_run_folder::Manifest;
+
+use assay_judge::trial_numbers::TrialNumber;
+use assay_judge::{Samples, judge};
+use assay_stats::over_repeats::to_accuse;
+use assay_verdict::wording::levels;
+use assay_verdict::{
+    ComparedRun, Equivalence, Judgement, MeasureComparison, PromiseChange, RunComparison,
+    TrialComparison,
+};
+use matching::Match;
+
+pub use levels::compare_levels;
+
+/// A run that is compared.
+#[derive(Clone, Copy)]
+pub struct Side<'r> {
+    /// What the run is called, for people.
+    pub name: &'r str,
+    /// Its manifest.
+    pub manifest: &'r Manifest,
+    /// Its samples.
+    pub samples: &'r Samples,
+}
+
+/// What is asked of a comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Terms {
+    /// The margin: the larger is at most `1 + within` times the smaller.
+    pub within: f64,
+    /// Confidence of the intervals.
+    pub confidence: f64,
+    /// Measures that decide besides those that the study promises something about.
+    pub measures: Vec<String>,
+    /// Whether A is a baseline, so that only what became worse counts.
+    pub baseline: bool,
+    /// Whether runs of different studies or lengths are compared nevertheless.
+    pub anyway: bool,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self {
+            within: 0.05,
+            confidence: 0.95,
+            measures: Vec::new(),
+            baseline: false,
+            anyway: false,
+        }
+    }
+}
+
+/// Compares two runs, trial by trial and measure by measure. B is divided by A.
+#[must_use]
+pub fn compare_runs(a: &Side<'_>, b: &Side<'_>, terms: &Terms) -> RunComparison {
+    compare(a, b, terms, false)
+}
+
+/// The same; `paired` says that repeat `i` of both sides ran in one round of one run.
+fn compare(a: &Side<'_>, b: &Side<'_>, terms: &Terms, paired: bool) -> RunComparison {
+    let judged = (judge(a.manifest, a.samples), judge(b.manifest, b.samples));
+    let mut document = blank(a, b, terms, paired, (&judged.0, &judged.1));
+    document.differences = differences::of_runs(a.manifest, b.manifest);
+    if let Some(why) = refusal(a, b, terms) {
+        return sentence::refused(document, why);
+    }
+    let matched = matching::trials(a.manifest, b.manifest);
+    document.only_in_a = matching::unmatched(a.manifest, &matched.a_alone);
+    document.only_in_b = matching::unmatched(b.manifest, &matched.b_alone);
+    for pair in &matched.pairs {
+        let trials = (&a.manifest.trials[pair.a], &b.manifest.trials[pair.b]);
+        differences::of_trials(trials.0, trials.1, &mut document.differences);
+    }
+    document.notes = matched.pairs.iter().flat_map(|pair| left_out(a, b, &judged, pair)).collect();
+    let found: Vec<Found> =
+        matched.pairs.iter().map(|pair| find(a, b, &judged, pair, terms)).collect();
+    let count: usize = found.iter().map(Found::comparable).sum();
+    let sure = to_accuse(terms.confidence, count);
+    let rule =
+        equivalence::Rule { within: terms.within, confidence: terms.confidence, sure, paired };
+    document.trials = found.into_iter().map(|found| found.judge(&rule, terms)).collect();
+    sentence::conclude(document, matched.pairs.is_empty())
+}
+
+/// Which repeats of a pair of trials do not count, and why.
+fn left_out(
+    a: &Side<'_>,
+    b: &Side<'_>,
+    judged: &(Judgement, Judgement),
+    pair: &Match,
+) -> Vec<String> {
+    let said = |name: &str, side: &Side<'_>, judged: &Judgement, index: usize| {
+        let found = judged.trials.get(index)?;
+        let lost = found.repeats < side.manifest.trials[index].repeats.len();
+        let check = found.validity.iter().find(|check| lost && check.check == "repeats")?;
+        let under = match pair.same.is_empty() {
+            true => String::new(),
+            false => format!(" under {}", levels(&pair.same)),
+        };
+        Some(format!("Of {name}{under}, {}.", check.evidence))
+    };
+    let sides = [said("A", a, &judged.0, pair.a), said("B", b, &judged.1, pair.b)];
+    sides.into_iter().flatten().collect()
+}
+
+/// Why two runs as wholes say nothing about each other.
+fn refusal(a: &Side<'_>, b: &Side<'_>, terms: &Terms) -> Option<String> {
+    for side in [a, b] {
+        if side.manifest.recording.is_some() {
+            return Some(format!(
+                "{} is a recording without a study: it has no trials and no repeats to compare",
+                side.name
+            ));
+        }
+        if side.manifest.trials.iter().all(|trial| trial.repeats.is_empty()) {
+            return Some(format!("no repeat of {} took place", side.name));
+        }
+    }
+    let same_study = a.manifest.study == b.manifest.study
+        || a.manifest.study_text.trim() == b.manifest.study_text.trim();
+    (!same_study && !terms.anyway).then(|| {
+        format!(
+            "they are runs of different studies, `{}` and `{}`; `--anyway` compares them \
+             nevertheless, where trials have the same levels",
+            a.manifest.study, b.manifest.study
+        )
+    })
+}
+
+/// What a pair of trials gave.
+struct Found {
+    pair: Match,
+    refused: Option<String>,
+    quantities: Vec<(TrialNumber, TrialNumber)>,
+    promises: Vec<PromiseChange>,
+}
+
+fn find(
+    a: &Side<'_>,
+    b: &Side<'_>,
+    judged: &(Judgement, Judgement),
+    pair: &Match,
+    terms: &Terms,
+) -> Found {
+    let (of_a, of_b) = (&a.manifest.trials[pair.a], &b.manifest.trials[pair.b]);
+    let refused = matching::refusal(of_a, of_b).filter(|_| !terms.anyway);
+    let quantities = match refused {
+        Some(_) => Vec::new(),
+        None => pairs::pairs(
+            pairs::numbers(a, pair.a, &terms.measures),
+            pairs::numbers(b, pair.b, &terms.measures),
+        ),
+    };
+    let promises = match (judged.0.trials.get(pair.a), judged.1.trials.get(pair.b)) {
+        (Some(a), Some(b)) if refused.is_none() => promises::changes(a, b),
+        _ => Vec::new(),
+    };
+    Found { pair: pair.clone(), refused, quantities, promises }
+}
+
+impl Found {
+    /// How many intervals will be drawn: each is one chance to be wrong.
+    fn comparable(&self) -> usize {
+        self.quantities.iter().filter(|(a, b)| a.found.is_ok() && b.found.is_ok()).count()
+    }
+
+    fn judge(self, rule: &equivalence::Rule, terms: &Terms) -> TrialComparison {
+        let quantities = self.quantities.iter();
+        let measures: Vec<MeasureComparison> = quantities.map(|(a, b)| rule.judge(a, b)).collect();
+        let verdict = match &self.refused {
+            Some(_) => Equivalence::NotComparable,
+            None => equivalence::of_trial(&measures, &self.promises, terms.baseline),
+        };
+        TrialComparison {
+            factors: self.pair.same,
+            a_factors: self.pair.a_only,
+            b_factors: self.pair.b_only,
+            verdict,
+            not_comparable: self.refused,
+            promises: self.promises,
+            measures,
+        }
+    }
+}
+
+/// A comparison of which nothing is known yet.
+fn blank(
+    a: &Side<'_>,
+    b: &Side<'_>,
+    terms: &Terms,
+    paired: bool,
+    judged: (&Judgement, &Judgement),
+) -> RunComparison {
+    RunComparison {
+        schema: 1,
+        verdict: Equivalence::NotComparable,
+        reason: String::new(),
+        a: run(a, judged.0),
+        b: run(b, judged.1),
+        within: terms.within,
+        confidence: terms.confidence,
+        baseline: terms.baseline,
+        paired,
+        differences: Vec::new(),
+        notes: Vec::new(),
+        trials: Vec::new(),
+        only_in_a: Vec::new(),
+        only_in_b: Vec::new(),
+    }
+}
+
+fn run(side: &Side<'_>, judged: &Judgement) -> ComparedRun {
+    let manifest = side.manifest;
+    ComparedRun {
+        run: side.name.to_owned(),
+        study: manifest.study.clone(),
+        started_at: manifest.started_at.clone(),
+        host: manifest.host.host_name.clone(),
+        kernel: manifest.host.kernel.clone(),
+        assay: manifest.assay.clone(),
+        verdict: judged.verdict,
+    }
+}

@@ -1,0 +1,47 @@
+//! What became of each promise from one run to the other.
+
+use assay_verdict::{Equivalence, PromiseChange, PromiseState};
+use assay_verdict::{PromiseJudgement, TrialJudgement, Verdict};
+
+/// Promises that both trials make, in the order of A.
+pub(super) fn changes(a: &TrialJudgement, b: &TrialJudgement) -> Vec<PromiseChange> {
+    let mut left: Vec<&PromiseJudgement> = b.promises.iter().collect();
+    let mut found = Vec::new();
+    for of_a in &a.promises {
+        let same = |of_b: &&PromiseJudgement| {
+            (&of_a.measure, &of_a.is, &of_a.to) == (&of_b.measure, &of_b.is, &of_b.to)
+        };
+        let Some(place) = left.iter().position(same) else { continue };
+        let of_b = left.remove(place);
+        found.push(PromiseChange {
+            measure: of_a.measure.clone(),
+            is: of_a.is.clone(),
+            to: of_a.to.clone(),
+            a: state(of_a),
+            b: state(of_b),
+            change: change(decided(of_a), decided(of_b)),
+        });
+    }
+    found
+}
+
+fn state(promise: &PromiseJudgement) -> PromiseState {
+    PromiseState { verdict: promise.verdict, worst_error: promise.worst_error }
+}
+
+/// Kept or broken, where that is said of runs like these: one repeat that was broken is a fact about
+/// its own window, and of two such windows nothing tells what is due to the difference of the runs.
+fn decided(promise: &PromiseJudgement) -> Option<Verdict> {
+    let known = |verdict: &Verdict| matches!(verdict, Verdict::Kept | Verdict::Broken);
+    promise.will_be.filter(known).map(|_| promise.verdict).filter(known)
+}
+
+/// Between what is decided and what is not nothing can be said, nor between two that are not.
+fn change(a: Option<Verdict>, b: Option<Verdict>) -> Equivalence {
+    match (a, b) {
+        (Some(Verdict::Kept), Some(Verdict::Broken)) => Equivalence::Worse,
+        (Some(Verdict::Broken), Some(Verdict::Kept)) => Equivalence::Better,
+        (Some(_), Some(_)) => Equivalence::Equal,
+        _ => Equivalence::Undecided,
+    }
+}

@@ -1,0 +1,249 @@
+//! The verdict of a comparison and the one sentence that says why.
+
+use assay_verdict::wording::{count, few, levels, margin, number, percent};
+use assay_verdict::{
+    Equivalence, MeasureComparison, PromiseChange, RunComparison, TrialComparison,
+};
+
+/// Nothing is compared.
+pub(super) fn refused(mut document: RunComparison, why: String) -> RunComparison {
+    document.verdict = Equivalence::NotComparable;
+    document.reason = match differing(&document) {
+        Some(differ) => format!("{why}. They differ in {differ}"),
+        None => why,
+    };
+    document
+}
+
+/// Draws the conclusion from the trials.
+pub(super) fn conclude(mut document: RunComparison, no_pair: bool) -> RunComparison {
+    if no_pair {
+        return refused(
+            document,
+            "no trial of the one has the levels of a trial of the other".to_owned(),
+        );
+    }
+    document.verdict = worst(&document);
+    let notes = notes(&document);
+    document.notes.extend(notes);
+    if document.verdict == Equivalence::NotComparable {
+        let why = document.trials.iter().find_map(why_not);
+        return refused(
+            document,
+            why.unwrap_or_else(|| "no trial has a number on both sides".to_owned()),
+        );
+    }
+    document.reason = reason(&document);
+    document
+}
+
+/// The verdict of the trial that weighs most.
+fn worst(document: &RunComparison) -> Equivalence {
+    let order = match document.baseline {
+        true => {
+            [Equivalence::Worse, Equivalence::Undecided, Equivalence::Better, Equivalence::Equal]
+        }
+        false => {
+            [Equivalence::Different, Equivalence::Undecided, Equivalence::Equal, Equivalence::Equal]
+        }
+    };
+    let found = order
+        .into_iter()
+        .find(|wanted| document.trials.iter().any(|trial| trial.verdict == *wanted));
+    let found = found.unwrap_or(Equivalence::NotComparable);
+    // A trial that cannot be compared leaves open what the others show to be the same.
+    let missing = document.trials.iter().any(|trial| trial.verdict == Equivalence::NotComparable);
+    match found {
+        Equivalence::Equal | Equivalence::Better if missing => Equivalence::Undecided,
+        other => other,
+    }
+}
+
+fn why_not(trial: &TrialComparison) -> Option<String> {
+    let of_measures = || trial.measures.iter().find_map(|one| one.not_available.clone());
+    trial.not_comparable.clone().or_else(of_measures)
+}
+
+fn reason(document: &RunComparison) -> String {
+    let trials = || document.trials.iter().filter(|trial| trial.verdict == document.verdict);
+    let counted = count(document.trials.len(), "trial");
+    match document.verdict {
+        Equivalence::Equal | Equivalence::Better => {
+            let what = match document.verdict {
+                Equivalence::Better => "nothing became worse, and something became better",
+                _ if document.baseline => "nothing became worse",
+                _ => "everything that decides is equal",
+            };
+            let widest = widest(document);
+            format!(
+                "{what} within {} in {counted}, with {} confidence{widest}",
+                margin(document.within),
+                percent(document.confidence)
+            )
+        }
+        Equivalence::Undecided => trials()
+            .find_map(|trial| undecided(document, trial))
+            .or_else(|| document.trials.iter().find_map(why_not))
+            .unwrap_or_else(|| "a promise was decided on one side only".to_owned()),
+        _ => trials().find_map(|trial| different(document, trial)).unwrap_or_default(),
+    }
+}
+
+/// The equal measure whose ratio is farthest from 1.
+fn widest(document: &RunComparison) -> String {
+    let all = document.trials.iter().flat_map(|trial| &trial.measures);
+    let deciding = all.filter(|one| one.decides && one.ratio.is_some());
+    let farthest = deciding.max_by(|a, b| distance(a).total_cmp(&distance(b)));
+    farthest.map_or_else(String::new, |one| format!("; farthest apart: {}", said(one)))
+}
+
+fn distance(one: &MeasureComparison) -> f64 {
+    one.ratio.map_or(0.0, |ratio| ratio.ln().abs())
+}
+
+fn different(document: &RunComparison, trial: &TrialComparison) -> Option<String> {
+    let counts: &[Equivalence] = match document.baseline {
+        true => &[Equivalence::Worse],
+        false => &[Equivalence::Worse, Equivalence::Better, Equivalence::Different],
+    };
+    let promise = trial.promises.iter().find(|promise| counts.contains(&promise.change));
+    let measures = trial.measures.iter().filter(|one| counts.contains(&one.verdict));
+    let farthest = measures.max_by(|a, b| {
+        (a.decides, distance(a))
+            .partial_cmp(&(b.decides, distance(b)))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
+    let of_promise = promise.map(|promise| {
+        format!(
+            "the promise on `{}` is {} in A and {} in B",
+            promise.measure,
+            promise.a.verdict.word(),
+            promise.b.verdict.word()
+        )
+    });
+    let of_measure =
+        farthest.map(|one| format!("{}; the margin is {}", said(one), margin(document.within)));
+    let parts: Vec<String> = of_promise.into_iter().chain(of_measure).collect();
+    (!parts.is_empty()).then(|| format!("{}{}", under(trial), parts.join("; ")))
+}
+
+fn undecided(document: &RunComparison, trial: &TrialComparison) -> Option<String> {
+    let open = |one: &&MeasureComparison| {
+        one.decides && (one.verdict == Equivalence::Undecided || one.objection.is_some())
+    };
+    let one = trial.measures.iter().filter(open).max_by(|a, b| distance(a).total_cmp(&distance(b)));
+    let of_promise = || {
+        let differs = |one: &&PromiseChange| one.a.verdict != one.b.verdict;
+        let promise = trial
+            .promises
+            .iter()
+            .filter(differs)
+            .find(|one| one.change == Equivalence::Undecided)?;
+        Some(format!(
+            "{}the promise on `{}` is {} in A and {} in B",
+            under(trial),
+            promise.measure,
+            promise.a.verdict.word(),
+            promise.b.verdict.word()
+        ))
+    };
+    let Some(one) = one else {
+        let missing = trial.measures.iter().find(|one| one.decides && one.ratio.is_none());
+        let said = missing.and_then(|one| {
+            Some(format!(
+                "{}{} is not available: {}",
+                under(trial),
+                name(one),
+                one.not_available.as_ref()?
+            ))
+        });
+        return said.or_else(of_promise);
+    };
+    if let Some(why) = &one.objection {
+        return Some(format!("{}{}, but {why}", under(trial), said(one)));
+    }
+    let needs = one.needs_repeats.map_or_else(String::new, |needs| {
+        format!("; about {needs} repeats of each would probably decide it")
+    });
+    let surely = match one.differs {
+        Some(true) => ": they differ, but whether by more than",
+        _ => ": whether they differ by more than",
+    };
+    Some(format!(
+        "{}{}{surely} {} is open{needs}",
+        under(trial),
+        said(one),
+        margin(document.within)
+    ))
+}
+
+/// `io.bytes of task1, as a share`.
+fn name(one: &MeasureComparison) -> String {
+    let of = match one.of.as_str() {
+        "share" => "the share of ",
+        _ => "",
+    };
+    let whom = match (&one.group, one.of.as_str()) {
+        (Some(group), _) => format!(" of `{group}`"),
+        (None, "number") => String::new(),
+        (None, _) => " of all groups".to_owned(),
+    };
+    format!("{of}`{}`{whom}", one.measure)
+}
+
+/// `io.bytes of all groups is 1.002 times as large in B (0.991 to 1.013)`.
+fn said(one: &MeasureComparison) -> String {
+    let ratio = one.ratio.map_or_else(|| "an unknown number of".to_owned(), number);
+    let range = match (one.low, one.high) {
+        (Some(low), Some(high)) => format!(" ({} to {})", number(low), number(high)),
+        _ => {
+            let few = few(one.a.repeats.min(one.b.repeats));
+            format!(" ({few} nothing of how far others would be from it)")
+        }
+    };
+    format!("{} is {ratio} times that of A in B{range}", name(one))
+}
+
+fn under(trial: &TrialComparison) -> String {
+    match trial.factors.is_empty() {
+        true => String::new(),
+        false => format!("under {}: ", levels(&trial.factors)),
+    }
+}
+
+fn differing(document: &RunComparison) -> Option<String> {
+    let names: Vec<String> = document
+        .differences
+        .iter()
+        .map(|one| format!("{} ({} against {})", one.what, one.a, one.b))
+        .collect();
+    (!names.is_empty()).then(|| names.join("; "))
+}
+
+/// What a reader must know before believing it.
+fn notes(document: &RunComparison) -> Vec<String> {
+    let mut notes = Vec::new();
+    let single = document
+        .trials
+        .iter()
+        .flat_map(|trial| &trial.measures)
+        .any(|one| one.ratio.is_some() && one.a.repeats.min(one.b.repeats) < 2);
+    if single {
+        notes.push(
+            "A single repeat says nothing of how far another would be from it: it has no interval and \
+             decides nothing. Two or more have one."
+                .to_owned(),
+        );
+    }
+    if !document.paired {
+        notes.push(
+            "The runs took place one after the other: what changed on the host in between is part of \
+             what is seen. `assay compare --interleaved` runs both sides in turn."
+                .to_owned(),
+        );
+    }
+    if document.a.run == document.b.run && !document.paired {
+        notes.push("Both sides are the same run.".to_owned());
+    }
+    notes
+}

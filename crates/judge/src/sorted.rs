@@ -1,0 +1,104 @@
+//! Samples as series, one subject at a time, and as grids of several groups.
+
+use assay_run_folder::Table;
+use assay_stats::series::{integrated, monotone};
+use assay_stats::{Grid, Series};
+
+use assay_verdict::Measure;
+
+/// A table whose rows have been sorted by subject once. Asking a [`Table`] for each subject in
+/// turn would read all rows once a group, which at 128 groups is most of the work of a judgement.
+pub(crate) struct Sorted<'t> {
+    table: &'t Table,
+    rows: Vec<Vec<u32>>,
+}
+
+impl<'t> Sorted<'t> {
+    /// Sorts the rows of the table of that source; `None` when there is no such table.
+    pub(crate) fn find(tables: &'t [Table], source: &str) -> Option<Self> {
+        let table = tables.iter().find(|table| table.source == source)?;
+        let mut rows = vec![Vec::new(); table.subjects.len()];
+        for (row, &subject) in (0_u32..).zip(&table.subject) {
+            if let Some(rows) = rows.get_mut(subject as usize) {
+                rows.push(row);
+            }
+        }
+        Some(Self { table, rows })
+    }
+
+    /// Where the table comes from.
+    pub(crate) fn source(&self) -> &'t str {
+        &self.table.source
+    }
+
+    /// The sum of some counters of one subject. Rows in which one of them could not be read are
+    /// left out. The error says what is missing.
+    pub(crate) fn sum(&self, subject: &str, columns: &[&str]) -> Result<Series, String> {
+        let source = &self.table.source;
+        let index = self.table.subjects.iter().position(|name| name == subject);
+        let rows = index
+            .and_then(|index| self.rows.get(index))
+            .ok_or_else(|| format!("table `{source}` has no rows of `{subject}`"))?;
+        let mut found = Vec::with_capacity(columns.len());
+        for name in columns {
+            let column = self.table.column(name);
+            found.push(column.ok_or_else(|| format!("table `{source}` has no column `{name}`"))?);
+        }
+        let series: Series = rows
+            .iter()
+            .filter_map(|&row| {
+                let row = row as usize;
+                let time = *self.table.time_ns.get(row)?;
+                let mut sum = 0_u64;
+                for column in &found {
+                    sum = sum.saturating_add((*column.values.get(row)?)?);
+                }
+                Some((time, sum as f64))
+            })
+            .collect();
+        if series.len() < 2 {
+            return Err(format!("table `{source}` has fewer than two readings of `{subject}`"));
+        }
+        Ok(series)
+    }
+}
+
+/// Resamples a measure of these groups between two times. The error says what is missing.
+pub(crate) fn resample(
+    table: &Sorted<'_>,
+    measure: Measure,
+    groups: &[&str],
+    from_ns: u64,
+    to_ns: u64,
+) -> Result<Grid, String> {
+    let mut all: Vec<Series> = Vec::with_capacity(groups.len());
+    for group in groups {
+        let series = table.sum(group, measure.columns())?;
+        all.push(match measure.is_gauge() {
+            true => integrated(&series),
+            false => monotone(group, series)?,
+        });
+    }
+    Grid::of_series(&all, measure.scale(), from_ns, to_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_run_folder::Column;
+
+    use super::*;
+
+    #[test]
+    fn names_the_group_that_has_no_rows() {
+        let tables = [Table {
+            source: "cpu".to_owned(),
+            time_ns: vec![0, 1],
+            subject: vec![0, 0],
+            subjects: vec!["a".to_owned()],
+            columns: vec![Column { name: "usage_ns".to_owned(), values: vec![Some(0), Some(1)] }],
+        }];
+        let sorted = Sorted::find(&tables, "cpu").unwrap();
+        let error = resample(&sorted, Measure::CpuTime, &["a", "c"], 0, 1).unwrap_err();
+        assert_eq!(error, "table `cpu` has no rows of `c`");
+    }
+}

@@ -1,0 +1,226 @@
+//! Each number of one trial, repeat by repeat: what runs are compared by.
+
+use assay_run_folder::{Manifest, RelationRecord};
+use assay_stats::Grid;
+use assay_stats::batches::Quantity as Estimand;
+
+use crate::Samples;
+use crate::checks::Scope;
+use crate::metric::{self, Metric, Values};
+use crate::promise::Subject;
+use crate::repeat::Repeat;
+use crate::trial::Prepared;
+use crate::trial_value::{self, PLAIN};
+use assay_verdict::Measure;
+use assay_verdict::wording::together;
+
+/// What every comparison looks at, beside what the study promises something about.
+const ALWAYS: [Measure; 4] =
+    [Measure::IoBytes, Measure::IoIos, Measure::CpuTime, Measure::MemoryCurrent];
+
+/// One measure in one repeat.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RepeatLog {
+    /// Which repeat, from 1.
+    pub repeat: usize,
+    /// The natural logarithm of its value.
+    pub log: f64,
+}
+
+/// One measure of one trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialNumber {
+    /// `io.bytes`, `reader.read_p99_ns`.
+    pub measure: String,
+    /// `rate`, `share`, `amount`, `number`.
+    pub of: &'static str,
+    /// The one group that it is about.
+    pub group: Option<String>,
+    /// Whether the study promises something about it, or the user asked for it.
+    pub decides: bool,
+    /// A number a repeat that counts, or why there is none.
+    pub found: Result<Vec<RepeatLog>, String>,
+    /// Of repeats that were left out, as far as they have one.
+    pub left_out: Vec<RepeatLog>,
+    /// Which repeats nobody has seen, and why.
+    pub unseen: Option<String>,
+}
+
+/// Everything of a trial, in the order in which it is to be shown.
+#[must_use]
+pub fn of_trial(
+    manifest: &Manifest,
+    samples: &Samples,
+    number: usize,
+    asked: &[String],
+) -> Vec<TrialNumber> {
+    let trial = &manifest.trials[number];
+    let samples = samples.get(number).map_or(&[][..], Vec::as_slice);
+    // The same windows as in the verdict: what nothing is promised about must not move them.
+    let wanted = trial_value::of_run(manifest);
+    let prepared = Prepared::new(manifest, trial, samples, &wanted);
+    let subject = prepared.subject();
+    let promised = |measure: &str| {
+        trial.promises.iter().any(|promise| promise.measure == measure)
+            || manifest.comparisons.iter().any(|promise| promise.measure == measure)
+            || asked.iter().any(|asked| asked == measure)
+    };
+    let mut found = Vec::new();
+    for measure in measures(&subject, asked) {
+        found.extend(of_samples(&subject, measure, promised(measure.name())));
+    }
+    for name in metric::comparable(trial) {
+        if let Some(metric) = Metric::parse(&name) {
+            found.push(of_workloads(&subject, &name, metric, promised(&name)));
+        }
+    }
+    let known: Vec<String> = found.iter().map(|one| one.measure.clone()).collect();
+    for name in asked.iter().filter(|name| !known.contains(name)) {
+        let why = "no sample and no workload of this trial gives it".to_owned();
+        let blank = blank(name, "number", None, true);
+        found.push(TrialNumber { found: Err(why), ..blank });
+    }
+    for one in &mut found {
+        one.unseen =
+            together(subject.unseen.map(str::to_owned).into_iter().chain(one.unseen.take()));
+    }
+    found
+}
+
+fn measures(subject: &Subject<'_>, asked: &[String]) -> Vec<Measure> {
+    let promised = subject.trial.promises.iter().map(|promise| promise.measure.as_str());
+    let named = promised.chain(asked.iter().map(String::as_str)).filter_map(Measure::parse);
+    let mut all: Vec<Measure> = Vec::new();
+    for measure in named.chain(ALWAYS) {
+        if !all.contains(&measure) {
+            all.push(measure);
+        }
+    }
+    all
+}
+
+/// The total, each group, and where shares are promised each group's share.
+fn of_samples(subject: &Subject<'_>, measure: Measure, decides: bool) -> Vec<TrialNumber> {
+    let of = if measure.is_gauge() { "amount" } else { "rate" };
+    let name = measure.name();
+    let of_shares = subject.trial.promises.iter().find(|promise| {
+        promise.measure == name
+            && matches!(promise.is, RelationRecord::Proportional(_) | RelationRecord::Equal)
+    });
+    let rates = levels(subject, measure, &PLAIN, Estimand::Rate, false);
+    let total = levels(subject, measure, &PLAIN, Estimand::Rate, true);
+    let mut found = vec![blank(name, of, None, decides).with(&total, 0)];
+    for (index, group) in subject.groups.iter().enumerate() {
+        let decides = decides && of_shares.is_none();
+        found.push(blank(name, of, Some(group), decides).with(&rates, index));
+    }
+    if let Some(promise) = of_shares {
+        let shares = levels(subject, measure, &promise.is, Estimand::Share, false);
+        for (index, group) in subject.groups.iter().enumerate() {
+            let blank = blank(name, "share", Some(group), decides);
+            found.push(blank.with(&shares, index));
+        }
+    }
+    found
+}
+
+fn blank(measure: &str, of: &'static str, group: Option<&str>, decides: bool) -> TrialNumber {
+    TrialNumber {
+        measure: measure.to_owned(),
+        of,
+        group: group.map(str::to_owned),
+        decides,
+        found: Ok(Vec::new()),
+        left_out: Vec::new(),
+        unseen: None,
+    }
+}
+
+/// The shares or rates of each repeat, with its number.
+struct Levels {
+    counted: Vec<(usize, Vec<f64>)>,
+    left_out: Vec<(usize, Vec<f64>)>,
+}
+
+impl TrialNumber {
+    /// With the numbers of one group.
+    fn with(mut self, levels: &Result<Levels, String>, group: usize) -> Self {
+        match levels {
+            Err(why) => self.found = Err(why.clone()),
+            Ok(levels) => {
+                self.found = numbers(&levels.counted, group);
+                // Nothing at all has no logarithm, and is as far from everything as can be.
+                let of = |(repeat, levels): &(usize, Vec<f64>)| RepeatLog {
+                    repeat: *repeat,
+                    log: levels[group].ln(),
+                };
+                self.left_out = levels.left_out.iter().map(of).collect();
+            }
+        }
+        self
+    }
+}
+
+fn levels(
+    subject: &Subject<'_>,
+    measure: Measure,
+    relation: &RelationRecord,
+    estimand: Estimand,
+    together: bool,
+) -> Result<Levels, String> {
+    subject.passes(|scope| scope.concerns(measure, relation))?;
+    if subject.repeats.is_empty() {
+        return Err("no repeat can be judged".to_owned());
+    }
+    let of = |repeat: &Repeat<'_>| {
+        let grid: Grid = repeat.resampled(measure, subject.groups)?;
+        let grid = if together { grid.together() } else { grid };
+        let whole = estimand.whole(&grid);
+        if grid.totals().iter().sum::<f64>() <= 0.0 {
+            return Err(format!("no measured group got anything in repeat {}", repeat.number));
+        }
+        Ok((repeat.number, grid.totals().iter().map(|total| total / whole).collect()))
+    };
+    Ok(Levels {
+        counted: subject.repeats.iter().map(of).collect::<Result<_, String>>()?,
+        left_out: subject.seen_and_left_out().filter_map(|repeat| of(repeat).ok()).collect(),
+    })
+}
+
+/// The numbers of one group.
+fn numbers(repeats: &[(usize, Vec<f64>)], group: usize) -> Result<Vec<RepeatLog>, String> {
+    let of = |(repeat, levels): &(usize, Vec<f64>)| match levels[group] {
+        level if level > 0.0 => Ok(RepeatLog { repeat: *repeat, log: level.ln() }),
+        _ => Err(format!("it got nothing in repeat {repeat}, of which there is no ratio")),
+    };
+    repeats.iter().map(of).collect()
+}
+
+/// The geometric mean over the instances of a workload.
+fn of_workloads(
+    subject: &Subject<'_>,
+    name: &str,
+    metric: Metric<'_>,
+    decides: bool,
+) -> TrialNumber {
+    let blank = blank(name, "number", None, decides);
+    let of = |repeats: &[Repeat<'_>]| metric.values(subject.trial, repeats, |_| true);
+    match subject.passes(|scope| scope == Scope::All).and_then(|()| of(subject.repeats)) {
+        Err(why) => TrialNumber { found: Err(why), ..blank },
+        Ok(values) => {
+            let left_out = subject.seen_and_left_out();
+            let left_out = left_out.filter_map(|repeat| of(std::slice::from_ref(repeat)).ok());
+            TrialNumber {
+                found: Ok(means(&values)),
+                left_out: left_out.flat_map(|values| means(&values)).collect(),
+                // Whoever gave no number may have been the slowest.
+                unseen: together(values.left_out.into_iter()),
+                ..blank
+            }
+        }
+    }
+}
+
+fn means(values: &Values) -> Vec<RepeatLog> {
+    values.mean_logs().map(|(repeat, log)| RepeatLog { repeat, log }).collect()
+}

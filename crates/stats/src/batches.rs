@@ -1,0 +1,179 @@
+//! One repeat: the logarithm of each group's share, and how sure that is within the repeat.
+//!
+//! Batch means (Schmeiser 1982): the window is cut into ten batches of equal length, and the scatter
+//! of the batches tells the standard error, with nine degrees of freedom. What is averaged is the
+//! influence of a batch on `ln(share)`: `x_b / X - t_b / T` of its amount `x_b` and everybody's
+//! `t_b` (without the second term for a rate).
+
+use super::memory::correlation_time;
+use super::poisson;
+use crate::grid::Grid;
+
+/// Batches of a window, where it has that many steps.
+const BATCHES: usize = 10;
+
+/// No standard error is taken to be less than this: counters are read by a clock that is not exact.
+const LEAST_ERROR: f64 = 1e-6;
+
+/// What is estimated for each group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantity {
+    /// Its part of what all groups got.
+    Share,
+    /// Its amount per second.
+    Rate,
+}
+
+impl Quantity {
+    /// What the amount of a group in one repeat is divided by.
+    pub fn whole(self, grid: &Grid) -> f64 {
+        match self {
+            Self::Share => grid.totals().iter().sum(),
+            Self::Rate => grid.seconds(),
+        }
+    }
+}
+
+/// One repeat.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Within {
+    /// The natural logarithm of the share or rate of each group.
+    pub logs: Vec<f64>,
+    /// Its standard error, as far as the repeat itself shows it.
+    pub errors: Vec<f64>,
+    /// Degrees of freedom of these errors.
+    pub freedom: f64,
+    /// The same by half as many batches, which remember less of each other, and how free these are.
+    pub coarse: (Vec<f64>, f64),
+    /// The largest amount that any group got in one step, as a share or rate of the whole.
+    pub quantum: f64,
+    /// In how many turns each group was served, 0 for a group that got nothing at all.
+    pub turns: Vec<f64>,
+}
+
+/// Estimates one repeat; `None` when all groups together got nothing.
+pub fn of_repeat(grid: &Grid, quantity: Quantity) -> Option<Within> {
+    if grid.totals().iter().sum::<f64>() <= 0.0 || grid.steps == 0 {
+        return None;
+    }
+    let whole = quantity.whole(grid);
+    let quantum = grid.largest_increment() / whole;
+    let log = |amount: &f64| match *amount > 0.0 {
+        true => (amount / whole).ln(),
+        // Matters only where the group was served in another repeat.
+        false => (0.5 * quantum).ln(),
+    };
+    let errors = |batches: usize| -> Vec<f64> {
+        (0..grid.width).map(|group| error(grid, quantity, group, batches)).collect()
+    };
+    let half = BATCHES.min(grid.steps) / 2;
+    Some(Within {
+        logs: grid.totals().iter().map(log).collect(),
+        errors: errors(BATCHES.min(grid.steps)),
+        freedom: (BATCHES.min(grid.steps) - 1) as f64,
+        coarse: (errors(half), half.saturating_sub(1) as f64),
+        quantum,
+        turns: (0..grid.width).map(|group| poisson::effective(&grid.increments(group))).collect(),
+    })
+}
+
+/// The standard error of one group's logarithm by batch means.
+fn error(grid: &Grid, quantity: Quantity, group: usize, batches: usize) -> f64 {
+    let (amount, all) = (grid.totals()[group], grid.totals().iter().sum::<f64>());
+    if amount <= 0.0 || batches < 2 {
+        return f64::INFINITY;
+    }
+    let influence = |batch: usize| {
+        let (from, to) = (batch * grid.steps / batches, (batch + 1) * grid.steps / batches);
+        let (before, after) = (grid.row(from), grid.row(to));
+        let common = match quantity {
+            Quantity::Share => {
+                (after.iter().sum::<f64>() - before.iter().sum::<f64>())
+                    / all.max(f64::MIN_POSITIVE)
+            }
+            // Batches may differ by a step.
+            Quantity::Rate => (to - from) as f64 / grid.steps as f64,
+        };
+        (after[group] - before[group]) / amount - common
+    };
+    let squares: f64 = (0..batches).map(|batch| influence(batch).powi(2)).sum();
+    let scatter = batches as f64 / (batches - 1) as f64 * squares;
+    scatter.sqrt().max(LEAST_ERROR)
+}
+
+/// Seconds that the group with the longest memory remembers what it got.
+pub fn memory_s(grid: &Grid, quantity: Quantity) -> f64 {
+    let total = grid.total_increments();
+    let all = total.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+    let of_group = |group: usize| {
+        let amount = grid.totals()[group];
+        if amount <= 0.0 {
+            return 1.0;
+        }
+        let common = if quantity == Quantity::Share { 1.0 / all } else { 0.0 };
+        let increments = grid.increments(group);
+        let influence = increments.iter().zip(&total).map(|(x, t)| x / amount - t * common);
+        correlation_time(&influence.collect::<Vec<f64>>())
+    };
+    (0..grid.width).map(of_group).fold(1.0, f64::max) * grid.step_s()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid(increments: &[[f64; 2]]) -> Grid {
+        let mut sums = vec![0.0, 0.0];
+        for (row, step) in increments.iter().enumerate() {
+            sums.extend([sums[2 * row] + step[0], sums[2 * row + 1] + step[1]]);
+        }
+        Grid {
+            start_ns: 0,
+            step_ns: 100_000_000,
+            steps: increments.len(),
+            width: 2,
+            sums,
+            ..Grid::default()
+        }
+    }
+
+    #[test]
+    fn the_error_of_a_share_is_that_of_its_batches() {
+        // Ten steps are ten batches; the first group gets 1 or 3 of 4 in turn.
+        let steps: Vec<[f64; 2]> =
+            (0..10).map(|step| if step % 2 == 0 { [1.0, 3.0] } else { [3.0, 1.0] }).collect();
+        let found = of_repeat(&grid(&steps), Quantity::Share).unwrap();
+        assert!((found.logs[0] - 0.5_f64.ln()).abs() < 1e-12);
+        // Shares of 0.25 and 0.75: a standard deviation of 0.5 of their mean, over the root of 9.
+        assert!((found.errors[0] - 0.5 / 3.0).abs() < 1e-12, "{found:?}");
+        assert!((found.errors[0] - found.errors[1]).abs() < 1e-12);
+    }
+
+    #[test]
+    fn fewer_steps_than_batches_know_less() {
+        let of = |steps: usize| {
+            let steps: Vec<[f64; 2]> = (0..steps).map(|step| [1.0 + step as f64, 3.0]).collect();
+            of_repeat(&grid(&steps), Quantity::Share).unwrap()
+        };
+        assert_eq!((of(4).freedom, of(10).freedom, of(100).freedom), (3.0, 9.0, 9.0));
+        assert_eq!((of(4).coarse.1, of(100).coarse.1), (1.0, 4.0));
+        assert_eq!((of(1).freedom, of(1).errors[0]), (0.0, f64::INFINITY));
+    }
+
+    #[test]
+    fn a_total_that_grows_is_no_error_of_a_share() {
+        let steps: Vec<[f64; 2]> =
+            (1..=40).map(|step| [f64::from(step), f64::from(step)]).collect();
+        let share = of_repeat(&grid(&steps), Quantity::Share).unwrap();
+        assert_eq!(share.errors, [LEAST_ERROR; 2]);
+        let rate = of_repeat(&grid(&steps), Quantity::Rate).unwrap();
+        assert!(rate.errors[0] > 0.1, "{rate:?}");
+    }
+
+    #[test]
+    fn nothing_at_all_is_no_estimate_and_one_starved_group_has_an_unknown_error() {
+        assert_eq!(of_repeat(&grid(&[[0.0, 0.0]; 20]), Quantity::Share), None);
+        let found = of_repeat(&grid(&[[0.0, 1.0]; 20]), Quantity::Share).unwrap();
+        assert_eq!((found.turns[0], found.errors[0]), (0.0, f64::INFINITY));
+    }
+}

@@ -1,0 +1,17 @@
+//! A number with the interval in which it lies.
+
+use serde::{Deserialize, Serialize};
+
+use crate::unbounded;
+
+/// A number with its interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Point estimate.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end; `null` in JSON where there is none.
+    #[serde(with = "unbounded")]
+    pub high: f64,
+}

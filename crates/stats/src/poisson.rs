@@ -1,0 +1,102 @@
+//! Groups that were served in few turns: Poisson limits.
+//!
+//! A group that was served in a few turns, or in none, may have been lucky or unlucky with the edges
+//! of the window, which the scatter of its few turns cannot show. If turns come at random, their
+//! number is Poisson, and so are its limits (for none at 95 %: 3.7, the "rule of three").
+
+use super::batches::Within;
+use super::pooled::{Estimate, Range};
+use super::student::normal_quantile;
+
+/// Fewer turns than this are too few for a mean over them to be near normal.
+const FEW: f64 = 10.0;
+
+/// The effective number of steps over which an amount is spread, `(sum x)^2 / sum x^2`: all of
+/// them when each step got the same, one when one step got it all.
+pub fn effective(increments: &[f64]) -> f64 {
+    let sum: f64 = increments.iter().sum();
+    let squares: f64 = increments.iter().map(|value| value * value).sum();
+    if squares > 0.0 { sum * sum / squares } else { 0.0 }
+}
+
+/// The wider of the interval and the Poisson limits, where the group had few turns. A turn is taken
+/// to be the largest amount that any group got in one step. `all` is the confidence of one interval
+/// of those that hold at once.
+pub fn widened(
+    repeats: &[Within],
+    group: usize,
+    (confidence, all): (f64, f64),
+    seen: Estimate,
+) -> Estimate {
+    let turns: f64 = repeats.iter().map(|repeat| repeat.turns[group]).sum();
+    let quantum = repeats.iter().map(|repeat| repeat.quantum).fold(0.0, f64::max);
+    if turns >= FEW || quantum <= 0.0 {
+        return seen;
+    }
+    let count = repeats.len() as f64;
+    let served = repeats.iter().filter(|repeat| repeat.turns[group] > 0.0);
+    let value = served.map(|repeat| repeat.logs[group].exp()).sum::<f64>() / count;
+    // Over all repeats together the group had this many turns' worth.
+    let worth = value * count / quantum;
+    let limits = |sure: f64| {
+        let quantile = normal_quantile(sure);
+        Range {
+            low: poisson_low(worth, quantile) * quantum / count,
+            high: poisson_high(worth, quantile) * quantum / count,
+        }
+    };
+    let (one, all) = (limits(confidence), limits(all));
+    // What was never served has no scatter beside which these limits could be wide.
+    let wider = |range: Range, limits: Range| match turns > 0.0 {
+        true => Range { low: limits.low.min(range.low), high: limits.high.max(range.high) },
+        false => limits,
+    };
+    let Range { low, high } = wider(Range { low: seen.low, high: seen.high }, one);
+    Estimate { value, low, high, broken: wider(seen.broken, all) }
+}
+
+/// Limits of a Poisson mean by the cube root of Wilson and Hilferty (1931), within 1 % of the
+/// exact ones of Garwood from one event on.
+fn poisson_high(events: f64, quantile: f64) -> f64 {
+    let next = events + 1.0;
+    next * (1.0 - 1.0 / (9.0 * next) + quantile / (3.0 * next.sqrt())).powi(3)
+}
+
+fn poisson_low(events: f64, quantile: f64) -> f64 {
+    if events <= 0.0 {
+        return 0.0;
+    }
+    let root = 1.0 - 1.0 / (9.0 * events) - quantile / (3.0 * events.sqrt());
+    events * root.max(0.0).powi(3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(turns: f64, log: f64) -> Estimate {
+        let (logs, errors, turns) = (vec![log], vec![0.001], vec![turns]);
+        let coarse = (errors.clone(), 4.0);
+        let repeat = Within { logs, errors, freedom: 9.0, coarse, quantum: 0.01, turns };
+        let seen = Estimate::of_log(log, 0.0, 0.0);
+        widened(&[repeat], 0, (0.95, 0.975), seen)
+    }
+
+    #[test]
+    fn a_starved_group_gets_the_rule_of_three() {
+        let group = limits(0.0, -3.0);
+        assert_eq!((group.value, group.low), (0.0, 0.0));
+        assert!((group.high / 0.01 - 3.689).abs() < 0.03, "{group:?}");
+        assert!(group.broken.high > group.high);
+    }
+
+    #[test]
+    fn a_group_of_few_turns_is_less_sure_than_its_scatter() {
+        let group = limits(3.0, 0.03_f64.ln());
+        // Three events: the exact limits of Garwood are 0.619 and 8.767.
+        assert!((group.value - 0.03).abs() < 1e-12);
+        assert!((group.low / 0.01 - 0.619).abs() < 0.03, "{group:?}");
+        assert!((group.high / 0.01 - 8.767).abs() < 0.03, "{group:?}");
+        assert_eq!(limits(200.0, -3.0).low, limits(200.0, -3.0).value);
+    }
+}

@@ -1,0 +1,291 @@
+//! Many repeats: what runs like these will give.
+//!
+//! The repeat is the unit. A repeat gives each group one number, `l = ln(share)`, and the estimate is
+//! their mean. How far it may be off follows from how repeats scatter. Two or three of them say
+//! little of one group, and a lot of many groups together: so the scatter is pooled. Each residual
+//! `l - mean` is divided by the group's own error `e` within a repeat, which makes heavy and light,
+//! noisy and quiet groups comparable, and the mean square of these over all groups is one factor `F`
+//! (the squared Birge ratio). The standard error of a mean is `e sqrt(max(F, 1) / R)`. Both `F` and
+//! `e` are estimates, so that Student's t has `1 / (1 / f + 1 / 9R)` degrees of freedom, `f` those of
+//! the pool and nine those of the batches of each repeat (Satterthwaite).
+//!
+//! A pool takes for granted that its groups scatter alike and by themselves. So no verdict rests on it
+//! alone: the group's own repeats must say so as well, with nothing borrowed, though by a less strict
+//! test. Where repeats differ by one number that moves all groups by their weight, there is no pool.
+
+use super::batches::{Quantity, Within};
+use super::over_repeats::to_accuse;
+use super::poisson;
+use super::scatter::{Pool, Scatter, move_together, pools};
+use super::student::t_quantile;
+
+/// Groups of one pool, at least: light groups scatter more than heavy ones on many servers, so that
+/// pools hold groups of about the same share; smaller pools would know too little.
+const POOL: usize = 8;
+
+/// Two ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Range {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// A share or rate of one group with its intervals.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The point estimate.
+    pub value: f64,
+    /// The interval of this group by itself, as far as its pool or its own repeats reach: it is shown,
+    /// and `kept` rests on it.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// What `broken` rests on: it holds for all groups at once (Bonferroni), with a fifth of the
+    /// error, since who accuses must be surer than who acquits.
+    pub broken: Range,
+}
+
+impl Estimate {
+    /// About a logarithm, with half the width of its interval and of the one that `broken` rests on.
+    pub fn of_log(log: f64, half: f64, broken: f64) -> Self {
+        let range = |half: f64| Range { low: (log - half).exp(), high: (log + half).exp() };
+        let Range { low, high } = range(half);
+        Self { value: log.exp(), low, high, broken: range(broken) }
+    }
+}
+
+/// A standard error and what is known of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Sure {
+    error: f64,
+    freedom: f64,
+}
+
+impl Sure {
+    fn half(&self, confidence: f64) -> f64 {
+        t_quantile(confidence, self.freedom) * self.error
+    }
+}
+
+/// What the repeats say of one group.
+struct Known {
+    /// By itself.
+    one: Sure,
+    /// With all that its neighbours lend it.
+    pooled: Sure,
+    /// With nothing borrowed.
+    own: Sure,
+}
+
+/// Combines the repeats of a trial, which must hold the same groups. `expected` orders the groups by
+/// weight. One repeat has the error that it shows within itself: it stands for its own window.
+pub fn combine(
+    repeats: &[Within],
+    quantity: Quantity,
+    expected: &[f64],
+    confidence: f64,
+) -> Vec<Estimate> {
+    let Some(first) = repeats.first() else { return Vec::new() };
+    let (width, wrong) = (first.logs.len(), 1.0 - confidence);
+    let all = to_accuse(confidence, width);
+    let (known, free) = match repeats {
+        [one] => (alone(one), width),
+        _ => between(repeats, quantity, expected),
+    };
+    let of_group = |(group, known): (usize, Known)| {
+        let log =
+            repeats.iter().map(|repeat| repeat.logs[group]).sum::<f64>() / repeats.len() as f64;
+        // A test of equivalence with this error asks for the interval of twice that (Schuirmann 1987).
+        let half = known.one.half(confidence).max(known.own.half(1.0 - 2.0 * wrong));
+        let broken = known.pooled.half(all).max(known.own.half(to_accuse(confidence, free)));
+        let estimate = Estimate::of_log(log, half, broken);
+        poisson::widened(repeats, group, (confidence, all), estimate)
+    };
+    known.into_iter().enumerate().map(of_group).collect()
+}
+
+/// One repeat knows its own noise. What remembers for long makes batches too much alike, which longer
+/// ones show.
+fn alone(one: &Within) -> Vec<Known> {
+    let of = |(error, coarse): (&f64, &f64)| {
+        let fine = Sure { error: *error, freedom: one.freedom };
+        Known { one: fine, pooled: fine, own: Sure { error: *coarse, freedom: one.coarse.1 } }
+    };
+    one.errors.iter().zip(&one.coarse.0).map(of).collect()
+}
+
+/// What two or more repeats say of each group, and how many groups their own repeats may accuse by
+/// chance.
+fn between(repeats: &[Within], quantity: Quantity, expected: &[f64]) -> (Vec<Known>, usize) {
+    let width = repeats[0].logs.len();
+    let mut scatters: Vec<Scatter> = (0..width).map(|group| Scatter::of(repeats, group)).collect();
+    scatters.sort_by(|a, b| expected[a.group].total_cmp(&expected[b.group]));
+    let (count, freedom) = (repeats.len() as f64, (repeats.len() - 1) as f64);
+    let batches = repeats.iter().map(|repeat| repeat.freedom).sum::<f64>();
+    // Shares add up to one, so that what one group knows the others tell as well. Rates of groups
+    // may move together, so that each speaks for itself.
+    let (least, part, together) = match quantity {
+        Quantity::Share => {
+            (POOL, (width as f64 - 1.0) / width as f64, move_together(&scatters, expected, batches))
+        }
+        Quantity::Rate => (1, 1.0, false),
+    };
+    let sure = |one: &Scatter, pool: Pool, least: f64| Sure {
+        error: one.within * (pool.factor.max(least) / count).sqrt(),
+        freedom: 1.0 / (1.0 / pool.freedom + 1.0 / batches),
+    };
+    let mut known: Vec<(usize, Known)> = Vec::with_capacity(width);
+    for pool in pools(&scatters, least) {
+        let (calm, lent) = calm(pool, part, width);
+        for (one, is_calm) in pool.iter().zip(calm) {
+            let alone = Pool::of([one], 1.0);
+            let pooled = sure(one, if is_calm { lent } else { alone }, 1.0);
+            let (by_itself, own) = match together {
+                true => (sure(one, alone, 1.0), sure(one, alone, 1.0)),
+                false => (pooled, sure(one, alone, 0.0)),
+            };
+            let own = Sure { freedom, ..own };
+            known.push((one.group, Known { one: by_itself, pooled, own }));
+        }
+    }
+    known.sort_by_key(|(group, _)| *group);
+    // Groups that move together do so in two ways, up and down.
+    (known.into_iter().map(|(_, known)| known).collect(), if together { 2 } else { 1 })
+}
+
+/// Which groups of a pool scatter as the others do, and what they lend each other.
+fn calm(pool: &[Scatter], part: f64, width: usize) -> (Vec<bool>, Pool) {
+    let is_calm = |one: &Scatter| {
+        let others = pool.iter().filter(|other| other.group != one.group);
+        !Pool::of([one], 1.0).stands_out(&Pool::of(others, part), width)
+    };
+    let calm: Vec<bool> = pool.iter().map(is_calm).collect();
+    let lending = pool.iter().zip(&calm).filter(|(_, calm)| **calm).map(|(one, _)| one);
+    let lent = Pool::of(lending, part);
+    (calm, lent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repeat(logs: &[f64], error: f64) -> Within {
+        let (errors, turns) = (vec![error; logs.len()], vec![200.0; logs.len()]);
+        let (logs, coarse) = (logs.to_vec(), (errors.clone(), 4.0));
+        Within { logs, errors, freedom: 9.0, coarse, quantum: 0.01, turns }
+    }
+
+    fn half(repeats: &[Within], quantity: Quantity) -> f64 {
+        let expected = vec![1.0; repeats[0].logs.len()];
+        let found = combine(repeats, quantity, &expected, 0.95)[0];
+        (found.high / found.value).ln()
+    }
+
+    #[test]
+    fn one_repeat_has_the_freedom_of_its_batches() {
+        let half = half(&[repeat(&[0.0, 0.0], 0.01)], Quantity::Share);
+        assert!((half - 2.2622 * 0.01).abs() < 2e-6, "{half}");
+    }
+
+    /// Student's t of so many degrees of freedom of a pool, with three repeats of nine batches each.
+    fn t(freedom: f64) -> f64 {
+        t_quantile(0.95, 1.0 / (1.0 / freedom + 1.0 / 27.0))
+    }
+
+    #[test]
+    fn two_groups_know_no_more_than_one() {
+        // The residuals of two shares are the same but for their sign: one freedom a repeat.
+        let repeats: Vec<Within> =
+            [-0.1, 0.0, 0.1].iter().map(|log| repeat(&[*log, -log], 0.001)).collect();
+        let half = half(&repeats, Quantity::Share);
+        assert!((half - t(2.0) * 0.1 / 3.0_f64.sqrt()).abs() < 1e-9, "{half}");
+    }
+
+    #[test]
+    fn rates_may_move_together_and_know_only_their_own_scatter() {
+        let repeats: Vec<Within> =
+            [-0.1, 0.0, 0.1].iter().map(|log| repeat(&[*log; 4], 0.001)).collect();
+        let half = half(&repeats, Quantity::Rate);
+        assert!((half - t(2.0) * 0.1 / 3.0_f64.sqrt()).abs() < 1e-9, "{half}");
+    }
+
+    #[test]
+    fn four_groups_lend_each_other_their_freedom() {
+        // The first scatters less than the others.
+        let signs = [[-0.2, 1.0, -1.0, 1.0], [0.0; 4], [0.2, -1.0, 1.0, -1.0]];
+        let repeats: Vec<Within> =
+            signs.iter().map(|row| repeat(&row.map(|one| 0.1 * one), 0.001)).collect();
+        // Six squares of 0.01 and two of 0.0004 over eight, of which six are independent.
+        let expected = t(6.0) * (0.0608_f64 / 8.0 / 3.0).sqrt();
+        let half = half(&repeats, Quantity::Share);
+        assert!((half - expected).abs() < 1e-9, "{half}");
+    }
+
+    #[test]
+    fn repeats_that_agree_by_chance_are_no_surer_than_each_is_within() {
+        let repeats = [repeat(&[0.0, 0.0], 0.01), repeat(&[0.0, 0.0], 0.01)];
+        let half = half(&repeats, Quantity::Share);
+        // One degree of freedom of the pool and 18 of the batches.
+        let expected = t_quantile(0.95, 18.0 / 19.0) * 0.01 / 2.0_f64.sqrt();
+        assert!((half - expected).abs() < 1e-9, "{half}");
+    }
+
+    #[test]
+    fn a_group_that_jumps_is_not_made_sure_by_quiet_neighbours() {
+        let row = |jump: f64| {
+            let mut logs = vec![0.0; 16];
+            (logs[1], logs[2], logs[0]) = (0.005, -0.005, jump);
+            repeat(&logs, 0.01)
+        };
+        let repeats = [row(0.0), row(0.0), row(0.7)];
+        let found = combine(&repeats, Quantity::Share, &[1.0; 16], 0.95);
+        assert!(found[0].high / found[0].low > 5.0, "{:?}", found[0]);
+        assert!(found[1].high / found[1].low < 1.1, "{:?}", found[1]);
+    }
+
+    #[test]
+    fn a_verdict_needs_the_group_s_own_repeats_as_well() {
+        // Three of 16 groups scatter by four times what the others do, too little to stand out.
+        let row = |sign: f64, jump: f64| {
+            let mut logs: Vec<f64> =
+                (0..16).map(|one| if one % 2 == 0 { sign } else { -sign } * 0.01).collect();
+            logs[0] = jump;
+            repeat(&logs, 0.01)
+        };
+        let repeats = [row(1.0, 0.02), row(-1.0, -0.02), row(0.0, 0.0)];
+        let found = combine(&repeats, Quantity::Share, &[1.0; 16], 0.95);
+        let own = 0.02 / 3.0_f64.sqrt();
+        // t(2) at 90 % is 2.92, at 99 % 9.925.
+        assert!((found[0].high.ln() - 2.92 * own).abs() < 1e-4, "{:?}", found[0]);
+        assert!((found[0].broken.high.ln() - 9.925 * own).abs() < 1e-4, "{:?}", found[0]);
+    }
+
+    #[test]
+    fn weights_that_are_obeyed_more_one_time_and_less_the_next_move_all_groups_at_once() {
+        let weights = [1.0_f64, 2.0, 4.0, 8.0].repeat(4);
+        let row = |delta: f64| {
+            let all: f64 = weights.iter().map(|one| one.powf(1.0 + delta)).sum();
+            let logs: Vec<f64> =
+                weights.iter().map(|one| (one.powf(1.0 + delta) / all).ln()).collect();
+            repeat(&logs, 0.01)
+        };
+        let repeats = [row(-0.05), row(0.05)];
+        let found = combine(&repeats, Quantity::Share, &weights, 0.95)[0];
+        let own = (repeats[1].logs[0] - repeats[0].logs[0]).abs() / 2.0;
+        // One degree of freedom, and 18 of the batches.
+        let expected = t_quantile(0.95, 18.0 / 19.0) * own;
+        assert!(((found.high / found.value).ln() - expected).abs() < 1e-6, "{found:?}");
+    }
+
+    #[test]
+    fn more_repeats_always_help() {
+        let row = |sign: f64| repeat(&[0.01 * sign, -0.01 * sign, 0.0, 0.0], 0.01);
+        let rows: Vec<Within> =
+            (0..8).map(|one| row(if one % 2 == 0 { 1.0 } else { -1.0 })).collect();
+        let halves: Vec<f64> =
+            (1..=4).map(|pairs| half(&rows[..2 * pairs], Quantity::Share)).collect();
+        assert!(halves.windows(2).all(|pair| pair[1] < pair[0]), "{halves:?}");
+    }
+}

@@ -1,0 +1,194 @@
+//! `compare.json`, schema 1. Field names are a contract with users' scripts.
+
+use assay_run_folder::Levels;
+use assay_stats::Interval;
+use serde::{Deserialize, Serialize};
+
+use crate::judgement::Verdict;
+
+/// What is said of two sides of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Equivalence {
+    /// The interval of the ratio lies within the margin.
+    Equal,
+    /// Outside of the margin, on the side that is welcome.
+    Better,
+    /// Outside of the margin, on the side that is not.
+    Worse,
+    /// Outside of the margin, of something that is neither good nor bad by itself.
+    Different,
+    /// The interval crosses the edge of the margin.
+    Undecided,
+    /// There are no two numbers to compare.
+    NotComparable,
+}
+
+/// `compare.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunComparison {
+    /// Version of this format: 1.
+    pub schema: u32,
+    /// `equal`, `different`, `undecided` or `not_comparable`; against a baseline `equal`, `better`,
+    /// `worse`, `undecided` or `not_comparable`.
+    pub verdict: Equivalence,
+    /// Why, in one sentence that names the deciding numbers.
+    pub reason: String,
+    /// What is divided by.
+    pub a: ComparedRun,
+    /// What is divided.
+    pub b: ComparedRun,
+    /// The margin: the larger is at most `1 + within` times the smaller.
+    pub within: f64,
+    /// Confidence of the intervals.
+    pub confidence: f64,
+    /// Whether A is a baseline, so that only what became worse counts.
+    pub baseline: bool,
+    /// Whether repeats are compared in pairs that ran next to each other.
+    pub paired: bool,
+    /// What is not the same on both sides, apart from what was measured.
+    pub differences: Vec<RunDifference>,
+    /// What a reader must know of this comparison.
+    pub notes: Vec<String>,
+    /// Trials that both runs have.
+    pub trials: Vec<TrialComparison>,
+    /// Levels of trials that only A has.
+    pub only_in_a: Vec<Levels>,
+    /// Levels of trials that only B has.
+    pub only_in_b: Vec<Levels>,
+}
+
+/// One side.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComparedRun {
+    /// What it is called.
+    pub run: String,
+    /// The study's name.
+    pub study: String,
+    /// When it began, RFC 3339, UTC.
+    pub started_at: String,
+    /// The host's name.
+    pub host: String,
+    /// Its kernel.
+    pub kernel: String,
+    /// The version that recorded it.
+    pub assay: String,
+    /// The verdict on its promises, as this version judges it.
+    pub verdict: Verdict,
+}
+
+/// Something that both runs say and do not agree on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunDifference {
+    /// What, `kernel`, `knob io.weight`.
+    pub what: String,
+    /// In A.
+    pub a: String,
+    /// In B.
+    pub b: String,
+}
+
+/// One trial of A and its counterpart in B.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialComparison {
+    /// The levels that both have.
+    pub factors: Levels,
+    /// Levels in A of the factors that are compared.
+    pub a_factors: Levels,
+    /// Levels in B of the factors that are compared.
+    pub b_factors: Levels,
+    /// As of the whole, for this trial.
+    pub verdict: Equivalence,
+    /// Why nothing of this trial is compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_comparable: Option<String>,
+    /// What became of each promise.
+    pub promises: Vec<PromiseChange>,
+    /// Every measure, those that decide first.
+    pub measures: Vec<MeasureComparison>,
+}
+
+/// One promise on both sides.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PromiseChange {
+    /// What is measured.
+    pub measure: String,
+    /// The relation.
+    pub is: String,
+    /// The knob or bound that it refers to.
+    pub to: Option<String>,
+    /// In A.
+    pub a: PromiseState,
+    /// In B.
+    pub b: PromiseState,
+    /// `equal` where both are kept or both broken, `better` and `worse` between kept and broken,
+    /// `undecided` where a side does not know, or knows it of its only repeat alone.
+    pub change: Equivalence,
+}
+
+/// One promise on one side.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PromiseState {
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// The largest relative error over all groups.
+    pub worst_error: Option<Interval>,
+}
+
+/// One measure on both sides.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MeasureComparison {
+    /// `io.bytes`, or `WORKLOAD.METRIC`.
+    pub measure: String,
+    /// `rate` per second, `share` of all measured groups, `amount` held on average, or `number` as a
+    /// workload gives it.
+    pub of: String,
+    /// The group; absent for all measured groups together, or all instances of a workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Whether the verdict of the trial rests on it.
+    pub decides: bool,
+    /// `higher` or `lower`, whichever is better; `null` where neither is.
+    pub better: Option<String>,
+    /// In A.
+    pub a: Estimated,
+    /// In B.
+    pub b: Estimated,
+    /// B by A.
+    pub ratio: Option<f64>,
+    /// Lower end of the ratio's interval; `null` where nothing is known of the scatter.
+    pub low: Option<f64>,
+    /// Its upper end.
+    pub high: Option<f64>,
+    /// Whether it is equal within the margin: `false` only where it is surely not.
+    pub equivalent: Option<bool>,
+    /// Whether there surely is a difference, however small: `null` where that is open.
+    pub differs: Option<bool>,
+    /// Both statements in one word.
+    pub verdict: Equivalence,
+    /// Whether it surely did not become worse by more than the margin.
+    pub not_worse: bool,
+    /// For what is undecided: repeats of each side that would probably decide it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs_repeats: Option<usize>,
+    /// Why there is no ratio.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_available: Option<String>,
+    /// Why it is not called equal, nor surely not worse, whatever the interval is: what is missing of
+    /// a side, or what a repeat shows that was left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objection: Option<String>,
+}
+
+/// A measure on one side.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Estimated {
+    /// Geometric mean over the repeats, in the unit of the measure.
+    pub value: Option<f64>,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Its upper end.
+    pub high: Option<f64>,
+    /// Repeats that have a value.
+    pub repeats: usize,
+}

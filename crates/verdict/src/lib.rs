@@ -1,0 +1,37 @@
+//! The documents that Assay writes about runs, as types: `verdict.json`, `comparison.json`, `prediction.json`,
+//! `fleet-verdict.json`. Their field names are a contract with users' scripts.
+//!
+//! A pure crate without judgement: what shows a document needs neither the statistics nor the rules that
+//! made it.
+
+mod comparison;
+mod cross_trial;
+mod fleet;
+mod judgement;
+pub mod measure;
+mod prediction;
+mod score;
+pub mod wording;
+
+pub use assay_stats::Interval;
+pub use assay_stats::spans::WorstSpan;
+pub use comparison::{
+    ComparedRun, Equivalence, Estimated, MeasureComparison, PromiseChange, PromiseState,
+    RunComparison, RunDifference, TrialComparison,
+};
+pub use cross_trial::{
+    ComparisonJudgement, ExpectedGain, LevelJudgement, PairJudgement, ReferenceJudgement,
+};
+pub use fleet::{
+    Differs, Extreme, FleetComparison, FleetGroup, FleetHost, FleetJudgement, FleetPromise,
+    FleetTrial, HostDifference, HostState, HostVerdict, PromiseOnHost, Spread,
+};
+pub use judgement::{
+    Cause, Check, Fact, Figure, GroupJudgement, Judgement, Observation, PromiseJudgement,
+    SpansJudgement, States, Strength, TrialJudgement, Verdict, WorkloadMetrics, wrong_by_chance,
+};
+pub use measure::Measure;
+pub use prediction::{
+    Basis, GroupPrediction, KneePrediction, Prediction, PromisePrediction, TrialPrediction,
+};
+pub use score::{PromiseScore, Score, TrialScore, score, share_error};
