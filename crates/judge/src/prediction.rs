@@ -1,7 +1,8 @@
-//! What was expected before anything was measured, as documents, and how near it came.
+//! Documents of predictions, and their comparison with results.
 //!
-//! `assay-predict` makes predictions. Their documents stand here, beside the verdicts that they are
-//! compared with, so that whoever only shows them needs neither the simulation nor the plan.
+//! `assay-predict` makes predictions. Their documents are defined here, next to the verdicts they
+//! are compared with, so that code that only displays them needs neither the simulation nor the
+//! plan.
 
 mod document;
 mod score;

@@ -2,8 +2,8 @@
 
 use assay_run_folder::Table;
 
-/// A table whose rows have been sorted by subject once. Asking a [`Table`] for each subject in
-/// turn would read all rows once a group, which at 128 groups is most of the work of a judgement.
+/// A table whose rows are sorted by subject once. Reading a [`Table`] for each subject would scan
+/// all rows once per group, which at 128 groups dominates the judgement.
 pub(crate) struct Sorted<'t> {
     table: &'t Table,
     rows: Vec<Vec<u32>>,
@@ -13,7 +13,7 @@ pub(crate) struct Sorted<'t> {
 pub(crate) type Series = Vec<(u64, f64)>;
 
 impl<'t> Sorted<'t> {
-    /// Sorts the rows of the table of that source; `None` when there is no such table.
+    /// Sorts the rows of the table of this source; `None` when there is no such table.
     pub(crate) fn find(tables: &'t [Table], source: &str) -> Option<Self> {
         let table = tables.iter().find(|table| table.source == source)?;
         let mut rows = vec![Vec::new(); table.subjects.len()];
@@ -25,13 +25,13 @@ impl<'t> Sorted<'t> {
         Some(Self { table, rows })
     }
 
-    /// Where the table comes from.
+    /// Source of the table.
     pub(crate) fn source(&self) -> &'t str {
         &self.table.source
     }
 
-    /// The sum of some counters of one subject. Rows in which one of them could not be read are
-    /// left out. The error says what is missing.
+    /// The sum of some counters of one subject. Rows with an unreadable counter are left out. The
+    /// error names what is missing.
     pub(crate) fn sum(&self, subject: &str, columns: &[&str]) -> Result<Series, String> {
         let source = &self.table.source;
         let index = self.table.subjects.iter().position(|name| name == subject);
@@ -62,8 +62,8 @@ impl<'t> Sorted<'t> {
     }
 }
 
-/// Refuses a counter that goes back: its group was removed and made again, or the counter was
-/// reset, and every difference across that point would be wrong.
+/// Rejects a counter that goes back: its group was recreated, or the counter was reset, and every
+/// difference across that point would be wrong.
 pub(crate) fn monotone(subject: &str, series: Series) -> Result<Series, String> {
     let back = series.windows(2).find(|pair| pair[1].1 < pair[0].1 || pair[1].0 < pair[0].0);
     match back {
@@ -75,8 +75,8 @@ pub(crate) fn monotone(subject: &str, series: Series) -> Result<Series, String> 
     }
 }
 
-/// The time integral of a gauge, in units times seconds, from its first reading on: its growth by
-/// seconds is the mean of the gauge, so that an amount is judged by the same means as a rate.
+/// Time integral of a gauge, in units times seconds, from its first reading on: growth per second
+/// is the mean of the gauge, so that an amount is judged like a rate.
 pub(crate) fn integrated(series: &Series) -> Series {
     let mut sum = 0.0;
     let mut last: Option<(u64, f64)> = None;
@@ -91,9 +91,8 @@ pub(crate) fn integrated(series: &Series) -> Series {
     summed
 }
 
-/// Milliseconds of /proc/diskstats are 32 bits wide in the kernel and wrap after 50 days of
-/// waiting requests; at 256 requests in flight that is five hours. One wrap between two readings
-/// is undone.
+/// Undoes one wrap between two readings. Milliseconds of /proc/diskstats are 32 bits wide in the
+/// kernel and wrap after 50 days of waiting requests; at 256 requests in flight that is five hours.
 pub(crate) fn unwrapped(mut series: Series) -> Series {
     const WIDTH: f64 = 4_294_967_296.0;
     let mut added = 0.0;
@@ -109,7 +108,7 @@ pub(crate) fn unwrapped(mut series: Series) -> Series {
     series
 }
 
-/// The value of a cumulative counter at a time, by linear interpolation; `None` outside of the
+/// The value of a cumulative counter at a time, by linear interpolation; `None` outside the
 /// readings.
 pub(crate) fn at(series: &Series, time_ns: u64) -> Option<f64> {
     let next = series.partition_point(|(time, _)| *time < time_ns);
@@ -121,9 +120,8 @@ pub(crate) fn at(series: &Series, time_ns: u64) -> Option<f64> {
     Some(v0 + (v1 - v0) * (time_ns - t0) as f64 / (t1 - t0) as f64)
 }
 
-/// How much a cumulative counter grew between two times. Both are moved inside of the readings
-/// first, so that a sampler that stopped a moment early still gives a rate; the second number is
-/// the seconds that the growth stands for.
+/// Growth of a cumulative counter between two times, and the seconds it covers. Both times are
+/// clamped to the readings, so that a sampler that stopped a moment early still gives a rate.
 pub(crate) fn growth(series: &Series, from_ns: u64, to_ns: u64) -> Option<(f64, f64)> {
     let from = from_ns.max(series.first()?.0);
     let to = to_ns.min(series.last()?.0);

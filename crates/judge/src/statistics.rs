@@ -1,4 +1,4 @@
-//! Statistics of repeats and of dependent series: how sure one may be of a share.
+//! Statistics of repeats and of autocorrelated series.
 
 pub(crate) mod batches;
 pub(crate) mod jain;

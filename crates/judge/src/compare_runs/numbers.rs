@@ -1,4 +1,4 @@
-//! What one trial gives to be compared: each measure, repeat by repeat.
+//! The measures of one trial to be compared, repeat by repeat.
 
 use assay_run_folder::RelationRecord;
 
@@ -16,7 +16,7 @@ use crate::trial::Prepared;
 use crate::trial_value::{self, PLAIN};
 use crate::wording::together;
 
-/// What every comparison looks at, beside what the study promises something about.
+/// Measures of every comparison, in addition to those with a promise.
 const ALWAYS: [Measure; 4] =
     [Measure::IoBytes, Measure::IoIos, Measure::CpuTime, Measure::MemoryCurrent];
 
@@ -27,36 +27,36 @@ pub(super) struct Quantity {
     pub(super) measure: String,
     /// `rate`, `share`, `amount`, `number`.
     pub(super) of: &'static str,
-    /// The one group that it is about.
+    /// The group, if it is about one.
     pub(super) group: Option<String>,
     /// Which way is better.
     pub(super) direction: Direction,
-    /// Whether the study promises something about it, or the user asked for it.
+    /// Whether the study promises something about it, or the user selected it.
     pub(super) decides: bool,
-    /// A number a repeat that counts, or why there is none.
+    /// One number per counted repeat, or why there is none.
     pub(super) found: Result<Vec<Number>, String>,
-    /// Of repeats that were left out, as far as they have one.
+    /// Numbers of repeats that were left out, where available.
     pub(super) left_out: Vec<Number>,
-    /// Which repeats nobody has seen, and why.
+    /// Unobserved repeats, and why.
     pub(super) unseen: Option<String>,
 }
 
-/// Everything of a trial, in the order in which it is to be shown.
-pub(super) fn of_trial(side: &Side<'_>, number: usize, asked: &[String]) -> Vec<Quantity> {
+/// All quantities of a trial, in display order.
+pub(super) fn of_trial(side: &Side<'_>, number: usize, selected: &[String]) -> Vec<Quantity> {
     let manifest = side.manifest;
     let trial = &manifest.trials[number];
     let samples = side.samples.get(number).map_or(&[][..], Vec::as_slice);
-    // The same windows as in the verdict: what nothing is promised about must not move them.
-    let wanted = trial_value::of_run(manifest);
-    let prepared = Prepared::new(manifest, trial, samples, &wanted);
+    // The same windows as in the verdict: measures without a promise must not move them.
+    let requests = trial_value::requests_of_run(manifest);
+    let prepared = Prepared::new(manifest, trial, samples, &requests);
     let subject = prepared.subject();
     let promised = |measure: &str| {
         trial.promises.iter().any(|promise| promise.measure == measure)
             || manifest.comparisons.iter().any(|promise| promise.measure == measure)
-            || asked.iter().any(|asked| asked == measure)
+            || selected.iter().any(|selected| selected == measure)
     };
     let mut found = Vec::new();
-    for measure in measures(&subject, asked) {
+    for measure in measures(&subject, selected) {
         found.extend(of_samples(&subject, measure, promised(measure.name())));
     }
     for name in metric::comparable(trial) {
@@ -65,8 +65,8 @@ pub(super) fn of_trial(side: &Side<'_>, number: usize, asked: &[String]) -> Vec<
         }
     }
     let known: Vec<String> = found.iter().map(|one| one.measure.clone()).collect();
-    for name in asked.iter().filter(|name| !known.contains(name)) {
-        let why = "no sample and no workload of this trial gives it".to_owned();
+    for name in selected.iter().filter(|name| !known.contains(name)) {
+        let why = "neither the samples nor the workloads of this trial have it".to_owned();
         let blank = blank(name, "number", None, Direction::Neither, true);
         found.push(Quantity { found: Err(why), ..blank });
     }
@@ -75,20 +75,20 @@ pub(super) fn of_trial(side: &Side<'_>, number: usize, asked: &[String]) -> Vec<
             together(subject.unseen.map(str::to_owned).into_iter().chain(one.unseen.take()));
     }
     if !found.iter().any(|one| one.decides) {
-        // Nothing is promised of a number: then what all groups got together decides.
+        // Without a promise the total of all groups decides.
         let totals = found.iter_mut().filter(|one| one.group.is_none() && one.of == "rate");
         totals.for_each(|one| one.decides = one.direction != Direction::Neither);
     }
     found
 }
 
-/// What both sides have, side by side, what decides first. What only one side knows stands beside
-/// a reason; what neither has is left out unless it decides.
+/// Pairs the quantities of both sides, deciding ones first. A quantity that only one side has gets
+/// a reason on the other; one that neither has is left out unless it decides.
 pub(super) fn pairs(a: Vec<Quantity>, b: Vec<Quantity>) -> Vec<(Quantity, Quantity)> {
     let same =
         |x: &Quantity, y: &Quantity| (&x.measure, x.of, &x.group) == (&y.measure, y.of, &y.group);
     let absent = |of: &Quantity| Quantity {
-        found: Err("the other run alone has it".to_owned()),
+        found: Err("only the other run has it".to_owned()),
         ..of.clone()
     };
     let mut b = b;
@@ -110,9 +110,9 @@ pub(super) fn pairs(a: Vec<Quantity>, b: Vec<Quantity>) -> Vec<(Quantity, Quanti
     paired
 }
 
-fn measures(subject: &Subject<'_>, asked: &[String]) -> Vec<Measure> {
+fn measures(subject: &Subject<'_>, selected: &[String]) -> Vec<Measure> {
     let promised = subject.trial.promises.iter().map(|promise| promise.measure.as_str());
-    let named = promised.chain(asked.iter().map(String::as_str)).filter_map(Measure::parse);
+    let named = promised.chain(selected.iter().map(String::as_str)).filter_map(Measure::parse);
     let mut all: Vec<Measure> = Vec::new();
     for measure in named.chain(ALWAYS) {
         if !all.contains(&measure) {
@@ -174,13 +174,13 @@ struct Levels {
 }
 
 impl Quantity {
-    /// With the numbers of one group.
+    /// Fills in the numbers of one group.
     fn with(mut self, levels: &Result<Levels, String>, group: usize) -> Self {
         match levels {
             Err(why) => self.found = Err(why.clone()),
             Ok(levels) => {
                 self.found = numbers(&levels.counted, group);
-                // Nothing at all has no logarithm, and is as far from everything as can be.
+                // Zero has no finite logarithm, and differs from everything.
                 let of = |(repeat, levels): &(usize, Vec<f64>)| Number {
                     repeat: *repeat,
                     log: levels[group].ln(),
@@ -208,13 +208,16 @@ fn levels(
         let grid = if together { grid.together() } else { grid };
         let whole = estimand.whole(&grid);
         if grid.totals().iter().sum::<f64>() <= 0.0 {
-            return Err(format!("no measured group got anything in repeat {}", repeat.number));
+            return Err(format!(
+                "the measured groups have a total of zero in repeat {}",
+                repeat.number
+            ));
         }
         Ok((repeat.number, grid.totals().iter().map(|total| total / whole).collect()))
     };
     Ok(Levels {
         counted: subject.repeats.iter().map(of).collect::<Result<_, String>>()?,
-        left_out: subject.seen_and_left_out().filter_map(|repeat| of(repeat).ok()).collect(),
+        left_out: subject.left_out_with_samples().filter_map(|repeat| of(repeat).ok()).collect(),
     })
 }
 
@@ -222,12 +225,12 @@ fn levels(
 fn numbers(repeats: &[(usize, Vec<f64>)], group: usize) -> Result<Vec<Number>, String> {
     let of = |(repeat, levels): &(usize, Vec<f64>)| match levels[group] {
         level if level > 0.0 => Ok(Number { repeat: *repeat, log: level.ln() }),
-        _ => Err(format!("it got nothing in repeat {repeat}, of which there is no ratio")),
+        _ => Err(format!("it is zero in repeat {repeat}, so there is no ratio")),
     };
     repeats.iter().map(of).collect()
 }
 
-/// The geometric mean over the instances of a workload.
+/// Geometric mean over the instances of a workload.
 fn of_workloads(subject: &Subject<'_>, name: &str, metric: Metric<'_>, decides: bool) -> Quantity {
     let own = name.split_once('.').map_or(name, |(_, own)| own);
     let blank = blank(name, "number", None, direction::of_metric(own), decides);
@@ -235,12 +238,12 @@ fn of_workloads(subject: &Subject<'_>, name: &str, metric: Metric<'_>, decides: 
     match subject.passes(|scope| scope == Scope::All).and_then(|()| of(subject.repeats)) {
         Err(why) => Quantity { found: Err(why), ..blank },
         Ok(values) => {
-            let left_out = subject.seen_and_left_out();
+            let left_out = subject.left_out_with_samples();
             let left_out = left_out.filter_map(|repeat| of(std::slice::from_ref(repeat)).ok());
             Quantity {
                 found: Ok(means(&values)),
                 left_out: left_out.flat_map(|values| means(&values)).collect(),
-                // Whoever gave no number may have been the slowest.
+                // An instance without a number may have been the slowest.
                 unseen: together(values.left_out.into_iter()),
                 ..blank
             }

@@ -1,4 +1,4 @@
-//! What became of each promise from one run to the other.
+//! Changes of each promise from one run to the other.
 
 use super::document::{Equivalence, PromiseChange, PromiseState};
 use crate::judgement::{PromiseJudgement, TrialJudgement, Verdict};
@@ -29,14 +29,15 @@ fn state(promise: &PromiseJudgement) -> PromiseState {
     PromiseState { verdict: promise.verdict, worst_error: promise.worst_error }
 }
 
-/// Kept or broken, where that is said of runs like these: one repeat that was broken is a fact about
-/// its own window, and of two such windows nothing tells what is due to the difference of the runs.
+/// Kept or broken, where that is expected of runs like these: a single broken repeat is a fact
+/// about its own window, and two such windows do not show what is due to the difference of the
+/// runs.
 fn decided(promise: &PromiseJudgement) -> Option<Verdict> {
     let known = |verdict: &Verdict| matches!(verdict, Verdict::Kept | Verdict::Broken);
     promise.will_be.filter(known).map(|_| promise.verdict).filter(known)
 }
 
-/// Between what is decided and what is not nothing can be said, nor between two that are not.
+/// The change; undecided unless both sides are decided.
 fn change(a: Option<Verdict>, b: Option<Verdict>) -> Equivalence {
     match (a, b) {
         (Some(Verdict::Kept), Some(Verdict::Broken)) => Equivalence::Worse,
